@@ -29,6 +29,7 @@ const contents = createRoute({
   path: "/guide",
   access: "public",
   tags,
+  operationId: "getGuide",
   summary: "The guide",
   description:
     "Its table of contents. Pages lie below, as HTML at /guide/start/install and as Markdown at /guide/start/install.md. " +
@@ -53,6 +54,7 @@ const search = createRoute({
   path: "/guide/search",
   access: "public",
   tags,
+  operationId: "searchGuide",
   summary: "Search the guide",
   description:
     "The headings that have all words of the query in them or in the text below, best first, 20 at most. A word finds those that " +
@@ -75,6 +77,7 @@ const llms = createRoute({
   path: "/llms.txt",
   access: "public",
   tags,
+  operationId: "getGuideForModels",
   summary: "The guide's pages for language models",
   description:
     "In the form of llmstxt.org: a title, a summary, and a link to the Markdown of each page.",

@@ -35,6 +35,7 @@ const health = createRoute({
   path: "/api/v1/health",
   access: "public",
   tags,
+  operationId: "getControlHealth",
   summary: "Is the control plane well?",
   description:
     "503 with ok: false when the database does not answer. `degraded` names what does not work and why, as that of `/health`: " +
@@ -52,6 +53,7 @@ const status = createRoute({
   path: "/api/v1/status",
   access: "view",
   tags,
+  operationId: "getControlStatus",
   summary: "What runs here",
   description: "Passwords in the database's address are masked.",
   responses: ok(ControlStatus),

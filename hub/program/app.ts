@@ -129,11 +129,18 @@ function refuseOtherMethods(app: App): void {
 const INFO = {
   title: "Flotilla",
   description:
-    "Any call may be answered with 400 (its body is nested too deep), 401 (a token is asked for, and missing or wrong), 403 (a page of " +
-    "another origin sent it, or it needs another role), 405 (the path has no such method) or 421 (its Host is not this server's), 429 (too many wrong tokens came from its address). Who may call what is " +
-    "`x-access`. Among several hubs, calls of sessions and workers are passed on to the hub that has them, which may end in " +
+    "Any call may be answered with 400 (its body is nested too deep), 403 (a page of another origin sent it), 405 (the path has " +
+    "no such method) or 429 (too many wrong tokens came from its address). Who may call what is `x-access`. Among several hubs, calls " +
+    "of sessions and workers are passed on to the hub that has them, which may end in " +
     "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
     "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
+};
+
+/** The pipeline's part of the description. */
+const PIPELINE = {
+  path: "/api/v1/openapi.json",
+  prefix: "/api/v1/",
+  title: "Flotilla pipeline",
 };
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (rules/http#addresses). */
@@ -179,7 +186,7 @@ export function createHubApp(ctx: ProgramContext): App {
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
   for (const part of [...parts, guideRoutes(ctx)]) app.route("/", part);
-  addDocs(app, { ...INFO, version: ctx.version });
+  addDocs(app, { ...INFO, version: ctx.version }, [PIPELINE]);
   refuseOtherMethods(app);
   app.route("/", submitByPathRoutes(ctx));
   routeTable(app);
@@ -202,7 +209,7 @@ export function createControlApp(ctx: PipelineContext): App {
       links: { health: "/api/v1/health", status: "/api/v1/status" },
     }),
   );
-  addDocs(app, { ...INFO, version: ctx.version });
+  addDocs(app, { ...INFO, version: ctx.version }, [PIPELINE]);
   refuseOtherMethods(app);
   return app;
 }

@@ -18,6 +18,7 @@ const index = createRoute({
   path: "/",
   access: "public",
   tags: ["ui"],
+  operationId: "getIndex",
   summary: "The admin UI, or where to go from here",
   description:
     "The app; its pages lie below /ui/. With Accept: application/json a small index of the API.",

@@ -65,7 +65,8 @@ const gaps = (lacks: (operation: Document, name: string) => string[]): string[] 
   );
 const missing = (rows: string[], of: Document): string[] => {
   const names = operationsOf(of).map(({ name }) => name);
-  return rows.filter((row) => !names.includes(row));
+  // A path with a slash at its end is described without: linters refuse it, and the hub leads from one to the other.
+  return rows.filter((row) => !names.includes(row.replace(/\/$/, "")));
 };
 /** A call that makes what its path names does not miss it; an unknown job's events are closed with 4404. */
 const mayMiss = (name: string) => /^(GET|DELETE|PATCH) /.test(name) && !name.endsWith("/events");
@@ -92,6 +93,12 @@ describe("/openapi.json and /docs (rules/http#the-description-of-the-api)", () =
         ...(description && description !== summary ? [] : ["no description"]),
       ]),
     ).toEqual([]);
+  });
+
+  test("every call has a name of its own, in camelCase", () => {
+    const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+    expect(ids.filter((id) => !/^[a-z]+([A-Z][a-z]+|V\d)*$/.test(id))).toEqual([]);
+    expect(ids.length).toBe(new Set(ids).size);
   });
 
   test("every path parameter has an example", () => {

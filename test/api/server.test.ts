@@ -227,7 +227,8 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       ...["GET /tokens", "POST /tokens", "DELETE /tokens/{id}"],
       ...["GET /audit", "POST /links", "DELETE /links"],
       ...["GET /guide", "GET /guide/search", "GET /llms.txt"],
-      ...["", "websockify", "cdp", "cdp/json/version", "assets.json", "assets/{name}"].map(
+      "GET /links/{link}",
+      ...["websockify", "cdp", "cdp/json/version", "assets.json", "assets/{name}"].map(
         (what) => `GET /links/{link}/${what}`,
       ),
       "GET /jobs/{id}/attempts",
@@ -271,7 +272,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /sessions/{sid}/files",
       "GET /sessions/{sid}/files/{name}",
       "GET /sessions/{sid}/network",
-      "GET /sessions/{sid}/novnc/",
+      "GET /sessions/{sid}/novnc",
       "GET /sessions/{sid}/novnc/websockify",
       "GET /sessions/{sid}/preview.jpg",
       "GET /sessions/{sid}/state",
@@ -341,8 +342,11 @@ test("SVC_API_TOKEN is asked for everywhere but health and the worker's own call
     ["/", 200],
     ["/ui/jobs", 200],
     ["/ui/changes", 401],
-    ["/docs", 401],
+    // So does the explorer.
+    ["/docs", 200],
+    ["/docs/start.js", 200],
     ["/openapi.json", 401],
+    ["/api/v1/openapi.json", 401],
     ["/workers", 401],
     ["/api/v1/status", 401],
     ["/http://example.com/", 401],

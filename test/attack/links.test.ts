@@ -101,6 +101,10 @@ describe("what a link opens", () => {
     expect(page.headers.get("x-frame-options")).toBeNull();
     expect(page.text).not.toContain(session.session_id);
     expect((await get(`${path}viewer.js`)).status).toBe(200);
+    const bare = await get(`${path.slice(0, -1)}?resize=scale`);
+    expect(bare.status).toBe(308);
+    const led_to = new URL(bare.headers.get("location") ?? "", `${hub.url}${path.slice(0, -1)}`);
+    expect(led_to.pathname + led_to.search).toBe(`${path}?resize=scale`);
     const viewer = openSocketAt(hub, streamOf(path), ["binary"], {
       origin: "https://elsewhere.test",
     });

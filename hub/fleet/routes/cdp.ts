@@ -15,6 +15,7 @@ const socket = createRoute({
   origins: "never",
   owner: "session",
   tags: ["sessions"],
+  operationId: "connectSessionCdp",
   summary: "WebSocket: the session's browser over the DevTools protocol",
   description:
     "For Playwright's connectOverCDP and Puppeteer's connect. Browser.close ends the connection, not the browser; what " +
@@ -30,6 +31,7 @@ const version = createRoute({
   access: "view",
   owner: "session",
   tags: ["sessions"],
+  operationId: "getSessionCdpVersion",
   summary: "Discovery: where the browser's WebSocket is",
   description: "As a browser's own /json/version, with the hub's address.",
   request: { params: SessionParams },
@@ -48,6 +50,7 @@ const list = createRoute({
   access: "view",
   owner: "session",
   tags: ["sessions"],
+  operationId: "listSessionCdpTargets",
   summary: "Discovery: the targets of the session's browser",
   description: "As a browser's own /json/list, with the hub's address.",
   request: { params: SessionParams },

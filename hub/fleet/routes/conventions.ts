@@ -24,6 +24,7 @@ export function conventionRoutes(ctx: FleetContext) {
   const list = createRoute({
     ...{ method: "get", path: "/conventions", tags },
     access: "view",
+    operationId: "listConventions",
     summary: "List all conventions",
     description: "By slug.",
     request: { query: PageQuery },
@@ -32,6 +33,7 @@ export function conventionRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/conventions/{slug}", tags },
     access: "view",
+    operationId: "getConvention",
     summary: "Read a convention",
     description: "As it was stored.",
     request: { params },
@@ -41,6 +43,7 @@ export function conventionRoutes(ctx: FleetContext) {
     ...{ method: "put", path: "/conventions/{slug}", tags, middleware },
     access: "operate",
     changes: ["conventions"],
+    operationId: "putConvention",
     summary: "Create or replace a convention",
     description: "One that is not enabled stays, and is not given to the planner.",
     request: {
@@ -57,6 +60,7 @@ export function conventionRoutes(ctx: FleetContext) {
     ...{ method: "delete", path: "/conventions/{slug}", tags, middleware },
     access: "operate",
     changes: ["conventions"],
+    operationId: "deleteConvention",
     summary: "Delete a convention",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

@@ -32,6 +32,7 @@ const docs = {
   list: createRoute({
     ...{ method: "get", path: "/engines", tags },
     access: "view",
+    operationId: "listEngines",
     summary: "List all engines",
     description:
       "The promoted one has `promoted: true`. Keys are never shown: only their variables.",
@@ -41,6 +42,7 @@ const docs = {
   read: createRoute({
     ...{ method: "get", path: "/engines/{slug}", tags },
     access: "view",
+    operationId: "getEngine",
     summary: "Read an engine",
     description: "As it was stored, without its key.",
     request: { params },
@@ -49,6 +51,7 @@ const docs = {
   resolve: createRoute({
     ...{ method: "get", path: "/engines/{slug}/resolve", tags },
     access: "worker",
+    operationId: "resolveEngine",
     summary: "All that a worker needs to call an engine, its key among it",
     description:
       "With X-Worker-Secret when WORKER_SECRET is set. `auto` is the promoted engine, else the only one; `default` the one " +
@@ -75,6 +78,7 @@ export function engineRoutes(ctx: FleetContext) {
     access: "operate",
     admin_for: "api_key_env",
     changes: ["engines"],
+    operationId: "putEngine",
     summary: "Create or replace an engine",
     description:
       "`endpoint` is a base URL: /v1/chat/completions is appended unless it ends with /chat/completions. `api_key_env` is " +
@@ -86,6 +90,7 @@ export function engineRoutes(ctx: FleetContext) {
     ...{ method: "delete", path: "/engines/{slug}", tags, middleware },
     access: "operate",
     changes: ["engines"],
+    operationId: "deleteEngine",
     summary: "Delete an engine",
     description: "After the promoted one is deleted, none is promoted.",
     request: { params, headers },
@@ -95,6 +100,7 @@ export function engineRoutes(ctx: FleetContext) {
     ...{ method: "post", path: "/engines/{slug}/promote", tags, middleware },
     access: "operate",
     changes: ["engines"],
+    operationId: "promoteEngine",
     summary: "Make it the engine that `auto` prefers",
     description: "No other one is promoted afterwards.",
     request: { params, headers },

@@ -20,6 +20,7 @@ const install = createRoute({
   path: "/profiles/extension/install",
   access: "view",
   tags,
+  operationId: "getExtensionInstall",
   summary: "How to install the cookie-sync extension",
   description: "A page for people.",
   responses: {
@@ -32,6 +33,7 @@ const zip = createRoute({
   path: "/profiles/extension.zip",
   access: "view",
   tags,
+  operationId: "getExtensionZip",
   summary: "The cookie-sync extension as a zip",
   description: "The address of this hub is in it.",
   responses: { 200: bytes("The archive") },
@@ -42,6 +44,7 @@ const file = createRoute({
   path: "/profiles/extension/files/{name}",
   access: "view",
   tags,
+  operationId: "getExtensionFile",
   summary: "A file of the unpacked cookie-sync extension",
   description: "As it lies in the zip.",
   request: { params: ExtensionFileParams },

@@ -15,6 +15,7 @@ export function fleetSettingRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/settings", tags },
     access: "view",
+    operationId: "getFleetSettings",
     summary: "The fleet's settings as they count now, and what each key is",
     description:
       "`schema` is the JSON schema of PATCH, with a description and a default for each key.",
@@ -25,6 +26,7 @@ export function fleetSettingRoutes(ctx: FleetContext) {
     access: "admin",
     until_password: "operate",
     changes: ["settings"],
+    operationId: "updateFleetSettings",
     summary: "Change some of the settings; null goes back to the default",
     description:
       "All of the given keys or none. A change counts at every hub within a second. Asks for the administrator's password where " +

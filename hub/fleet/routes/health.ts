@@ -14,6 +14,7 @@ const health = createRoute({
   path: "/health",
   access: "public",
   tags: ["health"],
+  operationId: "getHealth",
   summary: "Is the hub well?",
   description:
     "`degraded` names what does not work and why: a database or an object store that takes nothing, because its disk is full " +

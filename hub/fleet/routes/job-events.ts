@@ -17,6 +17,7 @@ const events = createRoute({
   path: "/jobs/{id}/events",
   access: "view",
   tags: ["jobs"],
+  operationId: "followJobEvents",
   summary: "WebSocket: the events of a job",
   description:
     "One JSON object per message: {seq, ts, type: log|done|error, data}. `since` is the last seq already seen. " +
@@ -40,6 +41,7 @@ const eventPage = createRoute({
   path: "/jobs/{id}/events.json",
   access: "view",
   tags: ["jobs"],
+  operationId: "listJobEvents",
   summary: "Read the events of a job so far, a page of them",
   description:
     "For those who cannot hold a WebSocket open: ask again with `since` = the last seq until done or error came.",

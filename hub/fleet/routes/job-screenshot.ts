@@ -18,6 +18,7 @@ export function jobScreenshotRoutes(ctx: FleetContext) {
     owner: "job",
     changes: ["jobs"],
     tags: ["job files"],
+    operationId: "captureJobScreenshot",
     summary: "Take a picture of a running job's page and store it as an asset",
     description: "409 when no lane is bound to the job: it is queued, or it has ended.",
     middleware: [jsonBodyLimit, idempotent(ctx)],

@@ -28,6 +28,7 @@ export function jobRoutes(ctx: FleetContext) {
     access: "submit",
     changes: ["jobs"],
     tags,
+    operationId: "submitJob",
     summary: "Submit a job",
     description:
       "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of mode codegen-loop and rerun are " +
@@ -53,6 +54,7 @@ export function jobRoutes(ctx: FleetContext) {
     path: "/jobs",
     access: "view",
     tags,
+    operationId: "listJobs",
     summary: "List jobs, newest first",
     description:
       "Filters narrow one another; `next_cursor` is the `cursor` of the next page, null on the last.",
@@ -64,6 +66,7 @@ export function jobRoutes(ctx: FleetContext) {
     path: "/jobs/{id}",
     access: "view",
     tags,
+    operationId: "getJob",
     summary: "Read a job",
     description: "The whole record, also while it is queued or runs.",
     request: { params: JobParams },
@@ -75,6 +78,7 @@ export function jobRoutes(ctx: FleetContext) {
     access: "submit",
     changes: ["jobs"],
     tags,
+    operationId: "cancelJob",
     summary: "Cancel a job; what a running one stored is kept",
     description:
       "A job that has ended is 409. The lane of a running one is stopped and offered again.",
@@ -88,6 +92,7 @@ export function jobRoutes(ctx: FleetContext) {
     access: "operate",
     changes: ["jobs"],
     tags,
+    operationId: "deleteJob",
     summary: "Delete a job and its files; a running one is cancelled first",
     description: "Its record, events and stored bodies are gone afterwards.",
     middleware,

@@ -23,16 +23,19 @@ const request = { params: SignedLinkParams };
 
 const page = createRoute({
   method: "get",
-  path: "/links/{link}/",
+  path: "/links/{link}",
   access: "link",
   opens: "viewer",
   owner: "session",
   tags,
+  operationId: "getLinkViewer",
   summary: "Viewer page of the session that a link opens, for any iframe",
-  description: "A link of mode `view` takes no input, whatever its query says.",
+  description:
+    "Leads to the same path with a slash at its end, where the page is. A link of mode `view` takes no input, whatever its query says.",
   request: { ...request, query: ViewerQuery },
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+    308: { description: "To the page: the same path with a slash at its end" },
     ...fails(403, 404, 410, 502),
   },
 });
@@ -44,6 +47,7 @@ const stream = createRoute({
   opens: "viewer",
   owner: "session",
   tags,
+  operationId: "connectLinkScreen",
   summary: "WebSocket: VNC byte stream of the session that a link opens",
   description:
     "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when it " +
@@ -60,6 +64,7 @@ const socket = createRoute({
   origins: "never",
   owner: "session",
   tags,
+  operationId: "connectLinkCdp",
   summary: "WebSocket: the browser that a link opens, over the DevTools protocol",
   description:
     "As /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when it was " +
@@ -74,6 +79,7 @@ const discovery = createRoute({
   opens: "cdp",
   owner: "session",
   tags,
+  operationId: "getLinkCdpVersion",
   summary: "Discovery: where the browser's WebSocket is",
   description: "As /sessions/{sid}/cdp/json/version; /json/list tells the targets.",
   request,
@@ -101,6 +107,11 @@ export function addLinkViews(ctx: FleetContext, app: App): void {
     endingWithLink(ctx, { text: c.req.param("link") ?? "", grant: linkOf(c) }, handlers);
 
   app.get("/links/:link/", access(page.rules), (c) => viewerPage(c, sessionOf(c)));
+  app.get("/links/:link", access(page.rules), (c) => {
+    sessionOf(c);
+    // Relative, so that it holds behind a proxy with a prefix.
+    return c.redirect(`${c.req.param("link")}/${new URL(c.req.url).search}`, 308);
+  });
   app.get("/links/:link/viewer.js", access(page.rules), async (c) => {
     sessionOf(c);
     return viewerScriptFile(c);

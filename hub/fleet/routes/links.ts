@@ -28,6 +28,7 @@ const remove = createRoute({
   until_password: "operate",
   changes: [],
   tags,
+  operationId: "endAllLinks",
   summary: "End every signed link that was made so far (administrator)",
   description:
     "Replaces the key with which they are signed, at every hub within a second. Sockets that they opened are closed " +
@@ -40,6 +41,7 @@ const list = createRoute({
   access: "link",
   opens: "asset",
   tags,
+  operationId: "listLinkAssets",
   summary: "List the assets that a link opens",
   description: "All of the job, or the one that the link is for.",
   request: { params: SignedLinkParams },
@@ -51,6 +53,7 @@ const asset = createRoute({
   access: "link",
   opens: "asset",
   tags,
+  operationId: "getLinkAsset",
   summary: "Read an asset body that a link opens",
   description: "As /jobs/{id}/assets/{name}: with ETag (sha256), Range and If-None-Match.",
   request: { params: AssetOfLinkParams },
@@ -84,6 +87,7 @@ export function linkRoutes(ctx: FleetContext) {
     access: "operate",
     changes: [],
     tags,
+    operationId: "createLink",
     summary: "Make a link that opens one thing for a time, without a token",
     description:
       "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for all. A " +

@@ -19,6 +19,7 @@ export function presetRoutes(ctx: FleetContext) {
   const list = createRoute({
     ...{ method: "get", path: "/presets", tags },
     access: "view",
+    operationId: "listPresets",
     summary: "List all presets",
     description: "By slug.",
     request: { query: PageQuery },
@@ -27,6 +28,7 @@ export function presetRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/presets/{slug}", tags },
     access: "view",
+    operationId: "getPreset",
     summary: "Read a preset",
     description: "As it was stored.",
     request: { params },
@@ -36,6 +38,7 @@ export function presetRoutes(ctx: FleetContext) {
     ...{ method: "put", path: "/presets/{slug}", tags, middleware },
     access: "operate",
     changes: ["presets"],
+    operationId: "putPreset",
     summary: "Create or replace a preset",
     description:
       "`options` are some of JobOptions. What a mode requires (a goal, a script) may be left to the job.",
@@ -50,6 +53,7 @@ export function presetRoutes(ctx: FleetContext) {
     ...{ method: "delete", path: "/presets/{slug}", tags, middleware },
     access: "operate",
     changes: ["presets"],
+    operationId: "deletePreset",
     summary: "Delete a preset",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

@@ -18,6 +18,7 @@ export function profileSaveRoutes(ctx: FleetContext) {
     changes: ["sessions", "profiles"],
     owner: "session",
     tags: ["sessions"],
+    operationId: "saveSessionProfile",
     summary: "Store the session's browser profile",
     description:
       "Closes the session's browser, stores its profile, and opens it again with the same tabs and cookies.",

@@ -19,6 +19,9 @@ const FilesForm = z
   })
   .openapi("FilesForm");
 
+const pascalCase = (name: string): string =>
+  name.replace(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+
 /** Describes one action in /openapi.json. */
 export const describeAction = (action: SessionActionName) =>
   createRoute({
@@ -28,6 +31,7 @@ export const describeAction = (action: SessionActionName) =>
     owner: "session",
     changes: ["sessions"],
     tags: ["session actions"],
+    operationId: `session${pascalCase(action)}`,
     summary: SUMMARIES[action],
     description: DESCRIPTION,
     request: {

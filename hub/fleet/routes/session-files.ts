@@ -40,28 +40,25 @@ export function sessionFileRoutes(ctx: FleetContext) {
   const route = <M extends "get" | "put" | "delete", P extends string>(
     method: M,
     path: P,
-    summary: string,
-    description: string,
-  ) => ({ method, path, owner: "session" as const, summary, description, tags });
+    texts: { operationId: string; summary: string; description: string },
+  ) => ({ method, path, owner: "session" as const, tags, ...texts });
   const params = { params: SessionParams };
   const getCookies = createRoute({
-    ...route(
-      "get",
-      "/sessions/{sid}/cookies",
-      "List the cookies, with their values",
-      "In Playwright's shape. Whoever knows the session's id may read them.",
-    ),
+    ...route("get", "/sessions/{sid}/cookies", {
+      operationId: "listSessionCookies",
+      summary: "List the cookies, with their values",
+      description: "In Playwright's shape. Whoever knows the session's id may read them.",
+    }),
     access: "operate",
     request: params,
     responses: { ...ok(CookieList), ...fails(...RELAYED) },
   });
   const setCookies = createRoute({
-    ...route(
-      "put",
-      "/sessions/{sid}/cookies",
-      "Add or replace cookies; the others stay",
-      "Each needs `url`, or `domain` and `path`.",
-    ),
+    ...route("put", "/sessions/{sid}/cookies", {
+      operationId: "putSessionCookies",
+      summary: "Add or replace cookies; the others stay",
+      description: "Each needs `url`, or `domain` and `path`.",
+    }),
     access: "operate",
     changes: ["sessions"],
     middleware,
@@ -75,12 +72,11 @@ export function sessionFileRoutes(ctx: FleetContext) {
     responses: { ...ok(CookieList), ...fails(400, 409, 413, 415, ...RELAYED) },
   });
   const deleteCookies = createRoute({
-    ...route(
-      "delete",
-      "/sessions/{sid}/cookies",
-      "Delete every cookie",
-      "Of the session's browser; those stored for hosts stay.",
-    ),
+    ...route("delete", "/sessions/{sid}/cookies", {
+      operationId: "clearSessionCookies",
+      summary: "Delete every cookie",
+      description: "Of the session's browser; those stored for hosts stay.",
+    }),
     access: "operate",
     changes: ["sessions"],
     middleware,
@@ -88,12 +84,11 @@ export function sessionFileRoutes(ctx: FleetContext) {
     responses: { 204: { description: "Deleted" }, ...fails(409, 413, ...RELAYED) },
   });
   const network = createRoute({
-    ...route(
-      "get",
-      "/sessions/{sid}/network",
-      "Read the network log",
-      "`since` is the `next` of the answer before; 0 reads from the start.",
-    ),
+    ...route("get", "/sessions/{sid}/network", {
+      operationId: "getSessionNetwork",
+      summary: "Read the network log",
+      description: "`since` is the `next` of the answer before; 0 reads from the start.",
+    }),
     access: "view",
     request: {
       ...params,
@@ -102,30 +97,29 @@ export function sessionFileRoutes(ctx: FleetContext) {
           .number()
           .int()
           .min(0)
-          .default(0)
-          .openapi({ param: { name: "since", in: "query" } }),
+          .openapi({ param: { name: "since", in: "query" }, type: "integer" })
+          .default(0),
       }),
     },
     responses: { ...ok(NetworkLog), ...fails(...RELAYED) },
   });
   const files = createRoute({
-    ...route(
-      "get",
-      "/sessions/{sid}/files",
-      "List what the browser has downloaded",
-      "With size and state; a download that runs is listed too.",
-    ),
+    ...route("get", "/sessions/{sid}/files", {
+      operationId: "listSessionFiles",
+      summary: "List what the browser has downloaded",
+      description: "With size and state; a download that runs is listed too.",
+    }),
     access: "view",
     request: params,
     responses: { ...ok(SessionFileList), ...fails(...RELAYED) },
   });
   const file = createRoute({
-    ...route(
-      "get",
-      "/sessions/{sid}/files/{name}",
-      "Read a downloaded file",
-      "As an attachment, with Range. `name` is as the list tells it, or the guid that the browser calls the download by over CDP.",
-    ),
+    ...route("get", "/sessions/{sid}/files/{name}", {
+      operationId: "getSessionFile",
+      summary: "Read a downloaded file",
+      description:
+        "As an attachment, with Range. `name` is as the list tells it, or the guid that the browser calls the download by over CDP.",
+    }),
     access: "view",
     request: { params: SessionFileParams },
     responses: {
@@ -135,12 +129,11 @@ export function sessionFileRoutes(ctx: FleetContext) {
     },
   });
   const preview = createRoute({
-    ...route(
-      "get",
-      "/sessions/{sid}/preview.jpg",
-      "A small picture, a few seconds old at most",
-      "Its age is at most the setting preview_interval_s (2 s).",
-    ),
+    ...route("get", "/sessions/{sid}/preview.jpg", {
+      operationId: "getSessionPreview",
+      summary: "A small picture, a few seconds old at most",
+      description: "Its age is at most the setting preview_interval_s (2 s).",
+    }),
     access: "view",
     request: params,
     responses: {

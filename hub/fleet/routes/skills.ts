@@ -19,6 +19,7 @@ export function skillRoutes(ctx: FleetContext) {
   const list = createRoute({
     ...{ method: "get", path: "/skills", tags },
     access: "view",
+    operationId: "listSkills",
     summary: "List all skills",
     description: "By slug; `host` keeps those for a host, `tag` those that carry it.",
     request: { query: SkillListQuery },
@@ -27,6 +28,7 @@ export function skillRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/skills/{slug}", tags },
     access: "view",
+    operationId: "getSkill",
     summary: "Read a skill",
     description: "As it was stored.",
     request: { params },
@@ -36,6 +38,7 @@ export function skillRoutes(ctx: FleetContext) {
     ...{ method: "put", path: "/skills/{slug}", tags, middleware },
     access: "operate",
     changes: ["skills"],
+    operationId: "putSkill",
     summary: "Create or replace a skill",
     description:
       "`host_pattern` is a glob on the host name: * for any, *.example.org for those below.",
@@ -54,6 +57,7 @@ export function skillRoutes(ctx: FleetContext) {
     ...{ method: "delete", path: "/skills/{slug}", tags, middleware },
     access: "operate",
     changes: ["skills"],
+    operationId: "deleteSkill",
     summary: "Delete a skill",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

@@ -23,6 +23,7 @@ const submitByPath = createRoute({
   by_visit: /^(\/presets\/[^/]+)?\/+[a-z][a-z0-9+.-]*(:|%3a)/i,
   changes: ["jobs"],
   tags: ["jobs"],
+  operationId: "submitUrl",
   summary: "Submit the URL that is the path, with default options",
   description:
     "The path is the target URL as it is, or percent-encoded: /https://example.org/a?b=1. A path whose // was folded " +
@@ -30,7 +31,7 @@ const submitByPath = createRoute({
   request: {
     params: z.object({
       target_url: z.string().openapi({
-        param: { name: "target_url", in: "path", allowReserved: true },
+        param: { name: "target_url", in: "path" },
         example: "https://example.org/",
       }),
     }),
@@ -50,6 +51,7 @@ const submitWithPreset = createRoute({
   ...submitByPath,
   ...submitByPath.rules,
   path: "/presets/{slug}/{target_url}",
+  operationId: "submitUrlWithPreset",
   summary: "Submit the URL that follows, with the options of a preset",
   description: "As /{target_url}: /presets/long-page/https://example.org/a?b=1.",
   request: { params: SlugParams.extend(submitByPath.request.params.shape) },

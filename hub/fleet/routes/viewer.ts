@@ -17,12 +17,19 @@ const optional = (name: string, description: string) =>
     .optional()
     .openapi({ param: { name, in: "query" }, description });
 
+/** `true`, or what else the page takes for it. */
+const flag = (name: string, description: string) =>
+  z
+    .string()
+    .optional()
+    .openapi({ param: { name, in: "query" }, type: "boolean", description });
+
 export const ViewerQuery = z.object({
   path: optional("path", "sessions/<sid>/novnc/websockify: where the page connects to."),
-  autoconnect: optional("autoconnect", "1: connect on load."),
+  autoconnect: flag("autoconnect", "Connect on load."),
   resize: optional("resize", "scale fits the frame, remote changes the lane's screen, off is 1:1."),
-  reconnect: optional("reconnect", "1: connect again when the connection is lost."),
-  view_only: optional("view_only", "true: no keyboard, mouse or clipboard; enforced by the hub."),
+  reconnect: flag("reconnect", "Connect again when the connection is lost."),
+  view_only: flag("view_only", "No keyboard, mouse or clipboard; enforced by the hub."),
   password: optional("password", "VNC password; ignored when the worker has none."),
   host: optional("host", "Other host of the WebSocket."),
   port: optional("port", "Other port of the WebSocket."),
@@ -30,15 +37,18 @@ export const ViewerQuery = z.object({
 
 const page = createRoute({
   method: "get",
-  path: "/sessions/{sid}/novnc/",
+  path: "/sessions/{sid}/novnc",
   access: "capability",
   owner: "session",
   tags: ["sessions"],
+  operationId: "getSessionViewer",
   summary: "Viewer page of a session, for any iframe",
-  description: "`view_only=true` is kept by the hub, whatever the page does.",
+  description:
+    "Leads to the same path with a slash at its end, where the page is. `view_only=true` is kept by the hub, whatever the page does.",
   request: { params: SessionParams, query: ViewerQuery },
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+    308: { description: "To the page: the same path with a slash at its end" },
     ...fails(404, 502),
   },
 });
@@ -50,6 +60,7 @@ const stream = createRoute({
   takes_over: true,
   owner: "session",
   tags: ["sessions"],
+  operationId: "connectSessionScreen",
   summary: "WebSocket: VNC byte stream of a session",
   description:
     "Subprotocol `binary`. Closed with 4404 and the reason when there is no such session or it ends, with 4502 when the worker cannot be reached.",

@@ -17,6 +17,7 @@ const link = createRoute({
   proof: "registration",
   owner: "kept link",
   tags: ["workers"],
+  operationId: "connectWorker",
   summary: "WebSocket: the worker's link",
   description:
     "The first frame is the registration. Close reasons: `bad worker secret`, `duplicate worker_id`.",

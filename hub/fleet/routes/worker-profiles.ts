@@ -26,6 +26,7 @@ const getArchive = createRoute({
   proof: "upload token",
   owner: "worker",
   tags,
+  operationId: "getProfileArchive",
   summary: "The archive of one version of a profile",
   description,
   request: { params: WorkerProfileParams },
@@ -39,6 +40,7 @@ const putArchive = createRoute({
   owner: "worker",
   changes: ["profiles"],
   tags,
+  operationId: "uploadSessionProfile",
   summary: "Upload the profile of a session that is being saved",
   description,
   request: {

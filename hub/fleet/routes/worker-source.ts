@@ -12,6 +12,7 @@ const source = createRoute({
   path: "/worker-source.tar.gz",
   access: "public",
   tags: ["workers"],
+  operationId: "getWorkerSource",
   summary: "The program's sources, as workers fetch them",
   description:
     "A gzip tar of the sources and VERSION; the same bytes for the same version. With `for` it is signed by the key " +

@@ -47,20 +47,24 @@ export const UploadHeaders = z.object({
   "x-lease-token": z.string().openapi({ description: "The lease_token of the assignment" }),
   "x-sha256": z.string().openapi({ description: "SHA-256 of the body, lower-case hex" }),
 });
-const route = (path: string, summary: string, headers: typeof UploadHeaders) =>
+const route = (
+  path: string,
+  texts: { operationId: string; summary: string },
+  headers: typeof UploadHeaders,
+) =>
   createRoute({
     method: "put",
     path,
     ...RULES,
     tags,
-    summary,
+    ...texts,
     description: "With Authorization: Bearer <upload_token> of the link's registration.",
     request: { params: UploadParams, headers, body: { required: true, ...bytes("The raw body") } },
     responses: { ...ok(StoredFile), ...fails(400, 401, 409, 413, 422) },
   });
 const putAsset = route(
   "/workers/{worker_id}/jobs/{job_id}/assets/{name}",
-  "Upload a captured body",
+  { operationId: "uploadAsset", summary: "Upload a captured body" },
   UploadHeaders.extend({
     "x-asset-meta": z.string().openapi({ description: "base64url of AssetMeta as JSON" }),
   }),
@@ -70,6 +74,7 @@ const putAssets = createRoute({
   path: "/workers/{worker_id}/jobs/{job_id}/assets",
   ...RULES,
   tags,
+  operationId: "uploadAssets",
   summary: "Upload several small captured bodies at once",
   description:
     "With Authorization: Bearer <upload_token> of the link's registration. For each body: the length of its head " +
@@ -84,7 +89,7 @@ const putAssets = createRoute({
 });
 const putDocument = route(
   "/workers/{worker_id}/jobs/{job_id}/documents/{name}",
-  "Upload page.html, links.json or har.json",
+  { operationId: "uploadDocument", summary: "Upload page.html, links.json or har.json" },
   UploadHeaders,
 );
 

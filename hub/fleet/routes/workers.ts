@@ -26,6 +26,7 @@ export function workerRoutes(ctx: FleetContext) {
     path: "/workers",
     access: "view",
     tags,
+    operationId: "listWorkers",
     summary: "List workers, connected or remembered",
     description:
       "With their lanes and what those do. 503 when the store of the fleet's view does not answer.",
@@ -37,6 +38,7 @@ export function workerRoutes(ctx: FleetContext) {
     path: "/workers/{id}",
     access: "view",
     tags,
+    operationId: "getWorker",
     summary: "Read one worker, connected to any hub or remembered",
     description: "As GET /workers lists it.",
     request: { params: WorkerParams },
@@ -48,6 +50,7 @@ export function workerRoutes(ctx: FleetContext) {
     access: "operate",
     changes: ["workers"],
     tags,
+    operationId: "setWorkerStatus",
     summary: "Set a worker to active, drain or standby",
     description:
       "`drain` finishes what runs and takes nothing new; any state may follow any other.",
@@ -65,6 +68,7 @@ export function workerRoutes(ctx: FleetContext) {
     access: "operate",
     changes: ["workers"],
     tags,
+    operationId: "deleteWorker",
     summary: "Forget a worker that is not connected",
     description: "409 while it is connected: drain and stop it first.",
     middleware,

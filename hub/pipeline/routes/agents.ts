@@ -53,6 +53,7 @@ const routes = {
     path: "/api/v1/agents",
     access: "view",
     tags,
+    operationId: "listAgents",
     summary: "Hosts with an agent: what should run there, what it last reported",
     description: "With when each was last heard of.",
     request: { query: PageQuery },
@@ -64,6 +65,7 @@ const routes = {
     access: "worker",
     changes: ["v1/agents"],
     tags,
+    operationId: "syncAgent",
     summary: "An agent reports, and is told what should run",
     description: "A host that was not known is from now on.",
     middleware: [jsonBodyLimit],
@@ -75,6 +77,7 @@ const routes = {
     path: "/api/v1/workers/elastic/inventory",
     access: "view",
     tags,
+    operationId: "listInstances",
     summary: "Worker instances: what should run, and what does",
     description:
       "One row for each instance of every host: what is wanted, and what its agent last reported.",
@@ -87,6 +90,7 @@ const routes = {
     access: "admin",
     changes: ["v1/workers"],
     tags,
+    operationId: "spawnInstances",
     summary: "Start worker instances on a host with an agent (administrator)",
     description:
       "Changes what should run; the agent starts them at its next sync. Without a host the least loaded one is taken.",
@@ -103,6 +107,7 @@ const routes = {
     access: "admin",
     changes: ["v1/workers"],
     tags,
+    operationId: "restartPullWorker",
     summary: "Restart a worker on its host over SSH (administrator)",
     description:
       "Runs the configured command there; its result is in the service logs. 404 for a host that is not in " +
@@ -119,6 +124,7 @@ const routes = {
     access: "admin",
     changes: ["v1/workers"],
     tags,
+    operationId: "stopInstances",
     summary: "Stop worker instances; what they run may end (administrator)",
     description:
       "Changes what should run; the agent drains and ends them after its next sync. `stopped` is fewer than `asked` where fewer were there.",

@@ -21,6 +21,7 @@ const routes = {
     ...{ method: "post", path, tags },
     access: "admin",
     changes: ["v1/admin"],
+    operationId: "startDeploy",
     summary: "Run the configured deploy command for a target; one at a time (administrator)",
     description: "Answered at once; 409 while another deploy runs. Its output is in the history.",
     request: json(StartDeploy, { target: "production", args: ["--fast"] }),
@@ -35,6 +36,7 @@ const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
     access: "admin",
+    operationId: "listDeploys",
     summary: "Deploys with their output, newest first (administrator)",
     description:
       "With exit code and duration; of a deploy that runs, the output so far. `next_cursor` is the `cursor` of the next page, null on the last.",

@@ -15,6 +15,7 @@ const read = createRoute({
   path: "/api/v1/minio/{key}",
   access: "view",
   tags: ["objects"],
+  operationId: "getObject",
   summary: "Read an object of the object store",
   description:
     "Keys that begin with one of SVC_MINIO_PREFIXES; every other one is not found. With ETag, Range and If-None-Match.",

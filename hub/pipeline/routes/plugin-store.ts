@@ -37,9 +37,10 @@ const UPLOAD_MS = 120_000;
 const BLOB_CSP =
   "sandbox; default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'";
 
-const listing = (what: string) => ({
+const listing = (operationId: string, what: string) => ({
   method: "get" as const,
   tags,
+  operationId,
   summary: `List the ${what} of a plugin`,
   description:
     "By key, those that begin with prefix; next_cursor, unless null, is the next page's cursor.",
@@ -47,13 +48,13 @@ const listing = (what: string) => ({
 });
 const states = createRoute({
   access: "view",
-  ...listing("state keys"),
+  ...listing("listPluginState", "state keys"),
   path: "/api/v1/plugins/{slug}/state",
   responses: { ...ok(PluginStateList), ...fails(404, 422) },
 });
 const blobs = createRoute({
   access: "view",
-  ...listing("blobs"),
+  ...listing("listPluginBlobs", "blobs"),
   path: "/api/v1/plugins/{slug}/blob",
   responses: { ...ok(PluginBlobList), ...fails(404, 422) },
 });
@@ -66,6 +67,7 @@ const byKey = {
     access: "view",
     also: "worker",
     tags,
+    operationId: "getPluginState",
     summary: "Read a state value of a plugin",
     description: "Any JSON a plugin or its page keeps under a key.",
     request,
@@ -78,6 +80,7 @@ const byKey = {
     also: "worker",
     changes: ["v1/plugins"],
     tags,
+    operationId: "putPluginState",
     summary: "Store a state value of a plugin",
     description:
       `The body is the value: any JSON of at most ${MAX_STATE_BYTES} bytes. With If-Match and the ETag of an earlier ` +
@@ -103,6 +106,7 @@ const byKey = {
     also: "worker",
     changes: ["v1/plugins"],
     tags,
+    operationId: "deletePluginState",
     summary: "Delete a state value of a plugin",
     description: "404 when there is none.",
     request,
@@ -114,6 +118,7 @@ const byKey = {
     access: "view",
     also: "worker",
     tags,
+    operationId: "getPluginBlob",
     summary: "Read a blob of a plugin",
     description: "With ETag (sha256), Range and If-None-Match; always in a sandbox.",
     request,
@@ -131,6 +136,7 @@ const byKey = {
     also: "worker",
     changes: ["v1/plugins"],
     tags,
+    operationId: "putPluginBlob",
     summary: "Store a blob of a plugin",
     description: `At most ${MAX_BLOB_BYTES} bytes. The Content-Type is kept. Slashes in the key may be sent as they are or as %2F.`,
     request: {
@@ -146,6 +152,7 @@ const byKey = {
     also: "worker",
     changes: ["v1/plugins"],
     tags,
+    operationId: "deletePluginBlob",
     summary: "Delete a blob of a plugin",
     description: "404 when there is none.",
     request,

@@ -33,6 +33,7 @@ const list = createRoute({
   path: "/api/v1/plugins/available",
   access: "view",
   tags,
+  operationId: "listPlugins",
   summary: "List the plugins, broken ones with their errors",
   description:
     "Read from the plugins directory at every call: a plugin is there as soon as its folder is.",
@@ -45,6 +46,7 @@ const archive = createRoute({
   access: "view",
   also: "worker",
   tags,
+  operationId: "getPluginArchive",
   summary: "Download a plugin's folder as tar.gz",
   description: "What workers unpack that do not have the folder. The ETag names what it holds.",
   request: { params: PluginParams },
@@ -62,6 +64,7 @@ const web = createRoute({
   path: "/api/v1/plugins/{slug}/web/{path}",
   access: "view",
   tags,
+  operationId: "getPluginPage",
   summary: "Static file of a plugin's pages",
   description: "index.html when the path ends with a slash. With ETag, Range and If-None-Match.",
   request: { params: WebParams },

@@ -64,7 +64,7 @@ const Drain = z
 const call = <B extends z.ZodType, A extends z.ZodType>(
   name: string,
   topic: Topic,
-  [summary, description]: [string, string],
+  [operationId, summary, description]: [string, string, string],
   body: B,
   example: z.input<B>,
   answer: A,
@@ -75,6 +75,7 @@ const call = <B extends z.ZodType, A extends z.ZodType>(
     access: "worker",
     changes: [topic],
     tags: ["pull workers"],
+    operationId,
     summary,
     description,
     middleware: [reportLimit],
@@ -88,6 +89,7 @@ const routes = {
     path: path(),
     access: "view",
     tags: ["pull workers"],
+    operationId: "listPullWorkers",
     summary: "List pull workers",
     description: "Active, draining and offline ones, with what they run and their load.",
     request: { query: PageQuery },
@@ -99,6 +101,7 @@ const routes = {
     access: "operate",
     changes: ["v1/workers"],
     tags: ["pull workers"],
+    operationId: "filterPullWorker",
     summary: "Change which workloads a worker runs",
     description: "An empty `replace` means every workload. It counts from the next claim on.",
     middleware: [jsonBodyLimit],
@@ -109,6 +112,7 @@ const routes = {
     "register",
     "v1/workers",
     [
+      "registerPullWorker",
       "A worker's process starts",
       "Leases belong to the incarnation it names from now on. 409 `duplicate worker_id` while another live process has the name; `replaces` names one that is known to be dead.",
     ],
@@ -119,7 +123,11 @@ const routes = {
   heartbeat: call(
     "heartbeat",
     "v1/workers",
-    ["Renew the leases", "Tells what is no longer the worker's, and what it was told to do."],
+    [
+      "renewPullWorker",
+      "Renew the leases",
+      "Tells what is no longer the worker's, and what it was told to do.",
+    ],
     PullHeartbeat,
     { incarnation, in_flight: [{ ...attempt, workload: "thumbnails" }], cpu_percent: 12.5 },
     PullHeartbeatAnswer,
@@ -127,7 +135,11 @@ const routes = {
   claim: call(
     "claim",
     "v1/tasks",
-    ["Claim tasks; waits for some", "A batch for each slot; empty when none came within wait_ms."],
+    [
+      "claimTasks",
+      "Claim tasks; waits for some",
+      "A batch for each slot; empty when none came within wait_ms.",
+    ],
     ClaimTasks,
     { incarnation, slots: 4, wait_ms: 20_000 },
     Claimed,
@@ -136,6 +148,7 @@ const routes = {
     "complete",
     "v1/tasks",
     [
+      "completeTasks",
       "Report tasks that succeeded",
       "Each is `ok`, also a second time, or `stale`: then nothing changed.",
     ],
@@ -146,7 +159,11 @@ const routes = {
   fail: call(
     "fail",
     "v1/tasks",
-    ["Report tasks that failed", "They wait by their workload's backoff, or are failed for good."],
+    [
+      "failTasks",
+      "Report tasks that failed",
+      "They wait by their workload's backoff, or are failed for good.",
+    ],
     FailTasks,
     {
       incarnation,
@@ -158,6 +175,7 @@ const routes = {
     "exchange",
     "v1/tasks",
     [
+      "exchangeTasks",
       "Report and claim in one call",
       "The reports come first in one transaction, so freed slots are filled at once.",
     ],
@@ -169,6 +187,7 @@ const routes = {
     "drain",
     "v1/workers",
     [
+      "drainPullWorker",
       "Take no new tasks",
       "Claims that wait are answered with nothing. With `leaving`, the last call of a process, its name is free.",
     ],

@@ -25,6 +25,7 @@ const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
     access: "view",
+    operationId: "listServiceLogs",
     summary: "What hubs, control planes and workers logged, newest first",
     description: "Filters narrow one another; `next_cursor` is the `cursor` of the next page.",
     request: { query: LogQuery },
@@ -34,6 +35,7 @@ const routes = {
     ...{ method: "post", path, tags },
     access: "worker",
     changes: ["v1/service-logs"],
+    operationId: "reportServiceLogs",
     summary: "A worker tells its log",
     description: "For the worker's daemon. Lines are kept for a bounded time and number.",
     middleware: [jsonBodyLimit],

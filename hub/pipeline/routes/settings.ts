@@ -31,6 +31,7 @@ const routes = {
       method: "get",
       path,
       tags,
+      operationId: "listSettings",
       summary: "Settings with the values that count; secrets masked",
       description: "With where each value comes from and what it means.",
     },
@@ -42,6 +43,7 @@ const routes = {
     ...{ method: "put", path: `${path}/{key}`, tags },
     access: "admin",
     changes: ["v1/settings"],
+    operationId: "putSetting",
     summary: "Store a setting; it counts at once (administrator)",
     description: "A key that is not known is 404, a value of the wrong kind 422.",
     middleware: [jsonBodyLimit],
@@ -52,6 +54,7 @@ const routes = {
     ...{ method: "delete", path: `${path}/{key}`, tags },
     access: "admin",
     changes: ["v1/settings"],
+    operationId: "deleteSetting",
     summary: "Go back to a setting's default (administrator)",
     description: "404 when nothing is stored.",
     request: { params: Params },
@@ -61,6 +64,7 @@ const routes = {
     ...{ method: "post", path: `${path}/llm/test`, tags },
     access: "operate",
     changes: [],
+    operationId: "testLlm",
     summary: "Ask an LLM engine for a word",
     description:
       "A configured engine by name, the default one with {}, or one described in the body. Sending a key to an address " +

@@ -11,6 +11,7 @@ const read = createRoute({
   path: "/api/v1/workloads/{slug}/supervisor",
   access: "view",
   tags: ["workloads"],
+  operationId: "getWorkloadSupervisor",
   summary: "What the supervisor saw of a workload and did with it last",
   description:
     "Every intervention is in the service logs too. All null: it never had to do anything.",

@@ -14,6 +14,7 @@ const status = createRoute({
   access: "view",
   changes: [],
   tags: ["workloads"],
+  operationId: "getTaskStatus",
   summary: "Where up to 10,000 tasks stand",
   description:
     "`items` are those in the queue: pending, claimed or failed. The others are counted as `absent`: a task leaves the queue " +

@@ -19,6 +19,7 @@ const routes = {
   read: createRoute({
     ...{ method: "get", path, tags },
     access: "view",
+    operationId: "getUpdates",
     summary: "Which version the workers are to have, and how far they are",
     description:
       "Workers go to the hub's version one after the other (SVC_UPDATE_PARALLEL). The first of each kind is a canary: the " +
@@ -30,6 +31,7 @@ const routes = {
     ...{ method: "post", path: `${path}/pause`, tags },
     access: "admin",
     changes: ["v1/updates"],
+    operationId: "pauseUpdates",
     summary: "Send no further worker to another version (administrator)",
     description: "Workers that are on their way get there.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
@@ -38,6 +40,7 @@ const routes = {
     ...{ method: "post", path: `${path}/resume`, tags },
     access: "admin",
     changes: ["v1/updates"],
+    operationId: "resumeUpdates",
     summary: "Go on with updates that were paused (administrator)",
     description: "A roll-out that a failure has stopped needs `approve`.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
@@ -46,6 +49,7 @@ const routes = {
     ...{ method: "post", path: `${path}/approve`, tags },
     access: "admin",
     changes: ["v1/updates"],
+    operationId: "approveUpdates",
     summary: "Let a roll-out go on that stopped or waits for it (administrator)",
     description:
       "After a failure, or after the canary where SVC_UPDATE_APPROVAL is `manual`. It counts for this version until the next " +
@@ -58,6 +62,7 @@ const routes = {
     ...{ method: "post", path: `${path}/pin`, tags },
     access: "admin",
     changes: ["v1/updates"],
+    operationId: "pinUpdates",
     summary: "Keep the fleet, or one worker, at a version (administrator)",
     description:
       "Whatever version the hub has. A worker goes back to a version that it still has: its program's own and the one before. " +

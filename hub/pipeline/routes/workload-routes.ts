@@ -3,7 +3,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit, jsonLimit } from "#hub/platform/http/guards.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { CheckExecutor, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
-import { PageQuery } from "#shared/protocol/schema/page.ts";
+import { PageQuery, QueryBoolean } from "#shared/protocol/schema/page.ts";
 import {
   AllRunsQuery,
   PeekQuery,
@@ -52,7 +52,11 @@ const tagged = <T extends z.ZodType>(schema: T) => ({
   },
 });
 const RunParams = z.object({
-  run_id: z.coerce.number().openapi({ param: { name: "run_id", in: "path" }, example: 17 }),
+  run_id: z.coerce.number().openapi({
+    param: { name: "run_id", in: "path", required: true },
+    type: "integer",
+    example: 17,
+  }),
 });
 
 const SETTINGS = {
@@ -77,6 +81,7 @@ export const routes = {
     path: path(),
     access: "view",
     tags,
+    operationId: "listWorkloads",
     summary: "List workloads",
     description: "Every workload with its settings.",
     request: { query: PageQuery },
@@ -89,12 +94,13 @@ export const routes = {
     admin_for: "an executor that is not fleet_fetch",
     changes: ["v1/workloads"],
     tags,
+    operationId: "createWorkload",
     summary: "Create a workload",
     description:
       "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is no workload. With `check=true` a worker loads its code, and `check` tells what it found: the workload is made either way.",
     middleware: [jsonBodyLimit],
     request: {
-      query: z.object({ check: z.stringbool().default(false) }),
+      query: z.object({ check: QueryBoolean.default(false) }),
       ...json(WorkloadCreate, { slug: "thumbnails", ...SETTINGS }),
     },
     responses: {
@@ -108,6 +114,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "checkWorkload",
     summary: "Have a worker load the workload's code",
     description:
       "Answers `ok`, or `broken` with the error and its traceback. The worker hears of it with its next heartbeat, within 5 s. 409 when no live worker may run the workload, 504 when the worker does not answer within `timeout_s`.",
@@ -123,6 +130,7 @@ export const routes = {
     path: path("/{slug}"),
     access: "view",
     tags,
+    operationId: "getWorkload",
     summary: "Read a workload",
     description:
       "Its settings; its tasks are counted by `GET /api/v1/workloads/{slug}/queue`. The ETag is what `If-Match` of an edit names: two who edit at once do not write over each other.",
@@ -136,6 +144,7 @@ export const routes = {
     admin_for: "an executor that is not fleet_fetch",
     changes: ["v1/workloads"],
     tags,
+    operationId: "replaceWorkload",
     summary: "Replace a workload's settings",
     description:
       "Replaces every setting that can change: one that is not given becomes its default. Names are checked as at creation; a plugin or a name in `emits` that it holds already may stay although it is gone. Tasks that run go on under the settings they were claimed with.",
@@ -153,6 +162,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "setWorkloadEnabled",
     summary: "Switch a workload on or off",
     description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
     middleware: [jsonBodyLimit],
@@ -165,6 +175,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "setWorkloadSupervisorEnabled",
     summary: "Let the supervisor intervene, or not",
     description: "Whether the supervisor may pause this workload and reset its failed tasks.",
     middleware: [jsonBodyLimit],
@@ -181,12 +192,13 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "deleteWorkload",
     summary: "Delete a workload and its queue; its runs stay",
     description:
       "409 while tasks are claimed; `force=true` deletes it all the same, and what its workers report then is stale.",
     request: {
       params: Params,
-      query: z.object({ force: z.stringbool().default(false) }),
+      query: z.object({ force: QueryBoolean.default(false) }),
     },
     responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422) },
   }),
@@ -196,6 +208,7 @@ export const routes = {
     access: "submit",
     changes: ["v1/workloads"],
     tags,
+    operationId: "submitTask",
     summary: "Submit a task",
     description:
       "A key that is pending, claimed or failed is a duplicate and left alone; one that succeeded may be submitted again.",
@@ -212,6 +225,7 @@ export const routes = {
     access: "submit",
     changes: ["v1/workloads"],
     tags,
+    operationId: "submitTasks",
     summary: "Submit up to 10,000 tasks",
     description:
       "All or none: a task that breaks a rule is 422 with its place, and no task of the batch is stored.",
@@ -227,6 +241,7 @@ export const routes = {
     path: path("/{slug}/queue"),
     access: "view",
     tags,
+    operationId: "getQueueCounts",
     summary: "Count the queue",
     description:
       "`pending` includes tasks that wait for their time. Counted while they change, so it costs the same for any length.",
@@ -238,6 +253,7 @@ export const routes = {
     path: path("/{slug}/queue/peek"),
     access: "view",
     tags,
+    operationId: "peekQueue",
     summary: "Look at queue rows, oldest first",
     description:
       "`next_cursor` is the `cursor` of the next page, null on the last; it does not move as the queue drains. `next_offset` is the same for `offset`.",
@@ -250,6 +266,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "resetFailedTasks",
     summary: "Make every failed row pending",
     description: "Each has all its attempts again.",
     middleware: [jsonBodyLimit],
@@ -262,6 +279,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "removeTask",
     summary: "Remove a pending or failed task, cancel a claimed one",
     description:
       "The run of a claimed task ends as `cancelled`; what its worker reports then is stale. Slashes in the key are written as %2F.",
@@ -274,6 +292,7 @@ export const routes = {
     access: "operate",
     changes: ["v1/workloads"],
     tags,
+    operationId: "resetTask",
     summary: "Make one failed row pending",
     description: "With all its attempts again; 409 when the task is in the queue and not failed.",
     middleware: [jsonBodyLimit],
@@ -285,6 +304,7 @@ export const routes = {
     path: path("/{slug}/tasks/{pk}"),
     access: "view",
     tags,
+    operationId: "getTask",
     summary: "Read a task with its attempts",
     description:
       "Its row while it is in the queue, and every attempt that ended, also after that. What a running one prints: `GET /api/v1/workers/{id}/runs`.",
@@ -296,6 +316,7 @@ export const routes = {
     path: "/api/v1/runs/{run_id}/task",
     access: "view",
     tags: ["runs"],
+    operationId: "getTaskOfRun",
     summary: "Read the task of a run, with all its attempts",
     description: "As `GET /api/v1/workloads/{slug}/tasks/{pk}`.",
     request: { params: RunParams },
@@ -306,6 +327,7 @@ export const routes = {
     path: path("/{slug}/runs"),
     access: "view",
     tags,
+    operationId: "listWorkloadRuns",
     summary: "Runs of a workload, newest first",
     description:
       "`before`: only runs with a lower `run_id`; `success`, `outcome`, `pk`, `worker_id`, `since`, `until`: only such runs; `brief`: without what they printed. A search may answer with a few runs, or none, and a `next_cursor` to go on from (`next_before` is the same for `before`).",
@@ -317,6 +339,7 @@ export const routes = {
     path: "/api/v1/runs",
     access: "view",
     tags: ["runs"],
+    operationId: "listRuns",
     summary: "Runs of all workloads, newest first",
     description: "As the runs of one workload, up to 1,000 at a time.",
     request: { query: AllRunsQuery },
@@ -327,6 +350,7 @@ export const routes = {
     path: "/api/v1/runs/{run_id}",
     access: "view",
     tags: ["runs"],
+    operationId: "getRun",
     summary: "Read a run",
     description:
       "With all that was kept of its output: the first and last 256 KB of stdout and stderr.",

@@ -2,7 +2,11 @@ import { type RouteConfig, createRoute as zodRoute } from "@hono/zod-openapi";
 import { access, type RouteRules, type RulesFor } from "./access.ts";
 import type { App } from "./new-app.ts";
 
-type Config<P extends string> = Omit<RouteConfig, "path"> & { path: P } & RouteRules;
+type Config<P extends string> = Omit<RouteConfig, "path"> & {
+  path: P;
+  /** What clients that are generated call it: a verb and what it is done to, in camelCase, once in the whole API. */
+  operationId: string;
+} & RouteRules;
 type Described<R extends Config<string>> = ReturnType<typeof zodRoute<R["path"], R>> & {
   readonly rules: RouteRules;
 };
@@ -31,6 +35,28 @@ function securityOf({ access: who, proof, also }: RouteRules): Requirement[] {
   }
 }
 
+type Answer = { $ref: string };
+const answer = (name: keyof typeof ANSWERS): Answer => ({ $ref: `#/components/responses/${name}` });
+
+/** What the gate may answer before the route does; what a route says of the same status counts instead. */
+function answersOf({ access: who, proof }: RouteRules): Record<number, Answer> {
+  const everywhere = { 421: answer("WrongHost") };
+  switch (who) {
+    case "public":
+    case "capability":
+      return everywhere;
+    case "worker":
+      return proof === "registration" ? everywhere : { 401: answer("Unauthorized"), ...everywhere };
+    case "link":
+      return { 403: answer("Forbidden"), ...everywhere };
+    default:
+      return {
+        ...{ 401: answer("Unauthorized"), 403: answer("Forbidden"), 429: answer("TooMany") },
+        ...everywhere,
+      };
+  }
+}
+
 /** Describes a route: zod-openapi's own, with who may call it, which hub answers, and what it changes. */
 export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
@@ -44,6 +70,7 @@ export function createRoute<P extends string, R extends Config<P>>(
   const route = zodRoute({
     ...rest,
     security: securityOf(rules),
+    responses: { ...answersOf(rules), ...config.responses },
     "x-access": who,
     ...(admin_for !== undefined && { "x-admin-for": admin_for }),
     middleware: [access(rules), ...[config.middleware ?? []].flat()],
@@ -56,6 +83,19 @@ export function createRoute<P extends string, R extends Config<P>>(
 export function describeRoute(app: App, { middleware: _, ...route }: RouteConfig): void {
   app.openAPIRegistry.registerPath(route);
 }
+
+const refusal = (description: string) => ({
+  description,
+  content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+});
+
+/** For `addDocs`: components that routes refer to. */
+export const ANSWERS = {
+  Unauthorized: refusal("A token, a password or a secret is asked for, and is missing or wrong"),
+  Forbidden: refusal("A page of another origin sent it, or it needs another role"),
+  TooMany: refusal("Too many wrong tokens or passwords; Retry-After says when"),
+  WrongHost: refusal("Its Host header names another server"),
+} as const;
 
 /** For `addDocs`. */
 export const SECURITY_SCHEMES = {

@@ -2,28 +2,9 @@ import icon from "swagger-ui-dist/favicon-32x32.png" with { type: "file" };
 import css from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundle from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import { access } from "./access.ts";
-import { SECURITY_SCHEMES } from "./create-route.ts";
+import { type ApiInfo, documentOf, partOf, registerShared } from "./api-document.ts";
+import { DOCS_PAGE, DOCS_START } from "./docs-page.ts";
 import type { App } from "./new-app.ts";
-
-const PAGE = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <title>Flotilla API</title>
-    <link rel="stylesheet" href="/docs/swagger-ui.css">
-    <link rel="icon" type="image/png" href="/docs/favicon.png">
-  </head>
-  <body>
-    <nav class="swagger-ui">
-      <p class="wrapper"><a class="link" href="/guide">The guide</a>: how to use Flotilla, and every rule that you may rely on</p>
-    </nav>
-    <div id="swagger-ui"></div>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/start.js"></script>
-  </body>
-</html>
-`;
-const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true });\n`;
 
 /** Embedded in the compiled binary, so the explorer works without a network. */
 const FILES = {
@@ -32,8 +13,9 @@ const FILES = {
   "/docs/favicon.png": { path: icon, type: "image/png" },
 };
 
-/** The API's description is shown to whoever may use it. */
+/** The API's description is shown to whoever may use it; the page that shows it asks for a token where there is one. */
 const VIEW = access({ access: "view" });
+const PUBLIC = access({ access: "public" });
 const HEADERS = { "Cache-Control": "no-cache" };
 
 /** The explorer's own files, the styles it writes itself and the pictures in them; its calls go to this server alone. */
@@ -47,29 +29,47 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
+/** A document of its own for those who use one side alone. */
+interface Part {
+  readonly path: string;
+  /** What the paths of this part begin with. */
+  readonly prefix: string;
+  readonly title: string;
+}
+
 /**
- * `/openapi.json` and its explorer at `/docs`. The document is made on the first call, from every route the app has
- * by then.
+ * `/openapi.json`, its parts, and its explorer at `/docs`. The documents are made on the first call, from every route the app
+ * has by then.
  */
-export function addDocs(app: App, info: { title: string; version: string; description: string }) {
-  let document: string | undefined;
-  for (const [name, scheme] of Object.entries(SECURITY_SCHEMES))
-    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
-  app.get("/openapi.json", VIEW, (c) => {
-    document ??= JSON.stringify(app.getOpenAPI31Document({ openapi: "3.1.0", info }));
-    return c.body(document, 200, { ...HEADERS, "Content-Type": "application/json" });
-  });
-  app.get("/docs", VIEW, (c) =>
-    c.html(PAGE, 200, { ...HEADERS, "Content-Security-Policy": POLICY }),
+export function addDocs(app: App, info: ApiInfo, parts: readonly Part[]) {
+  registerShared(app);
+  let made: ReturnType<typeof documentOf> | undefined;
+  const whole = () => {
+    made ??= documentOf(app, info);
+    return made;
+  };
+  addDocument(app, "/openapi.json", whole);
+  for (const { path, prefix, title } of parts)
+    addDocument(app, path, () => partOf(whole(), prefix, title));
+  app.get("/docs", PUBLIC, (c) =>
+    c.html(DOCS_PAGE, 200, { ...HEADERS, "Content-Security-Policy": POLICY }),
   );
-  app.get("/docs/start.js", VIEW, (c) =>
-    c.body(START, 200, { ...HEADERS, "Content-Type": "text/javascript; charset=utf-8" }),
+  app.get("/docs/start.js", PUBLIC, (c) =>
+    c.body(DOCS_START, 200, { ...HEADERS, "Content-Type": "text/javascript; charset=utf-8" }),
   );
   for (const [path, file] of Object.entries(FILES))
     app.get(
       path,
-      VIEW,
+      PUBLIC,
       () =>
         new Response(Bun.file(file.path), { headers: { ...HEADERS, "Content-Type": file.type } }),
     );
+}
+
+function addDocument(app: App, path: string, make: () => object): void {
+  let text: string | undefined;
+  app.get(path, VIEW, (c) => {
+    text ??= JSON.stringify(make());
+    return c.body(text, 200, { ...HEADERS, "Content-Type": "application/json" });
+  });
 }

@@ -53,9 +53,13 @@ export const AgentReport = z
 export type AgentReport = z.infer<typeof AgentReport>;
 
 /** With `agent_id`, which an agent keeps over its restarts: a second agent of one host is refused while the first lives. */
-export const SyncAgent = AgentReport.extend({
-  agent_id: z.string().min(8).max(64).nullable().default(null),
-}).openapi("SyncAgent");
+export const SyncAgent = z
+  .strictObject({
+    // Its fields and not the schema: "extends" of two that take no other keys would take nothing.
+    ...AgentReport.shape,
+    agent_id: z.string().min(8).max(64).nullable().default(null),
+  })
+  .openapi("SyncAgent");
 export type SyncAgent = z.infer<typeof SyncAgent>;
 
 const Desired = z.object({ instances: z.array(DesiredInstance) });

@@ -60,7 +60,7 @@ export const AuditQuery = z.object({
     .openapi({ description: "The pattern of the route, such as `/jobs/:id`." }),
   status: z
     .string()
-    .regex(/^[1-5](\d\d|xx)$/i, "must be a status such as 403, or a class such as 4xx")
+    .regex(/^[1-5](\d\d|[xX]{2})$/, "must be a status such as 403, or a class such as 4xx")
     .optional(),
   since: z.iso.datetime({ offset: true }).optional(),
   until: z.iso.datetime({ offset: true }).optional(),

@@ -106,7 +106,12 @@ export const FlowRates = z
       z.object({
         slug: z.string(),
         metric: RateMetric,
-        points: z.array(z.tuple([z.int(), z.number()])),
+        /** Minute and value. Tools that know no `prefixItems` read `items`. */
+        points: z.array(
+          z
+            .tuple([z.int(), z.number()])
+            .openapi({ items: { type: "number" }, minItems: 2, maxItems: 2 }),
+        ),
       }),
     ),
   })

@@ -193,7 +193,7 @@ export type JobEvent = z.infer<typeof JobEvent>;
 
 /** Query of GET /jobs/{id}/events.json: `since` is the last seq already seen. */
 export const JobEventQuery = z.object({
-  since: z.coerce.number().int().min(0).max(999_999_999).default(0),
+  since: z.coerce.number().int().min(0).max(999_999_999).openapi({ type: "integer" }).default(0),
   limit: z.coerce.number().int().min(1).max(1_000).default(500),
 });
 export const JobEventList = z

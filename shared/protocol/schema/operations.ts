@@ -122,7 +122,13 @@ export const LogQuery = z.object({
   since: z.iso.datetime({ offset: true }).optional(),
   until: z.iso.datetime({ offset: true }).optional(),
   /** Lines that came here after this one: what is new since a page was read. */
-  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .openapi({ type: "integer" })
+    .optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
   cursor: z.string().max(200).optional(),
 });

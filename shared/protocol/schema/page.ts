@@ -13,6 +13,9 @@ export type PageQuery = z.infer<typeof PageQuery>;
 /** A cursor that is a number to us, and opaque to callers. */
 export const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "string" });
 
+/** A switch in a query: `true` or `false`, and what forms and shells send for them (`1`, `yes`, `on` and their opposites). */
+export const QueryBoolean = z.stringbool().openapi({ type: "boolean" });
+
 /** What every list answers with beside its items; null on the last page. */
 export const NextCursor = { next_cursor: z.string().nullable() };
 

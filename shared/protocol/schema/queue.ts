@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
 import { Notes } from "./executor.ts";
-import { NextCursor, NumberCursor } from "./page.ts";
+import { NextCursor, NumberCursor, QueryBoolean } from "./page.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
@@ -87,7 +87,7 @@ export const QueuePeek = z
 export const PeekQuery = z.object({
   state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(1_000_000).default(0),
+  offset: z.coerce.number().int().min(0).max(1_000_000).openapi({ type: "integer" }).default(0),
   /** Rows behind those of the page before, whatever left the queue meanwhile. */
   cursor: NumberCursor.optional(),
 });
@@ -163,7 +163,7 @@ const limitUpTo = (max: number) =>
     before: z.coerce.number().int().min(1).optional(),
     /** `next_cursor` of the page before. */
     cursor: NumberCursor.optional(),
-    success: z.stringbool().optional(),
+    success: QueryBoolean.optional(),
     pk: TaskKey.optional(),
     outcome: z.enum(OUTCOMES).optional(),
     worker_id: z.string().min(1).max(200).optional(),
@@ -171,7 +171,7 @@ const limitUpTo = (max: number) =>
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),
     /** Without what they put out, printed and said: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */
-    brief: z.stringbool().default(false),
+    brief: QueryBoolean.default(false),
   });
 export const AllRunsQuery = limitUpTo(MAX_RUNS.all);
 export const WorkloadRunsQuery = limitUpTo(MAX_RUNS.workload);

@@ -10,6 +10,7 @@ const list = createRoute({
   access: "admin",
   until_password: "operate",
   tags: ["admin"],
+  operationId: "listAuditEntries",
   summary: "Who changed what, newest first (administrator)",
   description:
     "Every call that is no GET, GETs that make a job, sockets that take over a browser, and whatever was refused with 401, " +

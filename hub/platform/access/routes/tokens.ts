@@ -12,6 +12,7 @@ const who = { access: "admin", until_password: "operate", origins: "never" } as 
 
 const list = createRoute({
   ...{ method: "get", path: "/tokens", tags, ...who },
+  operationId: "listTokens",
   summary: "List the tokens with roles",
   description: "Without the tokens themselves, which only their holders have.",
   request: { query: PageQuery },
@@ -20,6 +21,7 @@ const list = createRoute({
 const create = createRoute({
   ...{ method: "post", path: "/tokens", tags, ...who },
   changes: ["tokens"],
+  operationId: "createToken",
   summary: "Make a token with a role",
   description:
     "`token` is shown in this answer alone. With the first one every call asks for a token. Unless there is an administrator's " +
@@ -34,6 +36,7 @@ const create = createRoute({
 const revoke = createRoute({
   ...{ method: "delete", path: "/tokens/{id}", tags, ...who },
   changes: ["tokens"],
+  operationId: "revokeToken",
   summary: "Revoke a token and the logins that came of it",
   description:
     "It counts no more, at every hub within two seconds. 409 for the last of the role admin, while others are left that nobody " +
