@@ -77,7 +77,7 @@ const ROUNDS: Group[][][] = [
         except: [BINARY_TESTS, PROGRAM_TESTS],
       },
     ],
-    [{ name: "programs", files: [PROGRAM_TESTS] }, UI, ATTACK_LANES],
+    [{ name: "programs", files: [PROGRAM_TESTS, "test/programs/*.test.ts"] }, UI, ATTACK_LANES],
   ],
   // Chaos waits much, and so do those who wait for a fleet's updates.
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
