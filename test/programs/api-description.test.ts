@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { API_TOOLS, installApiTools, run } from "#test/support/api-tools.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { API_TOOLS, installApiTools, run } from "#test/support/rigs/api-tools.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** The API's descriptions, as the linters that others use judge them. */
 

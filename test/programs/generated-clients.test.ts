@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { API_TOOLS, installApiTools, run } from "#test/support/api-tools.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { API_TOOLS, installApiTools, run } from "#test/support/rigs/api-tools.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { ROOT } from "../../scripts/build.ts";
 
 /** Clients that others make from /openapi.json: made, compiled and called against a hub that asks for a token. */

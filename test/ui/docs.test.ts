@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The explorer of the API at /docs, where SVC_API_TOKEN is set. */
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** A package of its own (see its README): linters of the API's description, and makers of clients from it. */
-export const API_TOOLS = join(import.meta.dir, "../api-tools");
+export const API_TOOLS = join(import.meta.dir, "../../api-tools");
 
 /** A machine that other tests keep busy takes a minute for what takes seconds. */
 const RUN_MS = 240_000;
