@@ -1,9 +1,4 @@
-import { createWriteStream } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type { Http } from "./http.ts";
+import { canOpenSockets, type Http } from "./http.ts";
 
 /** As Playwright's `connectOverCDP` takes one; messages of CDP are objects. */
 export interface CdpTransport {
@@ -31,6 +26,10 @@ const GUID = /^[0-9a-f-]{36}$/i;
  * before the client is told that it is complete. One that cannot be fetched is told as canceled.
  */
 export function cdpTransport(http: Http, session_path: string): CdpTransport {
+  if (!canOpenSockets())
+    throw new TypeError(
+      "cdpTransport needs a WebSocket that sends headers: Bun, or Node 22 or later",
+    );
   const url = `${http.base_url.replace(/^http/, "ws")}${session_path}/cdp`;
   const socket = new WebSocket(url, http.socket as unknown as string[]);
   const over = new AbortController();
@@ -38,21 +37,10 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
   let waiting: string[] = [];
   let directory: string | null = null;
 
-  /** Its path on this machine. */
-  const fetchFile = async (guid: string, into: string): Promise<string> => {
-    await mkdir(into, { recursive: true });
-    const path = join(into, guid);
-    try {
-      const { signal } = over;
-      const answer = await http.open("GET", `${session_path}/files/${guid}`, { signal });
-      if (answer.body === null) throw new Error("an answer without a body");
-      await pipeline(Readable.fromWeb(answer.body as never), createWriteStream(path), { signal });
-      return path;
-    } catch (err) {
-      await rm(path, { force: true });
-      throw err;
-    }
-  };
+  const fetchFile = (guid: string, into: string): Promise<string> =>
+    saveTo(into, guid, over.signal, () =>
+      http.open("GET", `${session_path}/files/${guid}`, { signal: over.signal }),
+    );
   const fetchPatiently = async (guid: string, into: string): Promise<string> => {
     for (let tried = 1; ; tried += 1)
       try {
@@ -96,4 +84,32 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
     close: () => socket.close(),
   };
   return transport;
+}
+
+/** The path of the new file on this machine. Its modules are loaded here alone: browsers have none of them. */
+async function saveTo(
+  directory: string,
+  name: string,
+  signal: AbortSignal,
+  open: () => Promise<Response>,
+): Promise<string> {
+  const [{ createWriteStream }, { mkdir, rm }, { join }, { Readable }, { pipeline }] =
+    await Promise.all([
+      import("node:fs"),
+      import("node:fs/promises"),
+      import("node:path"),
+      import("node:stream"),
+      import("node:stream/promises"),
+    ]);
+  await mkdir(directory, { recursive: true });
+  const path = join(directory, name);
+  try {
+    const { body } = await open();
+    if (body === null) throw new Error("an answer without a body");
+    await pipeline(Readable.fromWeb(body as never), createWriteStream(path), { signal });
+    return path;
+  } catch (err) {
+    await rm(path, { force: true });
+    throw err;
+  }
 }

@@ -1,7 +1,7 @@
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
-import type { JobEvent } from "#shared/protocol/schema/job.ts";
 import { FlotillaError } from "./errors.ts";
-import { backoffMs, type Http } from "./http.ts";
+import { backoffMs, canOpenSockets, type Http } from "./http.ts";
+import type { JobEvent } from "./types.ts";
 
 export interface EventOptions {
   /** The last `seq` already seen; 0 starts with the first event. */
@@ -76,6 +76,38 @@ async function openStream(
   };
 }
 
+/** How often a runtime without such sockets asks. */
+const POLL_MS = 500;
+
+/** The same by plain calls, a page of events at a time. */
+async function* pollEvents(
+  http: Http,
+  job_id: string,
+  { since = 0, signal, patience_ms = PATIENCE_MS }: EventOptions,
+): AsyncGenerator<JobEvent, void, void> {
+  let heard_at = systemClock.now();
+  for (let failures = 0; !signal?.aborted; ) {
+    const path = `/jobs/${encodeURIComponent(job_id)}/events.json?since=${since}`;
+    try {
+      const { events } = await http.json<{ events: JobEvent[] }>("GET", path, signal && { signal });
+      failures = 0;
+      heard_at = systemClock.now();
+      for (const event of events) {
+        since = event.seq;
+        yield event;
+        if (event.type !== "log") return;
+      }
+      if (events.length > 0) continue;
+    } catch (err) {
+      if (signal?.aborted) return;
+      const may_pass = err instanceof FlotillaError && [0, 502, 503, 504].includes(err.status);
+      if (!may_pass || systemClock.now() - heard_at > patience_ms) throw err;
+      failures += 1;
+    }
+    await systemClock.sleep(failures === 0 ? POLL_MS : backoffMs(failures, null), signal);
+  }
+}
+
 /**
  * The events of a job in order, without gap or double, to its `done` or `error` (rules/events#event-stream). A stream that breaks
  * is opened again where it was. Ends early, without an error, when `signal` aborts.
@@ -86,6 +118,7 @@ export async function* followEvents(
   job_id: string,
   options: EventOptions = {},
 ): AsyncGenerator<JobEvent, void, void> {
+  if (!canOpenSockets()) return yield* pollEvents(http, job_id, options);
   const { signal, patience_ms = PATIENCE_MS } = options;
   let since = options.since ?? 0;
   let heard_at = systemClock.now();

@@ -7,7 +7,10 @@ export interface ClientOptions {
   base_url: string;
   /** SVC_API_TOKEN of the hub, when it has one. */
   token?: string;
-  /** Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. */
+  /**
+   * Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. Bun alone takes one here: for
+   * Node it is the file that NODE_EXTRA_CA_CERTS names.
+   */
   tls_ca?: string;
   /** What a call may take unless it says otherwise; default 30,000. */
   timeout_ms?: number;
@@ -109,10 +112,24 @@ async function failureOf(response: Response): Promise<FlotillaError> {
   return new FlotillaError(message, { status, detail: detail ?? message, body, headers });
 }
 
-/** @throws TypeError when base_url is not an http or https URL. */
+/** For Idempotency-Key. `crypto.randomUUID` is not there on pages that came over plain http. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+
+/** Whether a WebSocket can be opened with the headers of a call: Node has one from version 22 on, and those of browsers send none. */
+export const canOpenSockets = (): boolean =>
+  typeof WebSocket !== "undefined" && typeof globalThis.process?.versions?.node === "string";
+
+const isBun = (): boolean => "Bun" in globalThis;
+
+/** @throws TypeError when base_url is not an http or https URL, or for an authority where the runtime takes none. */
 export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOptions): Http {
   const base = new URL(base_url);
   if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
+  if (tls_ca !== undefined && !isBun())
+    throw new TypeError("tls_ca needs Bun; for Node name its file in NODE_EXTRA_CA_CERTS");
   const url = base.href.replace(/\/+$/, "");
   const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   const tls = tls_ca === undefined ? {} : { tls: { ca: tls_ca } };
@@ -138,6 +155,8 @@ export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOption
           ...call.headers,
         },
         body: call.json === undefined ? (call.body ?? null) : JSON.stringify(call.json),
+        // Node asks for it where the body is a stream.
+        ...(call.body instanceof ReadableStream && { duplex: "half" }),
         redirect: "manual",
         signal: AbortSignal.any(signals),
         ...tls,

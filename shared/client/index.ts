@@ -5,42 +5,57 @@ import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
 import { workloadCalls } from "./workloads.ts";
 
-export type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
-export type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
-export type { Convention } from "#shared/protocol/schema/convention.ts";
-export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
-export type { Engine } from "#shared/protocol/schema/engine.ts";
-export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
-export type { Host } from "#shared/protocol/schema/host.ts";
-export type { Job, JobEvent, JobList, JobStatus } from "#shared/protocol/schema/job.ts";
-export type { AgentResult, AgentStep, AskResult } from "#shared/protocol/schema/page-agent.ts";
-export type { Preset } from "#shared/protocol/schema/preset.ts";
-export type { Profile } from "#shared/protocol/schema/profile.ts";
-export type {
-  QueueCounts,
-  QueueRow,
-  Run,
-  SubmitResult,
-  TaskIn,
-} from "#shared/protocol/schema/queue.ts";
-export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
-export type { Session, SessionFile } from "#shared/protocol/schema/session.ts";
-export type { Skill } from "#shared/protocol/schema/skill.ts";
-export type { Worker } from "#shared/protocol/schema/worker.ts";
-export type { Workload } from "#shared/protocol/schema/workload.ts";
 export type { CdpTransport } from "./cdp-transport.ts";
 export { FlotillaError } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
 export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
+export type {
+  AgentResult,
+  AgentStep,
+  AskResult,
+  Asset,
+  Attempt,
+  AttemptSummary,
+  Convention,
+  CreateSessionInput,
+  Engine,
+  FleetSettings,
+  Host,
+  Job,
+  JobEvent,
+  JobList,
+  JobStatus,
+  LinkList,
+  Preset,
+  Profile,
+  QueueCounts,
+  QueueRow,
+  Recipe,
+  RecipeAction,
+  Run,
+  Session,
+  SessionCookie,
+  SessionFile,
+  Skill,
+  StoredCookie,
+  SubmitJobInput,
+  SubmitResult,
+  TaskIn,
+  TaskInput,
+  TaskStatus,
+  Worker,
+  Workload,
+  WorkloadCreateInput,
+  WorkloadUpdateInput,
+} from "./types.ts";
 export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.ts";
 
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `settings`,
- * `fleet` and `workloads`. It needs nothing but Bun: the
- * schemas give it their types and are not loaded. Every call throws FlotillaError, has a deadline and takes an
- * AbortSignal.
+ * `fleet` and `workloads`. It runs in Bun, in Node from version 20.3 on and in browsers, and loads nothing. Every call throws
+ * FlotillaError, has a deadline and takes an AbortSignal.
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options);

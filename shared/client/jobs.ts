@@ -1,18 +1,20 @@
-import type { z } from "zod";
 import { systemClock } from "#shared/kit/clock.ts";
-import type { Asset, JobResult, LinkList } from "#shared/protocol/schema/asset.ts";
-import type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
+import { FlotillaError } from "./errors.ts";
+import { type EventOptions, followEvents } from "./events.ts";
+import { backoffMs, type CallOptions, type Http, newKey, queryOf } from "./http.ts";
 import type {
+  Asset,
+  Attempt,
+  AttemptSummary,
   Job,
   JobEvent,
   JobList,
   JobListQuery,
-  SubmitJob,
-} from "#shared/protocol/schema/job.ts";
-import type { ScreenshotRequest } from "#shared/protocol/schema/session.ts";
-import { FlotillaError } from "./errors.ts";
-import { type EventOptions, followEvents } from "./events.ts";
-import { backoffMs, type CallOptions, type Http, queryOf } from "./http.ts";
+  JobResult,
+  LinkList,
+  ScreenshotRequest,
+  SubmitJobInput,
+} from "./types.ts";
 
 export interface SubmitOptions extends CallOptions {
   /** How long 503 is waited out; default 600,000. With 0 a job that is queued is returned as it is. */
@@ -47,14 +49,11 @@ export function jobCalls(http: Http) {
     }
   };
 
-  const submit = async (
-    input: z.input<typeof SubmitJob>,
-    options: SubmitOptions = {},
-  ): Promise<Job> => {
+  const submit = async (input: SubmitJobInput, options: SubmitOptions = {}): Promise<Job> => {
     const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
     const until = systemClock.now() + patience_ms;
     const call = { timeout_ms: SUBMIT_MS, ...options };
-    const headers = { "idempotency-key": options.idempotency_key ?? crypto.randomUUID() };
+    const headers = { "idempotency-key": options.idempotency_key ?? newKey() };
     return http.whileBusy({ patience_ms, signal }, async () => {
       try {
         return await http.json<Job>("POST", "/jobs", { ...call, json: input, headers });
@@ -96,7 +95,7 @@ export function jobCalls(http: Http) {
       http.json<Job>("POST", at(job_id, "/cancel"), call),
     delete: (job_id: string, call?: CallOptions) => http.json<null>("DELETE", at(job_id), call),
     result: (job_id: string, call?: CallOptions) =>
-      http.json<z.infer<typeof JobResult>>("GET", at(job_id, "/result"), call),
+      http.json<JobResult>("GET", at(job_id, "/result"), call),
     assets: async (job_id: string, call?: CallOptions) =>
       (await http.json<{ items: Asset[] }>("GET", at(job_id, "/assets.json"), call)).items,
     links: async (job_id: string, call?: CallOptions) =>
@@ -135,10 +134,7 @@ export function jobCalls(http: Http) {
     /** The record of the job once it has ended, however it ended. */
     wait,
     /** `submit` and `wait` in one. */
-    run: async (
-      input: z.input<typeof SubmitJob>,
-      options: SubmitOptions & WaitOptions = {},
-    ): Promise<Job> => {
+    run: async (input: SubmitJobInput, options: SubmitOptions & WaitOptions = {}): Promise<Job> => {
       const { timeout_ms, ...submitting } = options;
       const job = await submit(input, submitting);
       return wait(job.job_id, options);

@@ -1,10 +1,16 @@
-import type { z } from "zod";
-import type { Convention, PutConvention } from "#shared/protocol/schema/convention.ts";
-import type { Engine, PutEngine } from "#shared/protocol/schema/engine.ts";
-import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
-import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
-import type { PutSkill, Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
+import type {
+  Convention,
+  Engine,
+  FleetSettings,
+  Preset,
+  PutConventionInput,
+  PutEngineInput,
+  PutPresetInput,
+  PutSkillInput,
+  Skill,
+  SkillListQuery,
+} from "./types.ts";
 
 /** What every registry with slugs has: one call each for list, get, put (creates or replaces) and delete. */
 function slugCalls<Row, Put>(http: Http, name: string) {
@@ -19,7 +25,7 @@ function slugCalls<Row, Put>(http: Http, name: string) {
 
 /** AI backends (rules/engines#engine-calls). */
 export const engineCalls = (http: Http) => ({
-  ...slugCalls<Engine, z.input<typeof PutEngine>>(http, "engines"),
+  ...slugCalls<Engine, PutEngineInput>(http, "engines"),
   list: (call?: CallOptions) => everyItem<Engine>(http, "/engines", "engines", call),
   /** Makes it the one that `auto` prefers. */
   promote: (slug: string, call?: CallOptions) =>
@@ -28,20 +34,20 @@ export const engineCalls = (http: Http) => ({
 
 /** Named options for jobs (rules/library#presets). */
 export const presetCalls = (http: Http) => ({
-  ...slugCalls<Preset, z.input<typeof PutPreset>>(http, "presets"),
+  ...slugCalls<Preset, PutPresetInput>(http, "presets"),
   list: (call?: CallOptions) => everyItem<Preset>(http, "/presets", "presets", call),
 });
 
 /** Pieces of script that the planner is offered (rules/library#skills). */
 export const skillCalls = (http: Http) => ({
-  ...slugCalls<Skill, z.input<typeof PutSkill>>(http, "skills"),
+  ...slugCalls<Skill, PutSkillInput>(http, "skills"),
   list: (query: Partial<SkillListQuery> = {}, call?: CallOptions) =>
     everyItem<Skill>(http, "/skills", "skills", call, query),
 });
 
 /** House rules that the planner is given (rules/library#conventions). */
 export const conventionCalls = (http: Http) => ({
-  ...slugCalls<Convention, z.input<typeof PutConvention>>(http, "conventions"),
+  ...slugCalls<Convention, PutConventionInput>(http, "conventions"),
   list: (call?: CallOptions) => everyItem<Convention>(http, "/conventions", "conventions", call),
 });
 

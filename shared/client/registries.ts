@@ -1,11 +1,15 @@
-import type { z } from "zod";
-import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
-import type { Health } from "#shared/protocol/schema/health.ts";
-import type { Host, PutHost } from "#shared/protocol/schema/host.ts";
-import type { Profile } from "#shared/protocol/schema/profile.ts";
-import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
-import type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import { type CallBody, type CallOptions, everyItem, type Http } from "./http.ts";
+import type {
+  Health,
+  Host,
+  LoginRecipeInput,
+  Profile,
+  PutHostInput,
+  RecipeInput,
+  StoredCookieInput,
+  Worker,
+  WorkerStatus,
+} from "./types.ts";
 
 /** An archive of hundreds of megabytes may take this long. */
 const UPLOAD_MS = 600_000;
@@ -17,16 +21,16 @@ export function hostCalls(http: Http) {
     list: (call?: CallOptions) => everyItem<Host>(http, "/hosts", "hosts", call),
     get: (host: string, call?: CallOptions) => http.json<Host>("GET", at(host), call),
     /** Replaces everything but the cookies, which stay when they are not given. */
-    put: (host: string, settings: z.input<typeof PutHost>, call?: CallOptions) =>
+    put: (host: string, settings: PutHostInput, call?: CallOptions) =>
       http.json<Host>("PUT", at(host), { ...call, json: settings }),
     delete: (host: string, call?: CallOptions) => http.json<null>("DELETE", at(host), call),
-    addRecipe: (host: string, recipe: z.input<typeof Recipe>, call?: CallOptions) =>
+    addRecipe: (host: string, recipe: RecipeInput, call?: CallOptions) =>
       http.json<Host>("POST", at(host, "/recipes"), { ...call, json: recipe }),
     deleteRecipe: (host: string, index: number, call?: CallOptions) =>
       http.json<null>("DELETE", at(host, `/recipes/${index}`), call),
-    setLoginRecipe: (host: string, recipe: z.input<typeof LoginRecipe>, call?: CallOptions) =>
+    setLoginRecipe: (host: string, recipe: LoginRecipeInput, call?: CallOptions) =>
       http.json<Host>("PUT", at(host, "/login_recipe"), { ...call, json: recipe }),
-    putCookies: (host: string, cookies: z.input<typeof StoredCookie>[], call?: CallOptions) =>
+    putCookies: (host: string, cookies: StoredCookieInput[], call?: CallOptions) =>
       http.json<Host>("PUT", at(host, "/cookies"), { ...call, json: { cookies } }),
   };
 }
@@ -59,7 +63,7 @@ export function profileCalls(http: Http) {
 export function fleetCalls(http: Http) {
   const at = (worker_id: string, rest = "") => `/workers/${encodeURIComponent(worker_id)}${rest}`;
   return {
-    health: (call?: CallOptions) => http.json<z.infer<typeof Health>>("GET", "/health", call),
+    health: (call?: CallOptions) => http.json<Health>("GET", "/health", call),
     workers: (call?: CallOptions) => everyItem<Worker>(http, "/workers", "workers", call),
     worker: (worker_id: string, call?: CallOptions) =>
       http.json<Worker>("GET", at(worker_id), call),

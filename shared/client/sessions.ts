@@ -1,18 +1,19 @@
-import type { z } from "zod";
 import { ACTION_TIMEOUT_S, ENGINE_ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
-import type { SessionCookie } from "#shared/protocol/schema/cookie.ts";
-import type { Profile } from "#shared/protocol/schema/profile.ts";
-import type {
-  ActionReply,
-  CreateSession,
-  NetworkLog,
-  Session,
-  SessionActionInput,
-  SessionActionName,
-  SessionFile,
-} from "#shared/protocol/schema/session.ts";
 import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
+import type {
+  ActionReply,
+  CreateSessionInput,
+  NetworkLog,
+  Profile,
+  Session,
+  SessionActionInputs,
+  SessionCookie,
+  SessionFile,
+} from "./types.ts";
+
+export type SessionActionName = keyof SessionActionInputs;
+type SessionActionInput<A extends SessionActionName> = SessionActionInputs[A];
 
 /** Answer of an action; `R` is what its `result` is known to be. */
 export type Reply<R> = Omit<ActionReply, "result"> & { result: R };
@@ -38,7 +39,7 @@ export interface OpenSession extends SessionActions, AsyncDisposable {
     clear(call?: CallOptions): Promise<unknown>;
   };
   /** Requests from `since` on; `next` is the `since` of the next call. */
-  network(since?: number, call?: CallOptions): Promise<z.infer<typeof NetworkLog>>;
+  network(since?: number, call?: CallOptions): Promise<NetworkLog>;
   files(call?: CallOptions): Promise<SessionFile[]>;
   /** A downloaded file, streamed. */
   file(name: string, call?: CallOptions): Promise<Response>;
@@ -108,7 +109,7 @@ export function sessionCalls(http: Http) {
   const bind = (record: Session): OpenSession => openSession(http, record);
   return {
     open: async (
-      input: z.input<typeof CreateSession> = {},
+      input: CreateSessionInput = {},
       options: OpenOptions = {},
     ): Promise<OpenSession> => {
       const { patience_ms = OPEN_PATIENCE_MS, signal } = options;

@@ -1,19 +1,20 @@
-import type { z } from "zod";
 import { systemClock } from "#shared/kit/clock.ts";
+import { workloadTag } from "#shared/protocol/workload-tag.ts";
+import { FlotillaError } from "./errors.ts";
+import { backoffMs, type CallOptions, everyItem, type Http, newKey, queryOf } from "./http.ts";
 import type {
-  QUEUE_STATES,
   QueueCounts,
   QueuePeek,
+  QueueState,
   ResetFailed,
   Run,
   SubmitResult,
-  TaskIn,
+  TaskInput,
   TaskStatus,
-} from "#shared/protocol/schema/queue.ts";
-import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
-import { workloadTag } from "#shared/protocol/workload-tag.ts";
-import { FlotillaError } from "./errors.ts";
-import { backoffMs, type CallOptions, everyItem, type Http, queryOf } from "./http.ts";
+  Workload,
+  WorkloadCreateInput,
+  WorkloadUpdateInput,
+} from "./types.ts";
 
 /** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */
 export interface RunFilter {
@@ -67,13 +68,13 @@ export function workloadCalls(http: Http) {
     (await http.json<{ runs: Run[] }>("GET", `${path}?${queryOf(filter)}`, call)).runs;
   return {
     list: (call?: CallOptions) => everyItem<Workload>(http, "/api/v1/workloads", "workloads", call),
-    create: (workload: z.input<typeof WorkloadCreate>, call?: CallOptions) =>
+    create: (workload: WorkloadCreateInput, call?: CallOptions) =>
       http.json<Workload>("POST", "/api/v1/workloads", { ...call, json: workload }),
     get: (slug: string, call?: CallOptions) => http.json<Workload>("GET", at(slug), call),
     /** Replaces every mutable field. `over`: the workload as it was read; 412 when it was changed since. */
     replace: (
       slug: string,
-      settings: z.input<typeof WorkloadUpdate>,
+      settings: WorkloadUpdateInput,
       { over, ...call }: CallOptions & { over?: Pick<Workload, "updated_at"> } = {},
     ) => {
       const headers: Record<string, string> = over ? { "if-match": workloadTag(over) } : {};
@@ -90,10 +91,10 @@ export function workloadCalls(http: Http) {
      */
     submit: (
       slug: string,
-      items: readonly z.input<typeof TaskIn>[],
+      items: readonly TaskInput[],
       options: SubmitTasksOptions = {},
     ): Promise<SubmitResult> => {
-      const headers = { "idempotency-key": options.idempotency_key ?? crypto.randomUUID() };
+      const headers = { "idempotency-key": options.idempotency_key ?? newKey() };
       const call = { timeout_ms: BATCH_MS, ...options, headers, json: { items } };
       return untilAnswered(options, () =>
         http.json<SubmitResult>("POST", at(slug, "/tasks/batch"), call),
@@ -107,19 +108,17 @@ export function workloadCalls(http: Http) {
     peek: (
       slug: string,
       query: {
-        state?: (typeof QUEUE_STATES)[number];
+        state?: QueueState;
         limit?: number;
         offset?: number;
         /** `next_cursor` of the page before. */
         cursor?: string;
       } = {},
       call?: CallOptions,
-    ) =>
-      http.json<z.infer<typeof QueuePeek>>("GET", at(slug, `/queue/peek?${queryOf(query)}`), call),
+    ) => http.json<QueuePeek>("GET", at(slug, `/queue/peek?${queryOf(query)}`), call),
     /** How many failed tasks became pending. */
     resetFailed: async (slug: string, call?: CallOptions) =>
-      (await http.json<z.infer<typeof ResetFailed>>("POST", at(slug, "/queue/reset-failed"), call))
-        .reset,
+      (await http.json<ResetFailed>("POST", at(slug, "/queue/reset-failed"), call)).reset,
     /** Removes a pending or failed task, cancels a claimed one. */
     removeTask: (slug: string, pk: string, call?: CallOptions) =>
       http.json<null>("DELETE", at(slug, `/queue/${encodeURIComponent(pk)}`), call),

@@ -1,0 +1,99 @@
+import type { z } from "zod";
+import type { JobResult as JobResultSchema } from "#shared/protocol/schema/asset.ts";
+import type { PutConvention } from "#shared/protocol/schema/convention.ts";
+import type { StoredCookie as StoredCookieSchema } from "#shared/protocol/schema/cookie.ts";
+import type { PutEngine } from "#shared/protocol/schema/engine.ts";
+import type { Health as HealthSchema } from "#shared/protocol/schema/health.ts";
+import type { PutHost } from "#shared/protocol/schema/host.ts";
+import type { SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { PutPreset } from "#shared/protocol/schema/preset.ts";
+import type {
+  QUEUE_STATES,
+  QueuePeek as QueuePeekSchema,
+  ResetFailed as ResetFailedSchema,
+  TaskIn as TaskInSchema,
+} from "#shared/protocol/schema/queue.ts";
+import type {
+  LoginRecipe as LoginRecipeSchema,
+  Recipe as RecipeSchema,
+} from "#shared/protocol/schema/recipe.ts";
+import type {
+  CreateSession,
+  NetworkLog as NetworkLogSchema,
+  SESSION_ACTIONS,
+} from "#shared/protocol/schema/session.ts";
+import type { PutSkill } from "#shared/protocol/schema/skill.ts";
+import type { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+
+/**
+ * What the client gives and takes: the one place where it reads the schemas, of which it needs the types alone. The package
+ * has these written out (`scripts/build-client.ts`), so that it depends on nothing.
+ */
+
+export type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
+export type { Attempt, AttemptSummary, TokenUsage } from "#shared/protocol/schema/attempt.ts";
+export type { Convention } from "#shared/protocol/schema/convention.ts";
+export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
+export type { Engine } from "#shared/protocol/schema/engine.ts";
+export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+export type { Host } from "#shared/protocol/schema/host.ts";
+export type {
+  Job,
+  JobEvent,
+  JobList,
+  JobListQuery,
+  JobStatus,
+} from "#shared/protocol/schema/job.ts";
+export type {
+  AgentMove,
+  AgentResult,
+  AgentStep,
+  AskResult,
+} from "#shared/protocol/schema/page-agent.ts";
+export type { Preset } from "#shared/protocol/schema/preset.ts";
+export type { Profile } from "#shared/protocol/schema/profile.ts";
+export type {
+  QueueCounts,
+  QueueRow,
+  Run,
+  SubmitResult,
+  TaskIn,
+  TaskStatus,
+} from "#shared/protocol/schema/queue.ts";
+export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
+export type {
+  ActionReply,
+  ScreenshotRequest,
+  Session,
+  SessionFile,
+} from "#shared/protocol/schema/session.ts";
+export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
+export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
+export type { Workload } from "#shared/protocol/schema/workload.ts";
+
+export type Health = z.infer<typeof HealthSchema>;
+export type JobResult = z.infer<typeof JobResultSchema>;
+export type NetworkLog = z.infer<typeof NetworkLogSchema>;
+export type QueuePeek = z.infer<typeof QueuePeekSchema>;
+export type QueueState = (typeof QUEUE_STATES)[number];
+export type ResetFailed = z.infer<typeof ResetFailedSchema>;
+
+/** Of what is sent, fields with a default may be left out. */
+export type CreateSessionInput = z.input<typeof CreateSession>;
+export type LoginRecipeInput = z.input<typeof LoginRecipeSchema>;
+export type PutConventionInput = z.input<typeof PutConvention>;
+export type PutEngineInput = z.input<typeof PutEngine>;
+export type PutHostInput = z.input<typeof PutHost>;
+export type PutPresetInput = z.input<typeof PutPreset>;
+export type PutSkillInput = z.input<typeof PutSkill>;
+export type RecipeInput = z.input<typeof RecipeSchema>;
+export type StoredCookieInput = z.input<typeof StoredCookieSchema>;
+export type SubmitJobInput = z.input<typeof SubmitJob>;
+export type TaskInput = z.input<typeof TaskInSchema>;
+export type WorkloadCreateInput = z.input<typeof WorkloadCreate>;
+export type WorkloadUpdateInput = z.input<typeof WorkloadUpdate>;
+
+/** What each action of a session takes. */
+export type SessionActionInputs = {
+  [A in keyof typeof SESSION_ACTIONS]: z.input<(typeof SESSION_ACTIONS)[A]>;
+};
