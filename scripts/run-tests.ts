@@ -24,12 +24,12 @@ const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
  * machine. As many as make both lines of their round about as long as each other.
  */
 const PROGRAM_TESTS =
-  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,pipeline,profiles,read-only-database,guide-pipeline,recipes,session-loads,tasks,update}.test.ts";
+  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,guide-how-to,guide-pipeline,guide-start,pipeline,profiles,read-only-database,recipes,session-loads,tasks,update}.test.ts";
 
 /** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
 const UI: Group = {
   name: "ui",
-  files: ["test/ui/{keyboard,login,pages,shell}.test.ts"],
+  files: ["test/ui/{guide,keyboard,login,pages,shell}.test.ts"],
 };
 /** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
 const ATTACKS_OF_LANES =

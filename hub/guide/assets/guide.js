@@ -5,6 +5,19 @@ const form = document.querySelector(".search");
 const input = form.querySelector("input");
 const list = form.querySelector(".found");
 
+/** The style shows these lists on wide screens; who cannot see them is told that they are open. */
+const unfold = (selector, query) => {
+  const list = document.querySelector(selector);
+  const wide = matchMedia(query);
+  const follow = () => {
+    if (list !== null) list.open = wide.matches;
+  };
+  follow();
+  wide.addEventListener("change", follow);
+};
+unfold(".pages details", "(min-width: 60.01rem)");
+unfold(".toc details", "(min-width: 80.01rem)");
+
 /** In a long list of pages, the one that is read stands where it can be seen. */
 const pages = document.querySelector(".pages");
 const here = pages.querySelector("[aria-current]");
@@ -55,7 +68,9 @@ input.addEventListener("input", () => {
 
 /** The arrows go through the field and its results. */
 form.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
+  if (event.key === "Escape" && !list.hidden) {
+    // Otherwise the browser empties the field.
+    event.preventDefault();
     close();
     input.focus();
   }

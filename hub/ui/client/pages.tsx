@@ -33,6 +33,8 @@ export interface PageEntry {
   path: string;
   title: string;
   part: "fleet" | "pipeline";
+  /** What the guide says of it. */
+  guide: string;
   /** In the navigation and the palette; pages of one thing are reached from their list. */
   nav?: { icon: Icon; key?: string; words?: string };
   file: PageFile;
@@ -43,6 +45,7 @@ const ALL: PageEntry[] = [
     path: "/ui/wall",
     title: "Wall",
     part: "fleet",
+    guide: "/guide/concepts/fleet",
     nav: { icon: IconDeviceDesktop, key: "w", words: "lanes previews live" },
     file: pageFile(() => import("./fleet/wall.tsx")),
   },
@@ -50,6 +53,7 @@ const ALL: PageEntry[] = [
     path: "/ui/submit",
     title: "Submit",
     part: "fleet",
+    guide: "/guide/rules/job-options",
     nav: { icon: IconSend, key: "n", words: "new job fetch url" },
     file: pageFile(() => import("./fleet/submit.tsx")),
   },
@@ -57,6 +61,7 @@ const ALL: PageEntry[] = [
     path: "/ui/jobs",
     title: "Jobs",
     part: "fleet",
+    guide: "/guide/rules/jobs",
     nav: { icon: IconList, key: "j" },
     file: pageFile(() => import("./fleet/jobs.tsx")),
   },
@@ -64,18 +69,21 @@ const ALL: PageEntry[] = [
     path: "/ui/jobs/:job_id",
     title: "Job",
     part: "fleet",
+    guide: "/guide/rules/documents",
     file: pageFile(() => import("./fleet/job.tsx")),
   },
   {
     path: "/ui/sessions/:sid",
     title: "Session",
     part: "fleet",
+    guide: "/guide/rules/sessions",
     file: pageFile(() => import("./fleet/session.tsx")),
   },
   {
     path: "/ui/workers",
     title: "Browser workers",
     part: "fleet",
+    guide: "/guide/rules/workers",
     nav: { icon: IconBrowser, key: "b", words: "drain standby lanes version" },
     file: pageFile(() => import("./fleet/workers.tsx")),
   },
@@ -83,6 +91,7 @@ const ALL: PageEntry[] = [
     path: "/ui/hosts",
     title: "Hosts",
     part: "fleet",
+    guide: "/guide/rules/hosts",
     nav: { icon: IconWorld, key: "h", words: "recipes cookies login" },
     file: pageFile(() => import("./fleet/hosts.tsx")),
   },
@@ -90,12 +99,14 @@ const ALL: PageEntry[] = [
     path: "/ui/hosts/:host",
     title: "Host",
     part: "fleet",
+    guide: "/guide/rules/recipes",
     file: pageFile(() => import("./fleet/host.tsx")),
   },
   {
     path: "/ui/profiles",
     title: "Profiles",
     part: "fleet",
+    guide: "/guide/rules/profiles",
     nav: { icon: IconUser, words: "upload chrome extension default" },
     file: pageFile(() => import("./fleet/profiles.tsx")),
   },
@@ -103,6 +114,7 @@ const ALL: PageEntry[] = [
     path: "/ui/engines",
     title: "Engines",
     part: "fleet",
+    guide: "/guide/rules/engines",
     nav: { icon: IconBrain, words: "llm model" },
     file: pageFile(() => import("./fleet/engines.tsx")),
   },
@@ -110,6 +122,7 @@ const ALL: PageEntry[] = [
     path: "/ui/presets",
     title: "Presets",
     part: "fleet",
+    guide: "/guide/rules/library",
     nav: { icon: IconTemplate },
     file: pageFile(() => import("./fleet/presets.tsx")),
   },
@@ -117,6 +130,7 @@ const ALL: PageEntry[] = [
     path: "/ui/skills",
     title: "Skills",
     part: "fleet",
+    guide: "/guide/rules/library",
     nav: { icon: IconBooks },
     file: pageFile(() => import("./fleet/skills.tsx")),
   },
@@ -124,6 +138,7 @@ const ALL: PageEntry[] = [
     path: "/ui/conventions",
     title: "Conventions",
     part: "fleet",
+    guide: "/guide/rules/library",
     nav: { icon: IconShieldCheck, words: "rules" },
     file: pageFile(() => import("./fleet/conventions.tsx")),
   },
@@ -131,6 +146,7 @@ const ALL: PageEntry[] = [
     path: "/ui/fleet-settings",
     title: "Fleet settings",
     part: "fleet",
+    guide: "/guide/rules/settings",
     nav: { icon: IconAdjustments, words: "retention webhook cors" },
     file: pageFile(() => import("./fleet/settings.tsx")),
   },
@@ -139,6 +155,7 @@ const ALL: PageEntry[] = [
     path: "/ui/pipeline",
     title: "Overview",
     part: "pipeline",
+    guide: "/guide/concepts/pipeline",
     nav: { icon: IconGauge, key: "o", words: "dashboard problems" },
     file: pageFile(() => import("./pipeline/overview.tsx")),
   },
@@ -146,6 +163,7 @@ const ALL: PageEntry[] = [
     path: "/ui/workloads",
     title: "Workloads",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-workloads",
     nav: { icon: IconStack2, key: "l", words: "queues tasks create" },
     file: pageFile(() => import("./pipeline/workloads.tsx")),
   },
@@ -153,12 +171,14 @@ const ALL: PageEntry[] = [
     path: "/ui/workloads/:slug",
     title: "Workload",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-queue",
     file: pageFile(() => import("./pipeline/workload.tsx")),
   },
   {
     path: "/ui/runs",
     title: "Runs",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-runs",
     nav: { icon: IconActivity, key: "r", words: "failures attempts" },
     file: pageFile(() => import("./pipeline/runs.tsx")),
   },
@@ -166,6 +186,7 @@ const ALL: PageEntry[] = [
     path: "/ui/pull-workers",
     title: "Pipeline workers",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-pull",
     nav: { icon: IconServer, key: "p", words: "slots leases filter restart" },
     file: pageFile(() => import("./pipeline/workers.tsx")),
   },
@@ -173,6 +194,7 @@ const ALL: PageEntry[] = [
     path: "/ui/load",
     title: "CPU and GPU",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-views",
     nav: { icon: IconCpu, words: "charts metrics" },
     file: pageFile(() => import("./pipeline/load.tsx")),
   },
@@ -180,6 +202,7 @@ const ALL: PageEntry[] = [
     path: "/ui/flow",
     title: "Flow",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-views",
     nav: { icon: IconRoute, key: "f", words: "graph rates" },
     file: pageFile(() => import("./pipeline/flow.tsx")),
   },
@@ -187,6 +210,7 @@ const ALL: PageEntry[] = [
     path: "/ui/plugins",
     title: "Plugins",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-plugins",
     nav: { icon: IconPlug },
     file: pageFile(() => import("./pipeline/plugins.tsx")),
   },
@@ -194,12 +218,14 @@ const ALL: PageEntry[] = [
     path: "/ui/plugins/:slug",
     title: "Plugin",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-plugins",
     file: pageFile(() => import("./pipeline/plugin.tsx")),
   },
   {
     path: "/ui/agents",
     title: "Agents",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-agents",
     nav: { icon: IconServer, words: "elastic spawn stop instances" },
     file: pageFile(() => import("./pipeline/agents.tsx")),
   },
@@ -207,6 +233,7 @@ const ALL: PageEntry[] = [
     path: "/ui/logs",
     title: "Service logs",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-operations",
     nav: { icon: IconFileText, key: "s", words: "tail errors" },
     file: pageFile(() => import("./pipeline/logs.tsx")),
   },
@@ -214,6 +241,7 @@ const ALL: PageEntry[] = [
     path: "/ui/audit",
     title: "Audit log",
     part: "pipeline",
+    guide: "/guide/rules/access",
     nav: { icon: IconHistory, words: "who changed security refused calls" },
     file: pageFile(() => import("./pipeline/audit.tsx")),
   },
@@ -221,6 +249,7 @@ const ALL: PageEntry[] = [
     path: "/ui/deploys",
     title: "Deploys",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-operations",
     nav: { icon: IconRocket },
     file: pageFile(() => import("./pipeline/deploys.tsx")),
   },
@@ -228,6 +257,7 @@ const ALL: PageEntry[] = [
     path: "/ui/settings",
     title: "Settings",
     part: "pipeline",
+    guide: "/guide/rules/pipeline-operations",
     nav: { icon: IconSettings, words: "administrator llm test" },
     file: pageFile(() => import("./pipeline/settings.tsx")),
   },
@@ -235,6 +265,7 @@ const ALL: PageEntry[] = [
     path: "/ui/tokens",
     title: "Tokens",
     part: "pipeline",
+    guide: "/guide/rules/access",
     nav: { icon: IconKey, words: "roles access login api revoke" },
     file: pageFile(() => import("./pipeline/tokens.tsx")),
   },
@@ -246,8 +277,15 @@ export const PAGES = ALL.filter(({ part }) => info.fleet || part === "pipeline")
 /** What `/` shows. */
 export const HOME = homePath(info.fleet);
 
+const pageAt = (path: string): PageEntry | undefined => {
+  const wanted = path === "/" ? HOME : path;
+  return PAGES.find((page) => isPagePath(page.path, wanted));
+};
+
+/** The address of the guide's page about the page at `path`. */
+export const guideFor = (path: string): string => pageAt(path)?.guide ?? "/guide";
+
 /** Fetches the file of the page at `path`, if there is one. @throws what the browser says when it does not come */
 export async function loadPage(path: string): Promise<void> {
-  const wanted = path === "/" ? HOME : path;
-  await PAGES.find((page) => isPagePath(page.path, wanted))?.file.load();
+  await pageAt(path)?.file.load();
 }

@@ -13,14 +13,15 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { spotlight } from "@mantine/spotlight";
-import { IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { IconBook, IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useSyncExternalStore } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { logout } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { isLive, subscribeLive } from "../lib/live.ts";
 import { loginStore, type WhoIAm, whoAmI } from "../lib/logins.ts";
 import { queryClient } from "../lib/query.ts";
+import { guideFor } from "../pages.tsx";
 
 function Leave({ who: { name, role } }: { who: WhoIAm }) {
   const label = role === "admin" && name === "admin" ? "Leave administrator" : "Log out";
@@ -35,6 +36,24 @@ function Leave({ who: { name, role } }: { who: WhoIAm }) {
           <IconLogout size={16} />
         </ActionIcon>
       </Box>
+    </Tooltip>
+  );
+}
+
+/** To what the guide says of this page; the guide is pages of the server's own, not of the app. */
+function Guide() {
+  const [location] = useLocation();
+  return (
+    <Tooltip label="What the guide says of this page">
+      <ActionIcon
+        component="a"
+        href={guideFor(location)}
+        target="_blank"
+        variant="default"
+        aria-label="Guide"
+      >
+        <IconBook size={16} />
+      </ActionIcon>
     </Tooltip>
   );
 }
@@ -83,6 +102,7 @@ export function Header({ opened, toggle }: { opened: boolean; toggle: () => void
             {live ? "Live" : "Polling"}
           </Badge>
         </Tooltip>
+        <Guide />
         <ActionIcon
           variant="default"
           aria-label={dark ? "Light colours" : "Dark colours"}

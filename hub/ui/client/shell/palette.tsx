@@ -1,5 +1,5 @@
 import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
-import { IconSearch } from "@tabler/icons-react";
+import { IconBook, IconSearch } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
@@ -58,7 +58,13 @@ export function Palette() {
       description: "Workload",
       onClick: () => navigate(`/ui/workloads/${seg(slug)}`),
     }));
-    return [...pages, ...queues, ...found];
+    const guide: SpotlightActionData = {
+      ...{ id: "guide", label: "Guide", description: "How to use Flotilla, and its rules" },
+      keywords: ["help", "documentation", "rules", "api"],
+      leftSection: <IconBook size={18} />,
+      onClick: () => window.open("/guide", "_blank"),
+    };
+    return [...pages, guide, ...queues, ...found];
   }, [jobs.data, workloads.data, navigate, query, wanted]);
   return (
     <Spotlight

@@ -1,0 +1,81 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+
+/** The guide as people read it: on three sizes of screen, in both colours, with the keyboard alone. */
+
+setDefaultTimeout(120_000);
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+for (const [width, height] of [
+  [1440, 900],
+  [1024, 768],
+  [390, 844],
+] as const)
+  for (const colors of ["light", "dark"] as const)
+    test(`at ${width} px in ${colors} colours every kind of page can be read, and none is wider than the screen`, async () => {
+      for (const path of ["/guide", "/guide/rules/events", "/guide/search?q=lease"]) {
+        await using ui = await rig.open(path, { width, height, colors });
+        const wider = await ui.page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        expect({ path, wider }).toEqual({ path, wider: 0 });
+        await ui.judge();
+      }
+    });
+
+test("every page of the app leads to what the guide says of it", async () => {
+  await using ui = await rig.open("/ui/jobs");
+  const guide = ui.page.getByRole("link", { name: "Guide" });
+  expect(await guide.getAttribute("href")).toBe("/guide/rules/jobs");
+  await ui.page.getByRole("link", { name: "Hosts" }).click();
+  await until("that of the other page", 5_000, async () =>
+    (await guide.getAttribute("href"))?.endsWith("/rules/hosts"),
+  );
+});
+
+test("the colours that were chosen in the app are the guide's", async () => {
+  await using ui = await rig.open("/ui/jobs");
+  await ui.page.getByRole("button", { name: "Dark colours" }).click();
+  await ui.page.goto(`${rig.url}/guide`);
+  expect(await ui.page.evaluate("getComputedStyle(document.documentElement).colorScheme")).toBe(
+    "dark",
+  );
+  await ui.judge();
+});
+
+test("with the keyboard alone: / searches, arrows go through what was found, Enter opens it", async () => {
+  await using ui = await rig.open("/guide");
+  const { page } = ui;
+  await page.keyboard.press("/");
+  await page.keyboard.type("glossary");
+  const found = page.locator(".found a");
+  await found.first().waitFor();
+  await ui.judge();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/guide/concepts/glossary");
+  await page.keyboard.press("/");
+  await page.keyboard.type("lease");
+  await found.first().waitFor();
+  await page.keyboard.press("Escape");
+  await found.first().waitFor({ state: "hidden" });
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/guide/search?q=lease");
+  expect(await page.locator("mark").count()).toBeGreaterThan(0);
+  await ui.judge();
+});
+
+test("code is copied by its button", async () => {
+  await using ui = await rig.open("/guide/start/first-job");
+  await ui.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const block = ui.page.locator(".code").first();
+  await block.hover();
+  await block.getByRole("button", { name: "Copy" }).click();
+  await block.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = await ui.page.evaluate("navigator.clipboard.readText()");
+  expect(copied).toBe(await block.locator("code").textContent());
+  await ui.page.context().clearPermissions();
+});
