@@ -1,0 +1,231 @@
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readContents } from "#hub/guide/contents.ts";
+import { readGuide } from "#hub/guide/files.ts";
+import { parsePage } from "#hub/guide/markdown.ts";
+import { lanePorts } from "../servers/ports.ts";
+import { processesOf, until } from "./fleet-process.ts";
+import { type Program, startProgram } from "./program.ts";
+
+/** A newcomer who pastes what a page of the guide shows, block by block, into one shell. */
+
+const ROOT = join(import.meta.dir, "../../..");
+/** What a login shell of Debian begins with, before `~/.local/bin` where that is there. */
+const LOGIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** A page is dead when its shell has printed nothing for so long. */
+const SILENT_MS = 120_000;
+
+export interface Block {
+  /** Commands to paste; what they print goes on the screen. */
+  commands: string;
+  /** What the page says will be seen, as a text after these commands. */
+  seen: string[];
+}
+
+/** The blocks of a page that are marked `sh`, with the `text` that stands after each. Those that say `no-run` are left out. */
+export function blocksOf(text: string): Block[] {
+  const blocks: Block[] = [];
+  let shown = false;
+  for (const { type, info, content } of parsePage(text)) {
+    if (type !== "fence") continue;
+    if (info === "sh") blocks.push({ commands: content, seen: [] });
+    else if (info === "text" && shown) blocks.at(-1)?.seen.push(content);
+    shown = info === "sh" || (info === "text" && shown);
+  }
+  return blocks;
+}
+
+/** Pages of a chapter that have something to paste, in the order of the table of contents. */
+export function pagesToPaste(chapter: string): { path: string; blocks: Block[] }[] {
+  const files = readGuide();
+  const { chapters } = readContents(files.get("index.md") ?? "");
+  return chapters
+    .filter(({ title }) => title === chapter)
+    .flatMap(({ entries }) => entries)
+    .map(({ path }) => ({ path, blocks: blocksOf(files.get(path) ?? "") }))
+    .filter(({ blocks }) => blocks.length > 0);
+}
+
+/** A line as the page shows it, for any numbers and any spaces; `…` is anything. */
+const lineAsSeen = (line: string): RegExp =>
+  new RegExp(
+    line
+      .trim()
+      .split("…")
+      .map((part) =>
+        part
+          .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+          .replace(/\d+((\\\.|,)\d+)*/g, "\\d[\\d.,]*")
+          .replace(/\s+/g, "\\s+"),
+      )
+      .join(".*"),
+  );
+
+/** Lines that the page shows and the screen does not, in their order. */
+export function unseen(seen: string, screen: string): string[] {
+  let rest = screen;
+  return seen.split("\n").filter((line) => {
+    if (/^[\s…]*$/.test(line)) return false;
+    const found = lineAsSeen(line).exec(rest);
+    if (found !== null) rest = rest.slice(found.index + found[0].length);
+    return found === null;
+  });
+}
+
+/** Statuses from 400 on that a block says its calls will have: `# 409 while it is connected`. */
+const announced = (commands: string): number[] =>
+  [...commands.matchAll(/\s# (\d{3})\b/g)].map(([, status]) => Number(status));
+
+const BLOCK = "== block ";
+
+export interface Reader extends AsyncDisposable {
+  /** Pastes the blocks into a fresh shell; what is wrong, one line each. */
+  read(blocks: readonly Block[]): Promise<string[]>;
+}
+
+/** Dev mode as `quickstart` leaves it, and a home and a checkout for who reads. */
+export async function startReader(): Promise<Reader> {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-reader-"));
+  // The browser's own account goes through it.
+  chmodSync(dir, 0o711);
+  const [home, checkout] = [join(dir, "home"), join(dir, "checkout")];
+  for (const path of [home, checkout, join(checkout, ".bun/bin"), join(checkout, "scripts")])
+    mkdirSync(path, { recursive: true });
+  for (const name of [
+    "hub",
+    "worker",
+    "shared",
+    "drizzle",
+    "node_modules",
+    "package.json",
+    "tsconfig.json",
+  ])
+    symlinkSync(join(ROOT, name), join(checkout, name));
+  // The program looks for Bun beside its own script, which therefore is here.
+  for (const name of ["flotilla", "setup.sh"])
+    copyFileSync(join(ROOT, "scripts", name), join(checkout, "scripts", name));
+  symlinkSync(process.execPath, join(checkout, ".bun/bin/bun"));
+  // Each call says on standard error how it ended: an error's body is all that `curl -s` tells a reader.
+  await Bun.write(
+    join(home, ".curlrc"),
+    'write-out = "%{stderr}HTTP %{http_code} %{url_effective}\\n"\n',
+  );
+  const dev = startProgram([process.execPath, join(ROOT, "hub/main.ts"), "dev", "--port=0"], {
+    cwd: checkout,
+    // A busy machine must not answer 503 where a reader's own would have a lane.
+    env: { FLOTILLA_TEST: dir, SVC_SUBMIT_WAIT_S: "60", ...lanePorts() },
+  });
+  const shown = (what: RegExp) => until("the banner", 60_000, () => what.exec(dev.stdout)?.[1]);
+  const url = await shown(/(http:\/\/127\.0\.0\.1:\d+)\s/);
+  const demo_port = await shown(/demo page +http:\/\/[^:]+:(\d+)/);
+  const admin = await shown(/password (\S+)/);
+  await until("a warm lane", 60_000, async () => {
+    const answer = await fetch(`${url}/workers`, { signal: AbortSignal.timeout(20_000) });
+    const { workers } = (await answer.json()) as { workers: { lanes: { state: string }[] }[] };
+    return workers.some(({ lanes }) => lanes.some(({ state }) => state === "warm"));
+  });
+  const here = (commands: string): string =>
+    commands
+      .replaceAll(/(localhost|127\.0\.0\.1):8000/g, `$1:${new URL(url).port}`)
+      .replaceAll(/(localhost|127\.0\.0\.1):8001/g, `$1:${demo_port}`);
+  const env = {
+    ...{ HOME: home, PATH: `${home}/.local/bin:${LOGIN_PATH}`, LANG: "C.UTF-8", TERM: "dumb" },
+    // What the default is where dev mode has the port 8000; the pages say where this password comes from.
+    ...{ SVC_HUB: url, ADMIN: admin, FLOTILLA_TEST: dir, TMPDIR: process.env.TMPDIR ?? "/tmp" },
+    ...lanePorts(),
+  };
+  return {
+    read: (blocks) =>
+      readBlocks(
+        blocks.map((block) => ({ ...block, commands: here(block.commands) })),
+        checkout,
+        env,
+      ),
+    [Symbol.asyncDispose]: async () => {
+      dev.kill("SIGTERM");
+      await dev.exited;
+      await until("the end of every process", 30_000, () =>
+        processesOf(dir).every(({ state }) => state === "Z"),
+      );
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readBlocks(
+  blocks: readonly Block[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<string[]> {
+  const script = blocks
+    .map(
+      ({ commands }, i) =>
+        `printf '\\n${BLOCK}${i}\\n'; printf '\\n${BLOCK}${i}\\n' >&2\n${commands}`,
+    )
+    .join("\n");
+  const shell = startProgram(
+    [
+      "env",
+      "-i",
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      "bash",
+      "-eo",
+      "pipefail",
+      "-c",
+      script,
+    ],
+    { cwd },
+  );
+  const code = await ended(shell);
+  const [out, err] = [shell.stdout, shell.stderr].map((text) =>
+    text.split(new RegExp(`^${BLOCK}\\d+\n`, "m")).slice(1),
+  );
+  const reached = out?.length ?? 0;
+  const problems = blocks.slice(0, reached).flatMap(({ commands, seen }, i) => {
+    const screen = out?.[i] ?? "";
+    const missing = unseen(seen.join("\n"), screen).map(
+      (line) => `not seen: ${line}\n${screen.slice(-2_000)}`,
+    );
+    return [...missing, ...wrongStatuses(commands, err?.[i] ?? "")];
+  });
+  if (code === 0) return problems;
+  const last = blocks[reached - 1]?.commands ?? "";
+  return [
+    ...problems,
+    `ended with ${code} in\n${last}\n${out?.at(-1)?.slice(-2_000)}\n${err?.at(-1)?.slice(-2_000)}`,
+  ];
+}
+
+/** Calls that failed though the page does not say so, and failures that it tells of and nobody had. */
+function wrongStatuses(commands: string, stderr: string): string[] {
+  const calls = [...stderr.matchAll(/^HTTP (\d{3}) (.*)$/gm)].map(([, status, at]) => ({
+    status: Number(status),
+    at,
+  }));
+  const told = announced(commands);
+  const failed = calls.filter(
+    ({ status }) => (status >= 400 || status === 0) && !told.includes(status),
+  );
+  return [
+    ...failed.map(({ status, at }) => `${at} was answered with ${status} in\n${commands}`),
+    ...told
+      .filter((status) => !calls.some((call) => call.status === status))
+      .map((status) => `no call was answered with ${status} in\n${commands}`),
+  ];
+}
+
+/** The exit code of a shell that is killed when it prints nothing any more. */
+async function ended(shell: Program): Promise<number | string> {
+  let printed = -1;
+  for (;;) {
+    const code = await Promise.race([shell.exited, Bun.sleep(SILENT_MS).then(() => null)]);
+    if (code !== null) return code;
+    const now = shell.stdout.length + shell.stderr.length;
+    if (now === printed) {
+      shell.kill("SIGKILL");
+      return `nothing printed for ${SILENT_MS / 1_000} s`;
+    }
+    printed = now;
+  }
+}
