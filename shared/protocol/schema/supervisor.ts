@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** What the supervisor of the pipeline sees and does (rules/pipeline-supervision#problems-it-tells). */
+/** What the supervisor of the pipeline sees and does (rules/pipeline-supervision#problems-it-reports). */
 
 /**
  * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, some that may run them were given up
