@@ -451,6 +451,27 @@ export function judgeImports(file: string, specifiers: readonly string[]): strin
   return problems;
 }
 
+const codeOf = (file: string, specifiers: readonly string[]): string[] =>
+  specifiers.flatMap((specifier) => resolveSpecifier(file, specifier) ?? []).filter(isCode);
+
+/** Files that import each other, types included, one line for each circle. */
+export function circles(imported: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const found: string[] = [];
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) found.push(`a circle of imports: ${[...path.slice(at), file].join(" → ")}`);
+    if (at >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const next of imported.get(file) ?? []) visit(next);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of imported.keys()) visit(file);
+  return found;
+}
+
 const TYPE_IMPORTS = /^(?:import|export) type [^;]*? from "([^"]+)";/gm;
 
 /** Every violation below `root`, one line each. */
@@ -463,14 +484,16 @@ export async function checkLayers(root: string): Promise<string[]> {
     new Glob("{hub,worker,shared,drizzle}/**/*.{ts,tsx}").scan(root),
   );
   const problems: string[] = [];
+  const imported = new Map<string, string[]>();
   for (const file of files.filter((f) => !f.endsWith(".d.ts")).sort()) {
     const source = await Bun.file(join(root, file)).text();
     const scanned = transpiler[file.endsWith("x") ? "tsx" : "ts"].scanImports(source);
     const imports = scanned.map(({ path }) => path);
     const types = [...source.matchAll(TYPE_IMPORTS)].map(([, path = ""]) => path);
     problems.push(...judgeRooms(file, [...imports, ...types]), ...judgeImports(file, imports));
+    imported.set(file, codeOf(file, [...imports, ...types]));
   }
-  return problems;
+  return [...problems, ...circles(imported)];
 }
 
 if (import.meta.main) {

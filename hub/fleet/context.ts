@@ -1,6 +1,7 @@
 import type { SignedLinks } from "#hub/platform/access/links/signed-links.ts";
 import type { ClusterContext, PlatformContext } from "#hub/platform/context.ts";
-import type { Db, JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
+import type { Db } from "#hub/platform/db/types.ts";
 import type { SealedObjects } from "#hub/platform/secrets/sealed-objects.ts";
 import type { KeptEntries } from "#hub/platform/stores/kept-files.ts";
 import type { LaneLeases } from "#hub/platform/stores/leases.ts";
@@ -8,21 +9,14 @@ import type { PubSub } from "#hub/platform/stores/pubsub.ts";
 import type { WallJumps } from "#shared/kit/wall-jumps.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
-import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
-import type { Scripted } from "./jobs/scripted.ts";
-import type { UnstoredResult } from "./jobs/unstored.ts";
-import type { Webhooks } from "./jobs/webhook.ts";
-import type { Awaited } from "./links/awaited.ts";
-import type { CandidateTeller } from "./links/candidate.ts";
+import type { JobBus, Scripted, UnstoredResult, Webhooks } from "./jobs/parts.ts";
 import type { FleetHooks } from "./links/hooks.ts";
+import type { Awaited, CandidateTeller, FleetCache } from "./links/parts.ts";
 import type { StoresHealth } from "./links/stores-health.ts";
-import type { FleetCache } from "./links/view.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
-import type { SettingsCache } from "./registries/fleet-settings.ts";
-import type { PendingCall } from "./sessions/calls.ts";
-import type { HubSession } from "./sessions/types.ts";
-import type { LaneWanted } from "./sessions/waiting.ts";
+import type { SettingsCache } from "./registries/settings-cache.ts";
+import type { HubSession, LaneWanted, PendingCall } from "./sessions/types.ts";
 
 /** Moments a test waits for instead of sleeping; production ignores them. */
 export type Signal =

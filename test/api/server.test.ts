@@ -5,7 +5,8 @@ import { AppError } from "#shared/kit/errors.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { rawRequest } from "#test/support/clients/raw-request.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** What every call passes: guards, headers, errors, documents. */
 

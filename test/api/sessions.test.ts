@@ -5,7 +5,8 @@ import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { issueAt } from "#test/support/clients/api.ts";
 import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /**
  * The calls of a session (rules/sessions#open-a-session, rules/session-actions#the-actions), against a worker that answers

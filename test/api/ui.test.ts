@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { until } from "#test/support/rigs/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** The admin UI at the hub's address (rules/web-app#where-it-is): what the server has to do with it. */
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAuditLog } from "#hub/platform/access/audit/audit-log.ts";
 import type { HubMode } from "#hub/platform/config.ts";
-import type { NewAuditRow } from "#hub/platform/db/types.ts";
+import type { NewAuditRow } from "#hub/platform/db/rows.ts";
 import type { TableRow } from "#hub/platform/http/access.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import type { AuditEntry } from "#shared/protocol/schema/audit.ts";

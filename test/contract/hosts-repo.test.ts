@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { HostRow } from "#hub/platform/db/types.ts";
+import type { HostRow } from "#hub/platform/db/rows.ts";
 import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
 import { eachDialect } from "#test/support/servers/db.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Db, JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
+import type { Db } from "#hub/platform/db/types.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 

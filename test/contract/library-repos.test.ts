@@ -5,7 +5,7 @@ import type {
   JobRow,
   PresetRow,
   SkillRow,
-} from "#hub/platform/db/types.ts";
+} from "#hub/platform/db/rows.ts";
 import { type Circumstances, decide } from "#hub/platform/rollout/decide.ts";
 import { readState, writeState } from "#hub/platform/rollout/state.ts";
 import { silentLog } from "#shared/kit/log.ts";

@@ -3,7 +3,8 @@ import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
 import { scriptedCalls, scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
 import { createQueue, type Queue } from "#test/support/models/queue.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 import { fleetsOnPostgres } from "#test/support/rigs/hubs.ts";
 import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server.ts";
 

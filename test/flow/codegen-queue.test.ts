@@ -4,13 +4,8 @@ import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { createQueue } from "#test/support/models/queue.ts";
-import {
-  SUBMIT_WAIT_MS,
-  startTestHub,
-  TARGET,
-  type TestHub,
-  type TestHubOptions,
-} from "#test/support/rigs/hub.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Scripted jobs in the queue (rules/scheduling#runners), with workers and a runner that the test plays. */
 

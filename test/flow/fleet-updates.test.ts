@@ -7,7 +7,8 @@ import type { HubHeartbeatAck } from "#shared/protocol/link/messages.ts";
 import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import type { FakeWorker, FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Which worker takes which version when, seen from the hub (rules/updates#one-worker-after-the-other). */
 

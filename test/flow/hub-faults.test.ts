@@ -4,7 +4,8 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { JobEvent } from "#shared/protocol/schema/job.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { LOST } from "#test/support/models/lost.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** The hub while a store fails under it, and lost races: nothing stays stuck. */
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import { issueAt } from "#test/support/clients/api.ts";
-import { startTestHub, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** What a job is given of the host registry, as a worker receives it. */
 let hub: TestHub;

@@ -6,13 +6,8 @@ import { silentLog } from "#shared/kit/log.ts";
 import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { LOST } from "#test/support/models/lost.ts";
-import {
-  SUBMIT_WAIT_MS,
-  startTestHub,
-  TARGET,
-  type TestHub,
-  type TestHubOptions,
-} from "#test/support/rigs/hub.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 import { claimOf } from "#test/support/servers/db.ts";
 
 /** A test for each row of the job's state table (rules/jobs#states). */

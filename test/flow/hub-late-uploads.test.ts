@@ -4,7 +4,8 @@ import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** A job that waits for a store is running, and its lane is another's (rules/capture#jobs-that-outlast-their-store). */
 

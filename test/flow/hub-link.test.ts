@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { livenessOnce } from "#hub/fleet/links/passes.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** The worker's link, seen from the hub (rules/worker-link#link). */
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import type { EgressReport } from "#shared/protocol/egress-cover.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Where a job and a session go out: whose proxy it is, who sees its login, and which workers may be given it. */
 

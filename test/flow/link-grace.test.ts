@@ -7,7 +7,8 @@ import {
   resumeOf,
 } from "#test/support/fakes/fake-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /**
  * A worker whose link was cut and who is back within SVC_LINK_GRACE_S keeps its jobs and sessions

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import { createReadyHints } from "#hub/pipeline/queue/ready-hints.ts";
 import { lookAtPullersOnce } from "#hub/pipeline/queue/wakes.ts";
 import { openDb } from "#hub/platform/db/db.ts";
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";

@@ -2,13 +2,8 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
-import {
-  SUBMIT_WAIT_MS,
-  startTestHub,
-  TARGET,
-  type TestHub,
-  type TestHubOptions,
-} from "#test/support/rigs/hub.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /**
  * Who waits for a lane is told what for, while it waits, in the 503, and when it waited in vain

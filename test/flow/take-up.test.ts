@@ -8,7 +8,8 @@ import {
   resumeOf,
 } from "#test/support/fakes/fake-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /**
  * A hub that is stopped or killed leaves what runs to the next one, which takes it up from the worker that still runs it

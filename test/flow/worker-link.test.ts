@@ -6,7 +6,7 @@ import { type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
 import { createFakePool, type FakePool } from "#test/support/fakes/fake-lanes.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import { startLink, type WorkerLink } from "#worker/link/client.ts";
-import type { LinkSession } from "#worker/link/connection.ts";
+import type { LinkSession } from "#worker/link/link-session.ts";
 import { createSelfReport, type SelfReport } from "#worker/program/self-report.ts";
 
 const LOAD = { cpu_percent: 12.5, mem_percent: 40, disk_pct: 71.5 };

@@ -8,7 +8,8 @@ import { createQueue } from "#test/support/models/queue.ts";
 import { assignment, startWorkerRig, type WorkerRig } from "#test/support/rigs/worker-rig.ts";
 import { watchTrouble } from "#worker/browser/fetch/trouble.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
-import { startWorker, type WorkerParts } from "#worker/program/start.ts";
+import { startWorker } from "#worker/program/start.ts";
+import type { WorkerParts } from "#worker/program/worker-deps.ts";
 
 let rig: WorkerRig | undefined;
 afterEach(async () => {

@@ -56,6 +56,18 @@ test("between rooms types count as well; within a room they are free", async () 
   ]);
 });
 
+test("files that import each other are reported, by whichever types", async () => {
+  expect(
+    await judgeTree({
+      "hub/fleet/jobs/a.ts": 'import type { B } from "./b.ts"; export const a = (b: B) => b;',
+      "hub/fleet/jobs/b.ts": 'import { c } from "./c.ts"; export type B = typeof c;',
+      "hub/fleet/jobs/c.ts": 'import { a } from "./a.ts"; export const c = a;',
+    }),
+  ).toEqual([
+    "a circle of imports: hub/fleet/jobs/a.ts → hub/fleet/jobs/b.ts → hub/fleet/jobs/c.ts → hub/fleet/jobs/a.ts",
+  ]);
+});
+
 test("a package that is not the layer's own is reported", () => {
   const imports = ["drizzle-orm/pg-core", "hono/cors", "node:fs"];
   expect(judgeImports("hub/fleet/routes/a.ts", imports)).toEqual([

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { sshArgv } from "#hub/pipeline/agents/ssh.ts";
 import { silentWorkers } from "#hub/pipeline/agents/watchdog.ts";
 import { loadHubConfig } from "#hub/platform/config.ts";
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import { quoteWord } from "#hub/platform/quote-word.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";

@@ -5,7 +5,7 @@ import {
   LASTED_MS,
   RESTART_AGAIN_MS,
 } from "#hub/pipeline/supervisor/decide.ts";
-import type { SupervisedRow } from "#hub/platform/db/types.ts";
+import type { SupervisedRow } from "#hub/platform/db/rows.ts";
 
 const NOW = 10_000_000;
 const ROW: SupervisedRow = {

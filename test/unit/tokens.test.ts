@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createTokens, type Tokens } from "#hub/platform/access/tokens.ts";
 import type { AccessRepo } from "#hub/platform/db/access-types.ts";
-import type { AccessTokenRow } from "#hub/platform/db/types.ts";
+import type { AccessTokenRow } from "#hub/platform/db/rows.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createWorkloadCache } from "#hub/pipeline/workloads/workload-cache.ts";
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 
 const row = (slug: string, workload_id: number) => ({ slug, workload_id }) as WorkloadRow;
 

@@ -1,5 +1,5 @@
+import type { End, GateSocket } from "./gate-socket.ts";
 import { EgressError, type OpenSocket } from "./reach.ts";
-import type { End, GateSocket } from "./tunnel.ts";
 
 /** What a socket is told before its tunnel has it. */
 export class Waiting implements End {

@@ -1,11 +1,12 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import { HANDLERS, openSocket } from "./connect.ts";
 import { createContacts } from "./contacts.ts";
+import type { End, GateSocket } from "./gate-socket.ts";
 import type { Ask, Handshake } from "./handshake.ts";
 import { bothJudges, type Judge, type Resolve } from "./judge.ts";
 import { EgressError, type Reached, reach } from "./reach.ts";
 import { reachThrough } from "./through.ts";
-import { type End, type GateSocket, Tunnel } from "./tunnel.ts";
+import { Tunnel } from "./tunnel.ts";
 import { bypasses, type Upstream } from "./upstream.ts";
 
 /** Told of a connection that was refused: `place` is `host:port`. */

@@ -4,9 +4,9 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
 import { tlsTrouble } from "#shared/protocol/trust.ts";
 import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
+import type { End, GateSocket } from "./gate-socket.ts";
 import type { Judge, Resolve } from "./judge.ts";
 import { EgressError, type OpenSocket, type Reached, reach } from "./reach.ts";
-import type { End, GateSocket } from "./tunnel.ts";
 import type { Upstream } from "./upstream.ts";
 import { connectByHttp, connectBySocks, type Line } from "./upstream-speech.ts";
 

@@ -1,18 +1,8 @@
-import type { Socket } from "bun";
 import { Waiting } from "./connect.ts";
 import { Flow } from "./flow.ts";
+import type { End, GateSocket } from "./gate-socket.ts";
 import type { Ask, Handshake } from "./handshake.ts";
 import { EgressError, type Reached } from "./reach.ts";
-
-export type GateSocket = Socket<End>;
-
-/** What a socket of a gate does with its events. */
-export interface End {
-  data(chunk: Buffer): void;
-  drain(): void;
-  /** `err`: it was not closed in order. */
-  closed(err: Error | undefined): void;
-}
 
 export interface TunnelDeps {
   handshake: Handshake;

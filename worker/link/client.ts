@@ -13,8 +13,9 @@ import {
   type WorkerHeartbeat,
 } from "#shared/protocol/link/messages.ts";
 import { reconnectDelay, refusalAdvice, STABLE_MS } from "./backoff.ts";
-import { LinkConnection, type LinkEnd, type LinkSession } from "./connection.ts";
-import { StandingLink, type Transmit } from "./standing-link.ts";
+import { LinkConnection, type LinkEnd } from "./connection.ts";
+import type { LinkSession, Transmit } from "./link-session.ts";
+import { StandingLink } from "./standing-link.ts";
 
 /** Each half of the handshake; of a link that is to be gone on with, because its hub does not wait for long. */
 const HANDSHAKE_MS = { first: 10_000, again: 3_000 };

@@ -7,10 +7,10 @@ import {
   HubToWorker,
   LINK_CLOSE,
   type Registration,
-  type WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
 import { openHubSocket, tlsTrouble } from "#shared/protocol/trust.ts";
-import type { StandingLink, Transmit } from "./standing-link.ts";
+import type { Transmit } from "./link-session.ts";
+import type { StandingLink } from "./standing-link.ts";
 
 /** How long the hub may take to answer a close frame before the socket is dropped. */
 const CLOSE_MS = 1_000;
@@ -24,22 +24,6 @@ export interface LinkEnd {
   code: number;
   reason: string;
   up_ms: number | null;
-}
-
-/**
- * One registered link as a job sees it: it keeps its session, so nothing of an old link reaches a new one. Its socket may be
- * replaced by another.
- */
-export interface LinkSession {
-  readonly hub: HubRegistered;
-  /** Aborts when the link is gone for good. */
-  readonly signal: AbortSignal;
-  /** There is no socket now; what is sent waits for the next. */
-  readonly is_cut: boolean;
-  /** How often its socket was lost or replaced. */
-  readonly changes: number;
-  /** False when the link is gone; the message is dropped then. */
-  send(message: WorkerToHub): boolean;
 }
 
 export interface ConnectionDeps {

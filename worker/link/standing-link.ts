@@ -1,9 +1,6 @@
 import type { HubRegistered, WorkerToHub } from "#shared/protocol/link/messages.ts";
 import { isCounted, Outbox } from "#shared/protocol/link/outbox.ts";
-import type { LinkSession } from "./connection.ts";
-
-/** Gives a frame to a socket; false when that socket takes no more. */
-export type Transmit = (text: string) => boolean;
+import type { LinkSession, Transmit } from "./link-session.ts";
 
 /**
  * A registered link over however many sockets it takes: what is sent while there is none waits for the next, and nothing of

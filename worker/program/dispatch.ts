@@ -2,7 +2,7 @@ import type { Log } from "#shared/kit/log.ts";
 import type { HubToWorker } from "#shared/protocol/link/messages.ts";
 import type { Assignments } from "#worker/browser/jobs/assignments.ts";
 import type { SessionDesk } from "#worker/browser/session/desk.ts";
-import type { LinkSession } from "#worker/link/connection.ts";
+import type { LinkSession } from "#worker/link/link-session.ts";
 
 function assertNever(message: never): never {
   throw new Error(`no handler for ${JSON.stringify(message)}`);

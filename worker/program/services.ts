@@ -4,7 +4,7 @@ import { parseHubUrl } from "#worker/link/hub-url.ts";
 import type { PullUpdate } from "#worker/tasks/pull.ts";
 import { shipLogs } from "#worker/tasks/ship-logs.ts";
 import { closeDataDir } from "./own-dirs.ts";
-import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
+import { type RunningWorker, startWorker } from "./start.ts";
 import { startAgentService } from "./start-agent.ts";
 import { type RunningPull, startPull } from "./start-pull.ts";
 import { startUpdates } from "./start-update.ts";
@@ -12,6 +12,7 @@ import { EXIT_UPDATED } from "./update/launched.ts";
 import { createSteadyVersion } from "./update/steady-version.ts";
 import type { Updater } from "./update/updater.ts";
 import { startStallWatchdog } from "./update/watchdog.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /**
  * Starts what this worker was told to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or both in

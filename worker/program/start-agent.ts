@@ -8,7 +8,8 @@ import { parseHubUrl } from "#worker/link/hub-url.ts";
 import { startAgent } from "#worker/tasks/agent/agent.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
-import type { RunningWorker, WorkerDeps } from "./start.ts";
+import type { RunningWorker } from "./start.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /** Beyond an instance's own drain: what its tasks' processes may take to end. */
 const TERM_GRACE_MS = 15_000;

@@ -12,7 +12,7 @@ import { createProcessCpu } from "#worker/program/process-cpu.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
 import { type PullDeps, startPullWorker } from "#worker/tasks/pull.ts";
-import type { WorkerDeps } from "./start.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 export interface RunningPull {
   /** Claims nothing more and lets running tasks end within `ms`. */

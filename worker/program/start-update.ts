@@ -1,9 +1,9 @@
 import type { Log } from "#shared/kit/log.ts";
 import type { Scope } from "#shared/kit/scope.ts";
-import type { WorkerDeps } from "./start.ts";
 import { startReleaseFeed } from "./update/release-feed.ts";
 import { versionsDir } from "./update/state.ts";
 import { createUpdater, type Updater, type UpdaterDeps } from "./update/updater.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /** The part of a worker that keeps it at the hub's version (rules/updates#orders); closed with `scope`. */
 export function startUpdates(

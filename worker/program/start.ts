@@ -11,24 +11,18 @@ import { newToken, workerIdFromAddress } from "#shared/protocol/ids.ts";
 import type { HubRegistered } from "#shared/protocol/link/messages.ts";
 import type { UpdateOrder } from "#shared/protocol/schema/updates.ts";
 import { loadPlaywright } from "#worker/browser/actions/connect.ts";
-import {
-  type BridgeDeps,
-  type Bridges,
-  bridgeHost,
-  startBridges,
-} from "#worker/browser/bridge/bridge.ts";
+import { bridgeHost, startBridges } from "#worker/browser/bridge/bridge.ts";
+import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
 import { runFetch } from "#worker/browser/fetch/run-fetch.ts";
-import type { FetchSettings } from "#worker/browser/fetch/run-visit.ts";
 import { createAssignments, RunStopped } from "#worker/browser/jobs/assignments.ts";
 import { canLeaveLane } from "#worker/browser/jobs/late-uploads.ts";
 import { runJob } from "#worker/browser/jobs/run-job.ts";
-import { createLanePool, type LanePool, type LanePoolDeps } from "#worker/browser/lanes/pool.ts";
-import type { JobOutcome, JobRun } from "#worker/browser/lanes/types.ts";
+import { createLanePool } from "#worker/browser/lanes/pool.ts";
 import { createEngines } from "#worker/browser/llm/engines.ts";
 import { type HubFiles, openProfileCache } from "#worker/browser/profile/cache.ts";
 import { cloneProfile } from "#worker/browser/profile/clone.ts";
 import { applyProfile } from "#worker/browser/profile/profiles.ts";
-import { runScripted, type ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
+import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
 import { createSessionDesk, type SessionDesk } from "#worker/browser/session/desk.ts";
 import { createSessions } from "#worker/browser/session/types.ts";
 import type { WorkerConfig } from "#worker/config.ts";
@@ -36,8 +30,8 @@ import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import { egressReport, egressSettings } from "#worker/egress/settings.ts";
 import { lanAddress } from "#worker/link/address.ts";
 import { startLink } from "#worker/link/client.ts";
-import type { LinkSession } from "#worker/link/connection.ts";
 import { type HubAddress, parseHubUrl } from "#worker/link/hub-url.ts";
+import type { LinkSession } from "#worker/link/link-session.ts";
 import { dispatch } from "#worker/program/dispatch.ts";
 import { heldLanes } from "#worker/program/held-lanes.ts";
 import { createHostLoad } from "#worker/program/host-load.ts";
@@ -51,41 +45,10 @@ import { startUpdates } from "./start-update.ts";
 import { EXIT_UPDATED } from "./update/launched.ts";
 import type { Updater } from "./update/updater.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
+import type { WorkerDeps, WorkerParts } from "./worker-deps.ts";
 
 /** A fleet whose loops stalled together does not come back in step (rules/workers#stall-watchdog). */
 const EXIT_JITTER_MS = 60_000;
-export interface WorkerDeps {
-  config: WorkerConfig;
-  log: Log;
-  clock: Clock;
-  version: string;
-  /** Version of the program that runs this one; itself when it was not updated. */
-  base?: string;
-  /** What the program was built with; null or absent: an unsigned build. */
-  release?: { key: string; released_at: string } | null;
-  /** Told of every handshake with a hub. */
-  onRegistered?: () => void;
-  /** Told, in a line for people, that it serves: the hub or the control plane has answered; again whenever it does. */
-  onReady?: (status: string) => void;
-  /** What else of this process is to end its work before an update. */
-  drainOthers?: () => Promise<void>;
-  /** Command that starts this program: an agent's instances are the same program. */
-  self?: readonly string[];
-  /** Aborting it ends a start that is under way; once started, `stop` ends the worker. */
-  signal?: AbortSignal;
-}
-
-/** What a worker is made of beside its link; tests put their own in. */
-export interface WorkerParts {
-  createLanePool(deps: LanePoolDeps): Promise<LanePool>;
-  runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
-  runScripted(run: ScriptedRun, settings: FetchSettings): Promise<JobOutcome>;
-  startBridges(deps: BridgeDeps): Promise<Bridges>;
-  /** Called once the lanes are warm, so that the first action of a session need not wait for it. */
-  loadPlaywright(): Promise<void>;
-  random(): number;
-}
-
 export interface RunningWorker {
   /** Drains in order: no new jobs, running ones to their end or the deadline, link (1001), lanes. Idempotent. */
   stop(): Promise<void>;

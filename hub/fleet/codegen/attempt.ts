@@ -1,4 +1,4 @@
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import { newAttempt } from "../jobs/rerun-source.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { NetworkLog, Picture } from "#shared/protocol/schema/session.ts";
 import { pictureName, storeFile } from "./files.ts";

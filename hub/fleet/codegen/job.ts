@@ -1,8 +1,8 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { tell } from "../jobs/events.ts";
-import { ScriptStopped } from "../jobs/scripted.ts";
+import { ScriptStopped } from "../jobs/parts.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { callSession, resultOf } from "../sessions/calls.ts";
 import type { HubSession } from "../sessions/types.ts";

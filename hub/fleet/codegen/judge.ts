@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { ChatError, type ChatMessage, type ChatPart } from "#shared/llm/types.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";

@@ -1,4 +1,4 @@
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
 import { runExtras } from "../jobs/extras.ts";
 import { loopEngines, noEngines } from "../registries/engines.ts";

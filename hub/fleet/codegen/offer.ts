@@ -1,4 +1,4 @@
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { addRecipe } from "../registries/hosts.ts";

@@ -1,4 +1,4 @@
-import type { AttemptRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import type { ChatMessage } from "#shared/llm/types.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";

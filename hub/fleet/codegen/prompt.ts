@@ -1,4 +1,4 @@
-import type { AttemptRow, ConventionRow, SkillRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow, ConventionRow, SkillRow } from "#hub/platform/db/rows.ts";
 import type { ChatMessage, ChatPart } from "#shared/llm/types.ts";
 import type { ScriptProblem } from "../runner/types.ts";
 import type { Shot } from "./evidence.ts";

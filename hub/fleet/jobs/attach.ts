@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { conflict, invalid } from "#shared/kit/errors.ts";
 import { LIST_LIMIT } from "#shared/protocol/limits.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";

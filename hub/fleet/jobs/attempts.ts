@@ -1,4 +1,4 @@
-import type { AttemptSummaryRow } from "#hub/platform/db/types.ts";
+import type { AttemptSummaryRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";

@@ -1,14 +1,6 @@
 import { eventsChannel } from "#hub/platform/cluster/messages.ts";
 import type { FleetContext } from "../context.ts";
-
-/** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */
-export interface JobBus {
-  publish(job_id: string): void;
-  /** Calls `wake` after every publish of any hub, until the returned function is called. */
-  subscribe(job_id: string, wake: () => void): () => void;
-  /** Messages of other hubs may have been lost: every stream looks for itself. */
-  wakeAll(): void;
-}
+import type { JobBus } from "./parts.ts";
 
 /** Streams of this hub are woken directly. The other hubs are listened to only while a stream follows the job. */
 export function createJobBus(context: () => FleetContext): JobBus {

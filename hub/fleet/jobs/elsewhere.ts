@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub, LEAVE_MS } from "../links/candidate.ts";

@@ -1,4 +1,4 @@
-import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
+import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";

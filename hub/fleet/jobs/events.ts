@@ -1,12 +1,11 @@
-import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { releaseJobSession } from "./job-sessions.ts";
+import type { NewEvent } from "./parts.ts";
 import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
-
-export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
 /** Stores events of a job in order and wakes whoever follows it. */
 export async function appendEvents(

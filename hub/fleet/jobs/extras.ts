@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { MAX_JOB_COOKIES_BYTES } from "#shared/protocol/limits.ts";
 import { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";

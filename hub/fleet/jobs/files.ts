@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import type { AssetRow } from "#hub/platform/db/types.ts";
+import type { AssetRow } from "#hub/platform/db/rows.ts";
 import type { ObjectInfo } from "#hub/platform/stores/objects.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";

@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { FleetContext } from "../context.ts";
 import { isAttached } from "./attach.ts";
 import { tell } from "./events.ts";

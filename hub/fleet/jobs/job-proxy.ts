@@ -1,4 +1,4 @@
-import type { HostRow, JobRow } from "#hub/platform/db/types.ts";
+import type { HostRow, JobRow } from "#hub/platform/db/rows.ts";
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import { isMasked, maskProxy } from "#shared/protocol/proxy.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";

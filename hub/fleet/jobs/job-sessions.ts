@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";

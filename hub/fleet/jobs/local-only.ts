@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";

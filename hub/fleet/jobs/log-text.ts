@@ -1,4 +1,4 @@
-import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
+import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import type { FleetContext } from "../context.ts";

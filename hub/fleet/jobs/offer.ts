@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
 import { maskProxy } from "#shared/protocol/proxy.ts";
 import type { FleetContext } from "../context.ts";

@@ -1,4 +1,4 @@
-import type { AssetRow, EventRow, JobRow } from "#hub/platform/db/types.ts";
+import type { AssetRow, EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";

@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";

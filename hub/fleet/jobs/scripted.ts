@@ -1,54 +1,13 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { freeCapacity } from "../links/lanes.ts";
-import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import type { Scripted } from "./parts.ts";
+import { ScriptStopped } from "./parts.ts";
 
 /** Jobs whose page a script drives (rules/scripts#start-of-a-scripted-job): who runs, and when the next one may. */
-
-/** The script of a job on its way, in this hub. */
-export interface RunningScript {
-  /** The job has its end, or its session has: everything of the script ends. */
-  stop(why: ScriptStopped): void;
-  /** Settles when nothing of it is left. */
-  done: Promise<void>;
-}
-
-/** Why a script is stopped; its job is this by now. */
-export class ScriptStopped extends Error {
-  override readonly name = "ScriptStopped";
-  readonly status: JobStatus;
-  constructor(status: JobStatus) {
-    super(`job ${status}`);
-    this.status = status;
-  }
-}
-
-/** What a hub knows of the scripts it runs. */
-export interface Scripted {
-  /** Lanes that are leased to scripted jobs, with their worker. */
-  readonly lanes: Map<HeldLane, WorkerLink>;
-  /** Lanes whose worker was told to end the run. */
-  readonly ended: WeakSet<HeldLane>;
-  readonly runs: Map<string, RunningScript>;
-  /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
-  readonly attached: Set<string>;
-  /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
-  most: number;
-  full_at: number;
-  readonly reserve: LaneReserve;
-}
-
-/** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
-export interface LaneReserve {
-  /** For how long: the setting lane_reserve_s as it was last read. */
-  ms: number;
-  /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */
-  looked_at: number;
-  due_at: number;
-}
 
 export const newScripted = (): Scripted => ({
   lanes: new Map(),

@@ -1,5 +1,5 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
-import type { AttemptRow, JobRow } from "#hub/platform/db/types.ts";
+import type { AttemptRow, JobRow } from "#hub/platform/db/rows.ts";
 import { madeJob, stillRunning } from "#hub/platform/idempotency/once-per-key.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";

@@ -1,11 +1,11 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { LaneHeld } from "#shared/protocol/link/messages.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
+import type { LeftLink } from "../links/left-link.ts";
 import { lostError } from "../links/loss.ts";
-import type { LeftLink } from "../links/take-up.ts";
 import { type HeldLane, isJobLane, newHeld, type WorkerLink } from "../links/worker-link.ts";
 import { addSession } from "../sessions/registry.ts";
 import { isAttached } from "./attach.ts";

@@ -1,14 +1,5 @@
-import type { FinishJob } from "#hub/platform/db/types.ts";
 import type { FleetContext } from "../context.ts";
-import { announceEnd, type NewEvent, storeLines } from "./events.ts";
-
-/** A result the database could not take: the worker has told it and keeps nothing of it. */
-export interface UnstoredResult {
-  job_id: string;
-  end: FinishJob;
-  /** Lines of its log that were not stored either. */
-  log: NewEvent[];
-}
+import { announceEnd, storeLines } from "./events.ts";
 
 /**
  * Stores the results that came while the database was away (rules/jobs#results-while-the-database-is-away). Whoever

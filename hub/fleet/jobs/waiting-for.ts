@@ -1,4 +1,4 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";

@@ -1,19 +1,12 @@
-import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { retryWait } from "#shared/kit/backoff.ts";
 import { abortAfter } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { guardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import type { Webhooks } from "./parts.ts";
 import { jobRecord } from "./record.ts";
-
-/** Tells another program of every job that ends (setting webhook_url). */
-export interface Webhooks {
-  /** Returns at once; whatever becomes of it is nobody's concern but the log's. */
-  jobEnded(row: JobRow): void;
-  /** Gives up what is under way and what waits. */
-  stop(): Promise<void>;
-}
 
 type WebhookContext = Pick<
   FleetContext,

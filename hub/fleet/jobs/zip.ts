@@ -1,5 +1,5 @@
 import { makeZip } from "client-zip";
-import type { AssetRow, JobRow } from "#hub/platform/db/types.ts";
+import type { AssetRow, JobRow } from "#hub/platform/db/rows.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { DOCUMENT_NAMES } from "#shared/protocol/schema/asset.ts";
 import type { FleetContext } from "../context.ts";

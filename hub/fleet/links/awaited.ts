@@ -1,11 +1,6 @@
 import type { FleetContext } from "../context.ts";
-import { forgetWorker, type KeptLink, type KeptSession, keptLinks, keptSessions } from "./kept.ts";
-
-/** What ran when the hub before this one ended, and may be taken up until SVC_LINK_GRACE_S after this one's start. */
-export interface Awaited {
-  readonly links: Map<string, KeptLink>;
-  readonly sessions: Map<string, KeptSession>;
-}
+import { forgetWorker, keptLinks, keptSessions } from "./kept.ts";
+import type { Awaited } from "./parts.ts";
 
 export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
 

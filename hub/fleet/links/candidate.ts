@@ -2,6 +2,7 @@ import type { Best } from "#hub/platform/cluster/messages.ts";
 import { betterPeer, type Peer } from "#hub/platform/cluster/peers.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { FleetContext } from "../context.ts";
+import type { CandidateTeller } from "./parts.ts";
 import { isCandidate } from "./schedule.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
@@ -53,15 +54,6 @@ function hasAsGood({ links, draining }: FleetContext, best: Best, now: number): 
   if (draining.aborted) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
   return false;
-}
-
-/** Tells the other hubs of this one's best free candidate. */
-export interface CandidateTeller {
-  /** It may have changed: told soon, once for many changes, if it has. */
-  changed(): void;
-  /** Tells it in any case. */
-  tell(): void;
-  stop(): void;
 }
 
 export function createCandidateTeller(clock: Clock, context: () => FleetContext): CandidateTeller {

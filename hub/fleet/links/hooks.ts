@@ -6,7 +6,7 @@ import type {
   SessionReply,
   WorkerResult,
 } from "#shared/protocol/link/messages.ts";
-import type { LeftLink } from "./take-up.ts";
+import type { LeftLink } from "./left-link.ts";
 import type { HeldLane, JobLane, WorkerLink } from "./worker-link.ts";
 
 /** Upward calls of the fleet, wired to `hub/jobs` and `hub/sessions` in `serve.ts`: the fleet imports neither. */

@@ -1,34 +1,11 @@
 import { createHash } from "node:crypto";
 import type { FleetContext } from "../context.ts";
+import type { KeptLink, KeptSession } from "./parts.ts";
 
 /**
  * What the next hub has to know to take up what a worker runs: with several hubs in the shared store, else in files beside
  * the database. Jobs are in the database already.
  */
-
-/** A worker's link, by the process that has it. */
-export interface KeptLink {
-  worker_id: string;
-  instance_id: string;
-  /** SHA-256 of the upload token, which the worker shows when it comes back. */
-  token_sha256: string;
-  /** Messages of the worker that this hub has handled, once it has stopped; null while it runs, and after it was killed. */
-  received: number | null;
-}
-
-/** A session that no job owns. Times epoch ms. */
-export interface KeptSession {
-  session_id: string;
-  kind: "kept" | "sdk";
-  worker_id: string;
-  lane_idx: number;
-  lease_token: number;
-  job_id: string | null;
-  headless: boolean;
-  idle_ttl_ms: number;
-  created_at: number;
-  expires_at: number;
-}
 
 /** In the shared store; longer than all hubs of a fleet are away for an upgrade. */
 const EXPIRY_MS = 900_000;

@@ -2,6 +2,7 @@ import type { LaneLease } from "#hub/platform/stores/leases.ts";
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
+import type { LanePlace } from "./parts.ts";
 import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
 
@@ -29,13 +30,6 @@ export interface WantedLane<J extends string | null> {
   session_id: string;
   only?: string | null;
   fits?: (link: WorkerLink) => boolean;
-}
-
-/** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
-export interface LanePlace<J extends string | null> {
-  link: WorkerLink;
-  held: HeldLane & { readonly lease: LaneLease & { job_id: J } };
-  settle: () => void;
 }
 
 /**

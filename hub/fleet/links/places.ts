@@ -2,7 +2,7 @@ import { otherHubs } from "#hub/platform/cluster/hubs.ts";
 import { ownPlaces, placeAt } from "#hub/platform/cluster/own-places.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
-import type { WorkerEntry } from "./registration.ts";
+import type { WorkerEntry } from "./parts.ts";
 import { readFleet } from "./view.ts";
 import type { WorkerLink } from "./worker-link.ts";
 

@@ -1,34 +1,10 @@
 import { findHub } from "#hub/platform/cluster/hubs.ts";
 import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Registration } from "#shared/protocol/link/messages.ts";
-import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
-import type { Capabilities, HostLoad, Lane } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { renewLink } from "./kept.ts";
+import type { WorkerEntry } from "./parts.ts";
 import type { Cut, WorkerLink } from "./worker-link.ts";
-
-/** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
-export interface WorkerEntry {
-  worker_id: string;
-  instance_id: string;
-  address: string;
-  hostname: string;
-  version: string;
-  capabilities: Capabilities;
-  lanes: Lane[];
-  load: HostLoad;
-  profiles: string[];
-  update?: UpdateReport | null;
-  /** It updates by order; one of an earlier version by the version of the hub it is linked to. */
-  waits_for_order?: boolean;
-  connected_at: number;
-  last_heartbeat_at: number;
-  /** Since when its hub waits for it to come back. */
-  cut_at?: number | null;
-  link_hub: string;
-  /** It runs on the host of that hub; hubs of earlier versions do not say. */
-  on_hub_host?: boolean;
-}
 
 /** How long a hub is waited for that is to drop its link of a worker. */
 const DROP_MS = 1_500;

@@ -17,10 +17,11 @@ import type { Capabilities } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { notAwaited } from "./awaited.ts";
 import { forgetWorker } from "./kept.ts";
+import type { LeftLink } from "./left-link.ts";
 import { causeOf, type LossCause } from "./loss.ts";
 import { placesFor } from "./places.ts";
 import { giveUpRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
-import { keepLinkForNext, type LeftLink, leftLink } from "./take-up.ts";
+import { keepLinkForNext, leftLink } from "./take-up.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** RFC 6455: the server met an unexpected condition. */

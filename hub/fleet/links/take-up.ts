@@ -2,25 +2,14 @@ import { sameSecret } from "#shared/kit/secret.ts";
 import {
   HUB_RESTARTING_REASON,
   HUB_STOPPING_REASON,
-  type LaneHeld,
   LINK_CLOSE,
   type Registration,
 } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
-import { type KeptLink, keptLink, rememberLink, tokenHash } from "./kept.ts";
+import { keptLink, rememberLink, tokenHash } from "./kept.ts";
+import type { LeftLink } from "./left-link.ts";
+import type { KeptLink } from "./parts.ts";
 import type { WorkerLink } from "./worker-link.ts";
-
-/** A link that a worker had with a hub which is gone, and what it still runs. */
-export interface LeftLink {
-  readonly upload_token: string;
-  /** Messages of that hub which the worker has received. */
-  readonly sent: number;
-  /** Messages of the worker that need not come again. */
-  readonly received: number;
-  /** That hub had handled exactly these; else some of what comes again was handled. */
-  readonly exact: boolean;
-  readonly holds: readonly LaneHeld[];
-}
 
 /** What can be taken up of the link that this worker had; null when it is another's, or nobody knows of it. */
 export async function leftLink(ctx: FleetContext, hello: Registration): Promise<LeftLink | null> {

@@ -1,5 +1,5 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
-import type { WorkerRow } from "#hub/platform/db/types.ts";
+import type { WorkerRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import {
@@ -9,12 +9,8 @@ import {
 } from "#shared/protocol/limits.ts";
 import type { Lane, Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
-import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registration.ts";
-
-/** The last good fleet-wide view, for when the shared store does not answer (rules/workers#list-and-read-workers). */
-export interface FleetCache {
-  last: { at: number; entries: WorkerEntry[] } | null;
-}
+import type { WorkerEntry } from "./parts.ts";
+import { entryOf, WORKER_PREFIX } from "./registration.ts";
 
 type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
 

@@ -1,4 +1,4 @@
-import type { EventRow } from "#hub/platform/db/types.ts";
+import type { EventRow } from "#hub/platform/db/rows.ts";
 import type { LaneLease } from "#hub/platform/stores/leases.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { hostId } from "#shared/kit/host-id.ts";
@@ -8,8 +8,8 @@ import { type HubToWorker, LINK_CLOSE, type Registration } from "#shared/protoco
 import { isCounted, Outbox } from "#shared/protocol/link/outbox.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane, WorkerStatus } from "#shared/protocol/schema/worker.ts";
+import type { LeftLink } from "./left-link.ts";
 import type { Candidate } from "./schedule.ts";
-import type { LeftLink } from "./take-up.ts";
 
 /** What a link needs of its socket. */
 export interface LinkSocket {

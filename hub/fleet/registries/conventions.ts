@@ -1,4 +1,4 @@
-import type { ConventionRow } from "#hub/platform/db/types.ts";
+import type { ConventionRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { Convention, PutConvention } from "#shared/protocol/schema/convention.ts";
 import type { FleetContext } from "../context.ts";

@@ -1,4 +1,4 @@
-import type { EngineRow } from "#hub/platform/db/types.ts";
+import type { EngineRow } from "#hub/platform/db/rows.ts";
 import { isRefusedHost } from "#shared/kit/addresses.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { invalid, notFound } from "#shared/kit/errors.ts";

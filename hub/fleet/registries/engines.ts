@@ -1,4 +1,4 @@
-import type { EngineRow } from "#hub/platform/db/types.ts";
+import type { EngineRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";

@@ -9,12 +9,10 @@ import {
   type FleetSettingKey,
   type FleetSettingValue,
 } from "./known-settings.ts";
+import type { SettingsCache } from "./settings-cache.ts";
 
 /** Read for every assignment, changed once a month: a change made through another hub counts within this time. */
 const FRESH_MS = 1_000;
-
-/** What was read of the store, by key. */
-export type SettingsCache = Map<FleetSettingKey, { value: unknown; read_at: number }>;
 
 export type SettingsContext = Pick<FleetContext, "config" | "clock"> & {
   readonly settings_cache: SettingsCache;

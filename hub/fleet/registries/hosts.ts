@@ -1,4 +1,4 @@
-import type { HostRow } from "#hub/platform/db/types.ts";
+import type { HostRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import { MASK } from "#shared/kit/hide-credentials.ts";

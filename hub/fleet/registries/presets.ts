@@ -1,4 +1,4 @@
-import type { PresetRow } from "#hub/platform/db/types.ts";
+import type { PresetRow } from "#hub/platform/db/rows.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";

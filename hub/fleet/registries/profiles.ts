@@ -1,4 +1,4 @@
-import type { ProfileRow } from "#hub/platform/db/types.ts";
+import type { ProfileRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";

@@ -1,5 +1,5 @@
 import { Glob } from "bun";
-import type { SkillRow } from "#hub/platform/db/types.ts";
+import type { SkillRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { canonicalHost } from "#shared/kit/host-name.ts";
 import type { PutSkill, Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";

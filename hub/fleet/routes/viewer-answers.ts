@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
-import { type SocketHandlers, upgrade } from "#hub/platform/http/sockets.ts";
+import type { SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
+import { upgrade } from "#hub/platform/http/sockets.ts";
 import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";

@@ -9,12 +9,6 @@ import { readBlob } from "./bridge.ts";
 import { touchSession } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
-/** A call that its worker has not answered yet, in `ctx.session_calls` by its id. */
-export interface PendingCall {
-  readonly link: WorkerLink;
-  answer(reply: SessionReply): void;
-}
-
 export interface SessionCall {
   action: string;
   args?: Record<string, unknown>;

@@ -1,7 +1,8 @@
 import { findHub, type HubEntry } from "#hub/platform/cluster/hubs.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import type { FleetContext } from "../context.ts";
-import { WORKER_PREFIX, type WorkerEntry } from "../links/registration.ts";
+import type { WorkerEntry } from "../links/parts.ts";
+import { WORKER_PREFIX } from "../links/registration.ts";
 import { demandWhole, lookUp } from "./places.ts";
 
 /**

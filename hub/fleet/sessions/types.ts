@@ -1,5 +1,7 @@
 import { AppError } from "#shared/kit/errors.ts";
+import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 
 /**
@@ -59,3 +61,20 @@ export const comingBack = (): AppError =>
   new AppError("unavailable", "the hub was started anew, and the worker is coming back", {
     headers: { "Retry-After": "1" },
   });
+
+/** A call that its worker has not answered yet, in `ctx.session_calls` by its id. */
+export interface PendingCall {
+  readonly link: WorkerLink;
+  answer(reply: SessionReply): void;
+}
+
+/** A POST /sessions that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
+export interface LaneWanted {
+  readonly since: number;
+  readonly session_id: string;
+  readonly worker_id: string | null;
+  /** Which workers will do; null: any. */
+  readonly fits: ((link: WorkerLink) => boolean) | null;
+  /** False when nobody waits any more: the lane goes back. */
+  take(place: LanePlace<null>): boolean;
+}

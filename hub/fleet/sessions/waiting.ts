@@ -1,18 +1,8 @@
 import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
-import { freeCapacity, freeLane, holdLane, type LanePlace } from "../links/lanes.ts";
-import type { WorkerLink } from "../links/worker-link.ts";
-
-/** A POST /sessions that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
-export interface LaneWanted {
-  readonly since: number;
-  readonly session_id: string;
-  readonly worker_id: string | null;
-  /** Which workers will do; null: any. */
-  readonly fits: ((link: WorkerLink) => boolean) | null;
-  /** False when nobody waits any more: the lane goes back. */
-  take(place: LanePlace<null>): boolean;
-}
+import { freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
+import type { LanePlace } from "../links/parts.ts";
+import type { LaneWanted } from "./types.ts";
 
 /**
  * Waits for a lane for a session, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.

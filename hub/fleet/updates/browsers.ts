@@ -2,7 +2,7 @@ import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
 import { CHECK_AFTER, type FleetPart, type Rollout } from "#hub/platform/rollout/rollout.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
-import type { WorkerEntry } from "../links/registration.ts";
+import type { WorkerEntry } from "../links/parts.ts";
 import { orderOf } from "../links/registry.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";

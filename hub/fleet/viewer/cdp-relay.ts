@@ -1,6 +1,6 @@
 import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
 import { closeReason } from "#hub/platform/http/close-reason.ts";
-import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
+import type { Socket, SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";

@@ -1,4 +1,4 @@
-import type { Socket } from "#hub/platform/http/sockets.ts";
+import type { Socket } from "#hub/platform/http/socket-handlers.ts";
 import type { FleetContext } from "../context.ts";
 
 /** A proxy between viewer and hub closes what is silent for long; so does a viewer's laptop that went to sleep. */

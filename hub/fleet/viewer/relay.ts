@@ -1,7 +1,7 @@
 import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
 import { closeReason } from "#hub/platform/http/close-reason.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
-import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
+import type { Socket, SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { touchSession } from "../sessions/registry.ts";

@@ -1,4 +1,4 @@
-import type { AgentRow } from "#hub/platform/db/types.ts";
+import type { AgentRow } from "#hub/platform/db/rows.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
 import { conflict } from "#shared/kit/errors.ts";
 import {

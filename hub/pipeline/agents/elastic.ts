@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { AgentRow } from "#hub/platform/db/types.ts";
+import type { AgentRow } from "#hub/platform/db/rows.ts";
 import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import { newInstanceId } from "#shared/protocol/ids.ts";
 import {

@@ -1,9 +1,10 @@
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import { createEnds } from "#shared/kit/ends.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
 import type { PipelineContext } from "../context.ts";
 import { runCommand } from "../operations/run-command.ts";
+import type { RestartDesk } from "../operations/types.ts";
 import { sshArgv } from "./ssh.ts";
 
 /** Of what the command prints so many bytes at its beginning and at its end go to the log. */
@@ -14,19 +15,6 @@ const GRACE_MS = 10_000;
 type RestartContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
   db: Pick<PipelineContext["db"], "pull_workers" | "worker_restarts">;
 };
-
-export interface RestartDesk {
-  /**
-   * Begins a restart that somebody asked for (rules/pipeline-agents#restart-a-worker-over-ssh); its result is logged.
-   * @throws AppError not_found for an unknown worker or a host that is not allowed; conflict when no command is
-   * configured, or one is under way.
-   */
-  ask(worker_id: string): Promise<{ worker_id: string; host: string }>;
-  /** Begins one by itself, unless that is not allowed now: see SVC_WATCHDOG_MAX_PER_HOUR. */
-  restartSilent(worker: PullWorkerRow): Promise<boolean>;
-  /** Ends what runs. */
-  stop(): Promise<void>;
-}
 
 /** Restarts workers over SSH, one restart of a worker at a time among all control processes. */
 export function createRestartDesk(ctx: RestartContext): RestartDesk {

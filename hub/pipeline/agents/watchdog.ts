@@ -1,4 +1,4 @@
-import type { AgentRow, PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { AgentRow, PullWorkerRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 import { isAlive } from "./agents.ts";
 

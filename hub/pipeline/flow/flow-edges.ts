@@ -1,5 +1,5 @@
 import { emitMetric, emitTarget } from "#drizzle/queue-tables.ts";
-import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { RatePoint } from "#hub/platform/db/view-types.ts";
 import type { FlowEdge } from "#shared/protocol/schema/flow.ts";
 import { SCHEDULED } from "../schedules/schedules.ts";

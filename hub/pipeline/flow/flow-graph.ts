@@ -1,4 +1,4 @@
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { FlowLayout, FlowNode, FlowSnapshot } from "#shared/protocol/schema/flow.ts";
 import type { PipelineContext } from "../context.ts";

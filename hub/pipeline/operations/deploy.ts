@@ -1,6 +1,6 @@
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import type { DeployRow } from "#hub/platform/db/types.ts";
+import type { DeployRow } from "#hub/platform/db/rows.ts";
 import { isProcessAlive } from "#hub/platform/process-alive.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
@@ -13,12 +13,12 @@ import type {
   DeployList,
   DeployOutcome,
   DeployQuery,
-  StartDeploy,
 } from "#shared/protocol/schema/operations.ts";
 import type { PipelineContext } from "../context.ts";
 import { killLeftovers } from "./leftovers.ts";
 import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
+import type { DeployDesk } from "./types.ts";
 
 /** Its output so far is stored so often, which also tells that it runs. */
 const BEAT_MS = 1_000;
@@ -71,18 +71,6 @@ export async function listDeploys(
   const page = found.slice(0, limit);
   const next_cursor = found.length > limit ? String(page.at(-1)?.deploy_id) : null;
   return { deploys: page.map(deployRecord), next_cursor };
-}
-
-export interface DeployDesk {
-  /**
-   * Starts the configured command for a target (rules/pipeline-operations#deploys).
-   * @throws AppError conflict while one runs, or when no command is configured
-   */
-  start(input: StartDeploy): Promise<number>;
-  /** Marks one whose process is gone as interrupted, and forgets the oldest ones. */
-  sweepOnce(): Promise<void>;
-  /** Ends what runs, and says so in the history. */
-  stop(): Promise<void>;
 }
 
 export function createDeployDesk(ctx: DeployContext): DeployDesk {

@@ -1,4 +1,4 @@
-import type { ServiceLogRow } from "#hub/platform/db/types.ts";
+import type { ServiceLogRow } from "#hub/platform/db/rows.ts";
 import { readTimeCursor, timeCursor } from "#hub/platform/http/time-cursor.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { LOG_LEVELS, type LogLevel } from "#shared/kit/log.ts";

@@ -1,4 +1,4 @@
-import type { SettingRow } from "#hub/platform/db/types.ts";
+import type { SettingRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, type Issue, notFound } from "#shared/kit/errors.ts";
 import type { Setting } from "#shared/protocol/schema/operations.ts";

@@ -6,17 +6,10 @@ import type { Log } from "#shared/kit/log.ts";
 import type { LogShipper } from "#shared/kit/log-shipper.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
-import { createRestartDesk, type RestartDesk } from "../agents/restarts.ts";
-import { createDeployDesk, type DeployDesk } from "./deploy.ts";
+import { createRestartDesk } from "../agents/restarts.ts";
+import { createDeployDesk } from "./deploy.ts";
 import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
-
-/** What operates the control plane itself (rules/pipeline-operations#settings). */
-export interface Operations {
-  readonly deploys: DeployDesk;
-  readonly restarts: RestartDesk;
-  /** Made at this very start, to be shown once; null otherwise. */
-  readonly new_password: string | null;
-}
+import type { Operations } from "./types.ts";
 
 export interface OperationsDeps {
   db: Pick<Db, "settings" | "service_logs" | "deploys" | "pull_workers" | "worker_restarts">;

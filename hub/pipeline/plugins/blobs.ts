@@ -1,4 +1,4 @@
-import type { PluginBlobRow } from "#hub/platform/db/types.ts";
+import type { PluginBlobRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";

@@ -5,7 +5,7 @@ import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { badRequest, conflict, notFound } from "#shared/kit/errors.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
-import type { PluginFile, PluginFolder } from "./scan.ts";
+import type { PluginFile, PluginFolder } from "./types.ts";
 
 /** GET /plugins/available: broken ones with what is wrong with them (rules/pipeline-plugins#list-plugins). */
 export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {

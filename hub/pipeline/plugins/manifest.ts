@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { schemaProblem } from "./init-kwargs.ts";
-import type { PluginFile } from "./scan.ts";
+import type { PluginFile } from "./types.ts";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
 

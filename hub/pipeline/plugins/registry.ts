@@ -1,17 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
-import { type PluginFolder, scanPlugins } from "./scan.ts";
-
-/** The plugins of this control plane, as they were seen last. */
-export interface Plugins {
-  /** Absolute. */
-  readonly dir: string;
-  all(): readonly PluginFolder[];
-  get(slug: string): PluginFolder | undefined;
-  /** Looks again; what was there before the call is seen after it. */
-  refresh(): Promise<void>;
-}
+import { scanPlugins } from "./scan.ts";
+import type { PluginFolder, Plugins } from "./types.ts";
 
 export interface PluginsDeps {
   dir: string;

@@ -2,30 +2,13 @@ import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { contentHash, type HashedFile } from "#shared/archive/content-hash.ts";
+import { contentHash } from "#shared/archive/content-hash.ts";
 import { entryPath } from "#shared/archive/entry-path.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import { PLUGIN_LIMITS, type PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
 import { readManifest } from "./manifest.ts";
-
-/** A plugin as its folder was seen. One with errors is listed, and neither run nor served. */
-export interface PluginFolder {
-  slug: string;
-  /** Absolute. */
-  path: string;
-  manifest: PluginManifest | null;
-  errors: string[];
-  /** Regular files by path; no hidden ones, no links, nothing that Python writes by itself. */
-  files: ReadonlyMap<string, PluginFile>;
-  /** Names what the folder holds (shared/archive/content-hash.ts); null when it has errors. */
-  sha256: string | null;
-}
-
-export interface PluginFile extends HashedFile {
-  /** Changes when the file does: its hash is reckoned once. */
-  seen: string;
-}
+import type { PluginFile, PluginFolder } from "./types.ts";
 
 const isLeftOut = (name: string): boolean =>
   name.startsWith(".") || name === "__pycache__" || name.endsWith(".pyc");

@@ -1,5 +1,5 @@
 import { cleanJson } from "#drizzle/clean.ts";
-import type { PluginStateRow } from "#hub/platform/db/types.ts";
+import type { PluginStateRow } from "#hub/platform/db/rows.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/kit/errors.ts";

@@ -1,11 +1,11 @@
-import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { CheckAnswer, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import type { PipelineContext } from "../context.ts";
 import { isLive } from "./is-live.ts";
+import { mayRun } from "./may-run.ts";
 import { type Asked, answeredKey, askedKey, CHECK_TTL_MS } from "./waiting-checks.ts";
-import { mayRun } from "./workers.ts";
 
 /** Looked at this often while a check waits for its worker: another control process may be told the answer. */
 const LOOK_EVERY_MS = 100;

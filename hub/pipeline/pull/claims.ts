@@ -1,9 +1,9 @@
 import type { Claim, ClaimedTask } from "#hub/platform/db/queue/types.ts";
-import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import type { HintMark } from "../queue/ready-hints.ts";
-import { mayRun } from "./workers.ts";
+import { mayRun } from "./may-run.ts";
 
 /** Tasks of one workload for one slot. */
 export interface SlotTasks {

@@ -1,10 +1,10 @@
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import { PULL_HEARTBEAT_MS } from "#shared/protocol/schema/pull.ts";
 import type { WorkerConfig } from "#shared/protocol/schema/pull-daemon.ts";
 import type { PipelineContext } from "../context.ts";
 import { settingsOf } from "./answer.ts";
 import { commandsFor } from "./commands.ts";
-import { mayRun } from "./workers.ts";
+import { mayRun } from "./may-run.ts";
 
 /** Looked at this often while a poll waits: what another control process changed may not have been told here. */
 const LOOK_EVERY_MS = 1_000;

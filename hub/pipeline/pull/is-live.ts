@@ -1,4 +1,4 @@
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { PULL_OFFLINE_MS } from "#shared/protocol/schema/pull.ts";
 

@@ -1,4 +1,4 @@
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
 import type { FleetPart } from "#hub/platform/rollout/rollout.ts";
 import { AppError } from "#shared/kit/errors.ts";
@@ -6,7 +6,7 @@ import type { PipelineContext } from "../context.ts";
 import { checkExecutor } from "./checks.ts";
 import { TOLD_PREFIX, type ToldUpdate } from "./hear-update.ts";
 import { isLive } from "./is-live.ts";
-import { mayRun } from "./workers.ts";
+import { mayRun } from "./may-run.ts";
 
 /** Pull workers that update themselves (rules/updates#pull-workers), as the roll-out sees them. */
 

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AttemptRef } from "#hub/platform/db/queue/types.ts";
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { BrokenExecutor } from "#shared/protocol/schema/executor.ts";
@@ -22,6 +22,7 @@ import { limitsOf } from "../queue/limits-of.ts";
 import { commandsFor } from "./commands.ts";
 import { hearUpdate } from "./hear-update.ts";
 import { isLive } from "./is-live.ts";
+import { mayRun } from "./may-run.ts";
 import { checksFor } from "./waiting-checks.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
@@ -203,14 +204,6 @@ export async function leavePuller(
   ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id }, "pull worker left");
 }
-
-/** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */
-export const mayRun = (
-  worker: Pick<PullWorkerRow, "filter" | "host">,
-  workload: { slug: string; host_affinity: readonly string[] },
-): boolean =>
-  (worker.filter === null || worker.filter.includes(workload.slug)) &&
-  (workload.host_affinity.length === 0 || workload.host_affinity.includes(worker.host));
 
 function pullerRecord(ctx: PipelineContext, row: PullWorkerRow): PullWorker {
   const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;

@@ -1,4 +1,4 @@
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 
 /** How long its tasks are leased and may run, in milliseconds; null: no limit but the lease. */
 export const limitsOf = ({ lease_secs, timeout_s }: WorkloadRow) => ({

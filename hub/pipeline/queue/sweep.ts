@@ -1,4 +1,4 @@
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { Pipeline } from "../context.ts";
 import type { HeldBy } from "./ready-hints.ts";

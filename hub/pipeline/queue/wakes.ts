@@ -8,6 +8,7 @@ import type { Scope } from "#shared/kit/scope.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Pipeline } from "../context.ts";
 import { lookAgain } from "./ready-hints.ts";
+import type { Wakes } from "./types.ts";
 
 /** What one control process tells the others of one database, so that they need not wait for their next look. */
 const Told = z.discriminatedUnion("what", [
@@ -32,14 +33,6 @@ type Told = z.infer<typeof Told>;
 const CHANNEL = "pipeline";
 /** Many submits in a row are told together; the first of them at once. */
 const TELL_EVERY_MS = 20;
-
-/** Tells the other control processes; lost messages are made up for by the sweeper and the look at the workers. */
-export interface Wakes {
-  ready(workload_id: number, n: number): void;
-  freed(workload_id: number, places: number): void;
-  workloads(): void;
-  worker(worker_id: string): void;
-}
 
 export interface WakesDeps {
   pubsub: PubSub;

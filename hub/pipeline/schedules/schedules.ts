@@ -1,5 +1,5 @@
 import { type CronSpec, NEVER, tickAfter, tickUpTo } from "#hub/platform/cron.ts";
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { errorMessage, invalid } from "#shared/kit/errors.ts";

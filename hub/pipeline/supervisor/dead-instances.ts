@@ -1,6 +1,6 @@
-import type { AgentRow, PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { AgentRow, PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
-import { mayRun } from "../pull/workers.ts";
+import { mayRun } from "../pull/may-run.ts";
 
 /** Ids of the host's instances that should run and may run the workload, but were given up by their agent. */
 export function deadInstances(

@@ -1,4 +1,4 @@
-import type { SupervisedRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { SupervisedRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Supervision } from "#shared/protocol/schema/supervisor.ts";

@@ -1,14 +1,9 @@
 import type { QueueCounts } from "#hub/platform/db/queue/types.ts";
-import type {
-  AgentRow,
-  PullWorkerRow,
-  SupervisedRow,
-  WorkloadRow,
-} from "#hub/platform/db/types.ts";
+import type { AgentRow, PullWorkerRow, SupervisedRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isAlive } from "../agents/agents.ts";
 import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
-import { mayRun } from "../pull/workers.ts";
+import { mayRun } from "../pull/may-run.ts";
 import { resetFailed } from "../tasks/queue.ts";
 import { brokenSentence, executorState } from "../workloads/executor-state.ts";
 import { deadInstances, restartDead } from "./dead-instances.ts";

@@ -1,4 +1,4 @@
-import type { RunRow } from "#hub/platform/db/types.ts";
+import type { RunRow } from "#hub/platform/db/rows.ts";
 import type { Notes, ToldNotes } from "#shared/protocol/schema/executor.ts";
 import type { PipelineContext } from "../context.ts";
 

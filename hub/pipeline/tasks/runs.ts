@@ -1,5 +1,5 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
-import type { RunRow } from "#hub/platform/db/types.ts";
+import type { RunRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Run, RunList, RunsQuery } from "#shared/protocol/schema/queue.ts";

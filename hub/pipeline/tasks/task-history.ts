@@ -1,4 +1,4 @@
-import type { RunRow, TaskRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { RunRow, TaskRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import {

@@ -1,4 +1,4 @@
-import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { PipelineContext } from "../context.ts";

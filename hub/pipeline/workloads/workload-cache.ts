@@ -1,4 +1,5 @@
-import type { Db, WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
+import type { Db } from "#hub/platform/db/types.ts";
 import { notFound } from "#shared/kit/errors.ts";
 
 /** Every claim asks for its workloads: they are read from here, not from the database. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError, type Issue } from "#shared/kit/errors.ts";
 import type { PipelineContext } from "../context.ts";
 import { initKwargsIssues } from "../plugins/init-kwargs.ts";

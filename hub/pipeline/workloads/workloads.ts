@@ -1,4 +1,4 @@
-import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";

@@ -10,7 +10,8 @@ import {
   TOKEN_SECRET,
   type Token,
 } from "#shared/protocol/schema/token.ts";
-import type { AccessTokenRow, Db } from "../db/types.ts";
+import type { AccessTokenRow } from "../db/rows.ts";
+import type { Db } from "../db/types.ts";
 import type { Caller } from "../http/caller.ts";
 
 /** What was found counts for so long: a token that another hub revoked is refused here a second later. */

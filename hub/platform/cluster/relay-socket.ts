@@ -5,7 +5,7 @@ import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { ClusterContext } from "../context.ts";
 import { type ByteStream, openStream, placeOf } from "../http/byte-stream.ts";
 import { GOING_AWAY } from "../http/going-away.ts";
-import type { Socket, SocketHandlers } from "../http/sockets.ts";
+import type { Socket, SocketHandlers } from "../http/socket-handlers.ts";
 import type { HubEntry } from "./hubs.ts";
 import { endToEnd } from "./relay-headers.ts";
 import { relayMark } from "./relay-mark.ts";

@@ -1,4 +1,4 @@
-import type { AccessTokenRow, BrowserSessionRow } from "./types.ts";
+import type { AccessTokenRow, BrowserSessionRow } from "./rows.ts";
 
 /** Tokens with roles, and browsers that were let in. Secrets are asked for by their hash. */
 export interface AccessRepo {

@@ -3,7 +3,8 @@ import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
 import { once } from "./once.ts";
-import type { HostRow, HostsRepo } from "./types.ts";
+import type { HostRow } from "./rows.ts";
+import type { HostsRepo } from "./types.ts";
 
 type Cookies = HostRow["cookies"];
 

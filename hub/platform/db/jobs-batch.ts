@@ -5,7 +5,7 @@ import type { Conn } from "./conn.ts";
 import { notBefore } from "./not-before.ts";
 import { once } from "./once.ts";
 import { isOfOneRow } from "./postgres-errors.ts";
-import type { JobRow } from "./types.ts";
+import type { JobRow } from "./rows.ts";
 
 /**
  * The statements of every job, many jobs at a time (Postgres): a statement of its own costs each of them a round trip, a commit

@@ -32,7 +32,8 @@ import {
 import { insertWith } from "./jobs-insert.ts";
 import { notBefore } from "./not-before.ts";
 import { once } from "./once.ts";
-import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
+import type { JobRow } from "./rows.ts";
+import type { FinishJob, JobsRepo, QueuedModes } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 

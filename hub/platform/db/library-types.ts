@@ -1,4 +1,4 @@
-import type { ConventionRow, EngineRow, PresetRow, SettingRow, SkillRow } from "./types.ts";
+import type { ConventionRow, EngineRow, PresetRow, SettingRow, SkillRow } from "./rows.ts";
 
 /** A registry whose key is a slug. Every write is one statement. */
 export interface SlugRepo<Row extends { slug: string }, Put = Row> {

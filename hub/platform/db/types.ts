@@ -13,47 +13,32 @@ import type {
   SkillsRepo,
 } from "./library-types.ts";
 import type { QueueStore } from "./queue/types.ts";
+import type {
+  AgentRow,
+  AssetRow,
+  AttemptRow,
+  AttemptSummaryRow,
+  AuditRow,
+  DeployRow,
+  EventRow,
+  HostRow,
+  IdempotencyRow,
+  JobRow,
+  NewAuditRow,
+  PluginBlobRow,
+  PluginStateRow,
+  ProfileRow,
+  PullWorkerRow,
+  RunNotesRow,
+  RunRow,
+  ServiceLogRow,
+  SupervisedRow,
+  TaskRow,
+  WorkerRestartRow,
+  WorkerRow,
+  WorkloadRow,
+} from "./rows.ts";
 import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
-
-/** Rows as the database holds them: the wire's names, times in epoch milliseconds. */
-export type JobRow = Tables["jobs"]["$inferSelect"];
-export type AssetRow = Tables["assets"]["$inferSelect"];
-export type EventRow = Tables["job_events"]["$inferSelect"];
-export type AttemptRow = Tables["attempts"]["$inferSelect"];
-export type AccessTokenRow = Tables["access_tokens"]["$inferSelect"];
-export type BrowserSessionRow = Tables["browser_sessions"]["$inferSelect"];
-export type EngineRow = Tables["engines"]["$inferSelect"];
-export type PresetRow = Tables["presets"]["$inferSelect"];
-export type SkillRow = Tables["skills"]["$inferSelect"];
-export type ConventionRow = Tables["conventions"]["$inferSelect"];
-export type WorkerRow = Tables["workers"]["$inferSelect"];
-export type HostRow = Tables["hosts"]["$inferSelect"];
-export type PullWorkerRow = Tables["pull_workers"]["$inferSelect"];
-export type WorkloadRow = Tables["workloads"]["$inferSelect"];
-export type RunNotesRow = Tables["run_notes"]["$inferSelect"];
-/**
- * `slug` is null when the workload was deleted; the streams are empty when nothing was printed, `notes` null when the task
- * said nothing of itself.
- */
-export type RunRow = Tables["runs"]["$inferSelect"] & {
-  slug: string | null;
-  stdout: string;
-  stderr: string;
-  notes: Omit<RunNotesRow, "seq" | "updated_at"> | null;
-};
-export type TaskRow = Tables["tasks"]["$inferSelect"];
-export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
-export type ProfileRow = Tables["profiles"]["$inferSelect"];
-export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
-export type PluginBlobRow = Tables["plugin_blobs"]["$inferSelect"];
-export type SettingRow = Tables["settings"]["$inferSelect"];
-export type ServiceLogRow = Tables["service_logs"]["$inferSelect"];
-export type AuditRow = Tables["audit"]["$inferSelect"];
-export type NewAuditRow = Omit<AuditRow, "audit_id">;
-export type DeployRow = Tables["deploys"]["$inferSelect"];
-export type AgentRow = Tables["agents"]["$inferSelect"];
-export type SupervisedRow = Tables["supervised"]["$inferSelect"];
-export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
 
 /** What a claim writes on the row (rules/jobs#two-hubs-and-one-job). */
 export interface ClaimJob {
@@ -190,20 +175,6 @@ export interface EventsRepo {
   /** The newest events of the job, the last one first, at most `limit`. */
   last(job_id: string, limit: number): Promise<EventRow[]>;
 }
-
-/** An attempt without its long texts. */
-export type AttemptSummaryRow = Omit<
-  AttemptRow,
-  | "prompt"
-  | "reply"
-  | "script"
-  | "stdout"
-  | "stderr"
-  | "result"
-  | "error"
-  | "screenshot"
-  | "evidence"
->;
 
 /** Attempts of codegen-loop and rerun jobs (rules/scripts#attempts); deleted with their job. */
 export interface AttemptsRepo {

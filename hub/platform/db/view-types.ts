@@ -1,5 +1,5 @@
 import type { Tables } from "#drizzle/tables.ts";
-import type { RunRow } from "./types.ts";
+import type { RunRow } from "./rows.ts";
 
 /** What the dashboard, the flow graph, schedules and retention ask of the database (rules/pipeline-views#dashboard-overview). */
 

@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { WorkerRestartRow, WorkerRestartsRepo } from "./types.ts";
+import type { WorkerRestartRow } from "./rows.ts";
+import type { WorkerRestartsRepo } from "./types.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { LinkGrant } from "../access/links/seal.ts";
 import type { Caller } from "./caller.ts";
-import type { SocketHandlers } from "./sockets.ts";
+import type { SocketHandlers } from "./socket-handlers.ts";
 
 /** What every handler finds in its Hono context. `server` is absent when a test calls the app directly. */
 export interface HttpEnv {

@@ -5,7 +5,8 @@ import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { App } from "./new-app.ts";
-import { type SocketHandlers, websocket } from "./sockets.ts";
+import type { SocketHandlers } from "./socket-handlers.ts";
+import { websocket } from "./sockets.ts";
 import type { TlsPair } from "./tls-files.ts";
 
 /**

@@ -2,7 +2,8 @@ import type { Context } from "hono";
 import type { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "./close-reason.ts";
 import type { HttpEnv } from "./env.ts";
-import { isUpgrade, type SocketHandlers } from "./sockets.ts";
+import type { SocketHandlers } from "./socket-handlers.ts";
+import { isUpgrade } from "./sockets.ts";
 
 /** What a client can mend, or must stop asking for. Who may not connect at all gets no socket. */
 const TOLD = new Set([404, 422]);

@@ -1,22 +1,9 @@
-import type { ServerWebSocket, WebSocketHandler } from "bun";
+import type { WebSocketHandler } from "bun";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { MAX_CDP_FRAME_BYTES, MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { HttpEnv } from "./env.ts";
-
-export type Socket = ServerWebSocket<SocketHandlers>;
-
-/** What a route does with its socket. Unlike Hono's helper it sees `drain`, which backpressure needs. */
-export interface SocketHandlers {
-  open?(socket: Socket): void;
-  message?(socket: Socket, frame: string | Uint8Array): void;
-  drain?(socket: Socket): void;
-  /** A ping of ours was answered. */
-  pong?(socket: Socket): void;
-  /** Largest frame taken; the link's limit unless said. */
-  max_frame_bytes?: number;
-  close?(socket: Socket, code: number, reason: string): void;
-}
+import type { Socket, SocketHandlers } from "./socket-handlers.ts";
 
 const TOO_BIG = 1009;
 

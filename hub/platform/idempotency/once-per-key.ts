@@ -1,6 +1,7 @@
 import { AppError, conflict } from "#shared/kit/errors.ts";
 import type { PlatformContext } from "../context.ts";
-import type { Db, IdempotencyRow } from "../db/types.ts";
+import type { IdempotencyRow } from "../db/rows.ts";
+import type { Db } from "../db/types.ts";
 import { CALL_LEASE_MS } from "./running-calls.ts";
 
 /** What keyed calls need of the process that answers them. */

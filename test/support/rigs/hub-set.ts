@@ -13,7 +13,7 @@ import { mergeContexts } from "../fakes/merge-contexts.ts";
 import { takeRouter } from "../servers/fleet-router.ts";
 import type { TestRouter } from "../servers/router.ts";
 import { testServers } from "../servers/test-servers.ts";
-import type { TestHubOptions } from "./hub.ts";
+import type { TestHubOptions } from "./hub-options.ts";
 
 /** The hubs behind the address a test calls: one, or three behind a router. */
 export interface HubSet {

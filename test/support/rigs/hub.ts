@@ -1,11 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScriptTools } from "#hub/fleet/codegen/tools.ts";
-import { type HubMode, loadHubConfig } from "#hub/platform/config.ts";
-import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
 import type { ProgramContext } from "#hub/program/context.ts";
-import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
@@ -17,6 +15,7 @@ import {
 import { createSignals, type Signals } from "../models/signals.ts";
 import { objectsEnv } from "../servers/s3.ts";
 import { until } from "./fleet-process.ts";
+import type { TestHubOptions } from "./hub-options.ts";
 import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
 import { commonKeyFile } from "./key-file.ts";
 
@@ -58,22 +57,6 @@ export interface Answer {
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   body: any;
-}
-
-export interface TestHubOptions {
-  env?: EnvSource;
-  mode?: HubMode;
-  clock?: Clock;
-  random?: () => number;
-  version?: string;
-  /** One hub also where others are three behind a router: the test is about what a hub keeps in its own process. */
-  alone?: boolean;
-  /** Of several hubs in this process; they need one Postgres database too. */
-  shared?: SharedStores;
-  /** What runs and plans scripts in the place of the real ones. */
-  script_tools?: Partial<ScriptTools>;
-  /** Given the context of each start, before the hub does anything with it. */
-  onContext?: (ctx: ProgramContext) => void;
 }
 
 const parse = (text: string): unknown => {

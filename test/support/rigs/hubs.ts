@@ -3,7 +3,8 @@ import type { PubSub } from "#hub/platform/stores/pubsub.ts";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { startPostgres, type TestPostgres } from "../servers/postgres.ts";
-import { startTestHub, type TestHub, type TestHubOptions } from "./hub.ts";
+import { startTestHub, type TestHub } from "./hub.ts";
+import type { TestHubOptions } from "./hub-options.ts";
 
 /** Stores in this process that several hubs share. */
 export function memoryStores(clock: Clock = systemClock): SharedStores {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { type PullDeps, type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
-import { type Answer, startTestHub, type TestHub, type TestHubOptions } from "./hub.ts";
+import { type Answer, startTestHub, type TestHub } from "./hub.ts";
+import type { TestHubOptions } from "./hub-options.ts";
 
 export interface RigWorker extends PullWorker {
   dir: string;

@@ -3,8 +3,8 @@ import { humanSize } from "#shared/protocol/names.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
 import { harOf } from "../record/har.ts";
+import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
-import type { FetchContext } from "./run-visit.ts";
 import { collectVideos } from "./videos.ts";
 
 /** Reads under way when a job ends come from memory: for so long nothing of them may arrive. */

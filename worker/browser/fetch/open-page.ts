@@ -1,8 +1,8 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { CdpError, type Protocol } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";
+import type { FetchContext } from "./fetch-context.ts";
 import { describeNetError, shortUrl } from "./net-errors.ts";
-import type { FetchContext } from "./run-visit.ts";
 import { JobTrouble } from "./trouble.ts";
 
 /** A page that is to be looked at, a URL that was a file, or an answer without a page (204, an error without a body). */

@@ -5,8 +5,8 @@ import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { connectBrowser } from "../actions/connect.ts";
 import { RecipeError, runRecipe } from "../actions/recipe.ts";
 import type { Tracked } from "../record/targets.ts";
+import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
-import type { FetchContext } from "./run-visit.ts";
 import { JobTrouble } from "./trouble.ts";
 
 /** How long a page that has loaded may take to show that somebody is logged in. */

@@ -1,47 +1,15 @@
-import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import type { Judge, Resolve } from "#worker/egress/judge.ts";
-import type { Upstream } from "#worker/egress/upstream.ts";
+import type { Judge } from "#worker/egress/judge.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
 import { addressOf } from "../record/trace.ts";
 import { collect } from "./collect.ts";
+import type { FetchContext, FetchSettings, PageReport } from "./fetch-context.ts";
 import { refusalBehind, shortUrl } from "./net-errors.ts";
 import { type PopupWatch, watchPopups } from "./popups.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
 import { factsOf, judgeOf, narrowFor } from "./way-out.ts";
-
-export interface FetchSettings {
-  clock: Clock;
-  /** Bytes that bodies of one run may take on this machine's disk at a time. */
-  spool_max_bytes: number;
-  /** What the worker's lanes may connect to. */
-  judge: Judge;
-  /** How names are resolved for what is downloaded beside the browser. */
-  resolve: Resolve;
-  /** The worker's own proxy, for what is downloaded beside a browser without a gate. */
-  upstream?: Upstream | null;
-  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
-  program_path?: string;
-}
-
-/** What the report tells of the page itself. */
-export type PageReport = Required<Pick<CaptureReport, "page" | "warnings">>;
-
-/** One job on its page: what the stages share. */
-export interface FetchContext {
-  run: JobRun;
-  settings: FetchSettings;
-  trouble: TroubleWatch;
-  popups: PopupWatch;
-  recorder: Recorder;
-  outcome: JobOutcome;
-  report: PageReport;
-  /** Clock time at which `max_wait_seconds` are over. */
-  deadline: number;
-}
 
 /**
  * One visit of a job's URL with everything recorded: `work` opens the page and does with it what the job is for, between

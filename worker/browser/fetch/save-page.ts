@@ -4,8 +4,8 @@ import { humanSize } from "#shared/protocol/names.ts";
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";
+import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
-import type { FetchContext } from "./run-visit.ts";
 import { snapshotPage } from "./snapshot.ts";
 import { JobTrouble } from "./trouble.ts";
 

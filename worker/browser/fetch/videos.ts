@@ -6,7 +6,7 @@ import type { Recorder } from "../record/recorder.ts";
 import { fetchVideos } from "../video/fetch-videos.ts";
 import { playVideos } from "../video/play.ts";
 import { findVideoTools } from "../video/tools.ts";
-import type { FetchContext, FetchSettings } from "./run-visit.ts";
+import type { FetchContext, FetchSettings } from "./fetch-context.ts";
 import type { TroubleWatch } from "./trouble.ts";
 import { judgeOf } from "./way-out.ts";
 

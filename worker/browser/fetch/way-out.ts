@@ -6,8 +6,8 @@ import { bothJudges, createJudge, type Judge } from "#worker/egress/judge.ts";
 import { upstreamOf } from "#worker/egress/upstream.ts";
 import type { JobRun, LaneBrowser } from "../lanes/types.ts";
 import type { NetworkFacts } from "../record/trace.ts";
+import type { FetchSettings } from "./fetch-context.ts";
 import { trueNetError } from "./net-errors.ts";
-import type { FetchSettings } from "./run-visit.ts";
 
 /** What the worker allows, narrowed by what a job or a session says. */
 export function narrowedBy(egress: EgressOption | null, judge: Judge): Judge {

@@ -10,7 +10,7 @@ import type {
 } from "#shared/protocol/link/messages.ts";
 import { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { LaneHold, LanePool } from "#worker/browser/lanes/pool.ts";
-import type { LinkSession } from "#worker/link/connection.ts";
+import type { LinkSession } from "#worker/link/link-session.ts";
 
 /** Why a run was stopped before its end. Travels as the reason of its signal. */
 export class RunStopped extends Error {

@@ -1,8 +1,9 @@
 import { CODEGEN_ATTEMPTS } from "#shared/protocol/limits.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
 import { injectCookies } from "../fetch/cookies.ts";
+import type { FetchContext, FetchSettings } from "../fetch/fetch-context.ts";
 import { openPage } from "../fetch/open-page.ts";
-import { type FetchContext, type FetchSettings, runVisit } from "../fetch/run-visit.ts";
+import { runVisit } from "../fetch/run-visit.ts";
 import { keepPage } from "../fetch/save-page.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import type { Tracked } from "../record/targets.ts";

@@ -2,7 +2,8 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import type { Db, NewAuditRow } from "../../db/types.ts";
+import type { NewAuditRow } from "../../db/rows.ts";
+import type { Db } from "../../db/types.ts";
 
 /** A call as it is recorded, without what the log itself adds. */
 export type AuditedCall = Omit<NewAuditRow, "at" | "hub" | "times">;

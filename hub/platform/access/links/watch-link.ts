@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "../../http/close-reason.ts";
-import type { Socket, SocketHandlers } from "../../http/sockets.ts";
+import type { Socket, SocketHandlers } from "../../http/socket-handlers.ts";
 import type { LinkGrant } from "./seal.ts";
 import type { SignedLinks } from "./signed-links.ts";
 

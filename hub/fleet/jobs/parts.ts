@@ -1,0 +1,72 @@
+import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
+import type { FinishJob } from "#hub/platform/db/types.ts";
+import type { JobStatus } from "#shared/protocol/schema/job.ts";
+import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+/** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */
+export interface JobBus {
+  publish(job_id: string): void;
+  /** Calls `wake` after every publish of any hub, until the returned function is called. */
+  subscribe(job_id: string, wake: () => void): () => void;
+  /** Messages of other hubs may have been lost: every stream looks for itself. */
+  wakeAll(): void;
+}
+
+/** The script of a job on its way, in this hub. */
+export interface RunningScript {
+  /** The job has its end, or its session has: everything of the script ends. */
+  stop(why: ScriptStopped): void;
+  /** Settles when nothing of it is left. */
+  done: Promise<void>;
+}
+
+/** What a hub knows of the scripts it runs. */
+export interface Scripted {
+  /** Lanes that are leased to scripted jobs, with their worker. */
+  readonly lanes: Map<HeldLane, WorkerLink>;
+  /** Lanes whose worker was told to end the run. */
+  readonly ended: WeakSet<HeldLane>;
+  readonly runs: Map<string, RunningScript>;
+  /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
+  readonly attached: Set<string>;
+  /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
+  most: number;
+  full_at: number;
+  readonly reserve: LaneReserve;
+}
+
+/** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
+export interface LaneReserve {
+  /** For how long: the setting lane_reserve_s as it was last read. */
+  ms: number;
+  /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */
+  looked_at: number;
+  due_at: number;
+}
+
+/** Tells another program of every job that ends (setting webhook_url). */
+export interface Webhooks {
+  /** Returns at once; whatever becomes of it is nobody's concern but the log's. */
+  jobEnded(row: JobRow): void;
+  /** Gives up what is under way and what waits. */
+  stop(): Promise<void>;
+}
+
+/** A result the database could not take: the worker has told it and keeps nothing of it. */
+export interface UnstoredResult {
+  job_id: string;
+  end: FinishJob;
+  /** Lines of its log that were not stored either. */
+  log: NewEvent[];
+}
+
+export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
+
+/** Why a script is stopped; its job is this by now. */
+export class ScriptStopped extends Error {
+  override readonly name = "ScriptStopped";
+  readonly status: JobStatus;
+  constructor(status: JobStatus) {
+    super(`job ${status}`);
+    this.status = status;
+  }
+}

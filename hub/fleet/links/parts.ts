@@ -1,0 +1,77 @@
+import type { LaneLease } from "#hub/platform/stores/leases.ts";
+import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
+import type { Capabilities, HostLoad, Lane } from "#shared/protocol/schema/worker.ts";
+import type { HeldLane, WorkerLink } from "./worker-link.ts";
+/** A worker's link, by the process that has it. */
+export interface KeptLink {
+  worker_id: string;
+  instance_id: string;
+  /** SHA-256 of the upload token, which the worker shows when it comes back. */
+  token_sha256: string;
+  /** Messages of the worker that this hub has handled, once it has stopped; null while it runs, and after it was killed. */
+  received: number | null;
+}
+
+/** A session that no job owns. Times epoch ms. */
+export interface KeptSession {
+  session_id: string;
+  kind: "kept" | "sdk";
+  worker_id: string;
+  lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  headless: boolean;
+  idle_ttl_ms: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** What ran when the hub before this one ended, and may be taken up until SVC_LINK_GRACE_S after this one's start. */
+export interface Awaited {
+  readonly links: Map<string, KeptLink>;
+  readonly sessions: Map<string, KeptSession>;
+}
+
+/** Tells the other hubs of this one's best free candidate. */
+export interface CandidateTeller {
+  /** It may have changed: told soon, once for many changes, if it has. */
+  changed(): void;
+  /** Tells it in any case. */
+  tell(): void;
+  stop(): void;
+}
+
+/** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
+export interface WorkerEntry {
+  worker_id: string;
+  instance_id: string;
+  address: string;
+  hostname: string;
+  version: string;
+  capabilities: Capabilities;
+  lanes: Lane[];
+  load: HostLoad;
+  profiles: string[];
+  update?: UpdateReport | null;
+  /** It updates by order; one of an earlier version by the version of the hub it is linked to. */
+  waits_for_order?: boolean;
+  connected_at: number;
+  last_heartbeat_at: number;
+  /** Since when its hub waits for it to come back. */
+  cut_at?: number | null;
+  link_hub: string;
+  /** It runs on the host of that hub; hubs of earlier versions do not say. */
+  on_hub_host?: boolean;
+}
+
+/** The last good fleet-wide view, for when the shared store does not answer (rules/workers#list-and-read-workers). */
+export interface FleetCache {
+  last: { at: number; entries: WorkerEntry[] } | null;
+}
+
+/** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
+export interface LanePlace<J extends string | null> {
+  link: WorkerLink;
+  held: HeldLane & { readonly lease: LaneLease & { job_id: J } };
+  settle: () => void;
+}

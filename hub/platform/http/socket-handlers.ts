@@ -1,0 +1,15 @@
+import type { ServerWebSocket } from "bun";
+
+export type Socket = ServerWebSocket<SocketHandlers>;
+
+/** What a route does with its socket. Unlike Hono's helper it sees `drain`, which backpressure needs. */
+export interface SocketHandlers {
+  open?(socket: Socket): void;
+  message?(socket: Socket, frame: string | Uint8Array): void;
+  drain?(socket: Socket): void;
+  /** A ping of ours was answered. */
+  pong?(socket: Socket): void;
+  /** Largest frame taken; the link's limit unless said. */
+  max_frame_bytes?: number;
+  close?(socket: Socket, code: number, reason: string): void;
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import type { Judge, Resolve } from "#worker/egress/judge.ts";
+import type { Upstream } from "#worker/egress/upstream.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { Recorder } from "../record/recorder.ts";
+import type { PopupWatch } from "./popups.ts";
+import type { TroubleWatch } from "./trouble.ts";
+
+export interface FetchSettings {
+  clock: Clock;
+  /** Bytes that bodies of one run may take on this machine's disk at a time. */
+  spool_max_bytes: number;
+  /** What the worker's lanes may connect to. */
+  judge: Judge;
+  /** How names are resolved for what is downloaded beside the browser. */
+  resolve: Resolve;
+  /** The worker's own proxy, for what is downloaded beside a browser without a gate. */
+  upstream?: Upstream | null;
+  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
+  program_path?: string;
+}
+
+/** One job on its page: what the stages share. */
+export interface FetchContext {
+  run: JobRun;
+  settings: FetchSettings;
+  trouble: TroubleWatch;
+  popups: PopupWatch;
+  recorder: Recorder;
+  outcome: JobOutcome;
+  report: PageReport;
+  /** Clock time at which `max_wait_seconds` are over. */
+  deadline: number;
+}
+
+/** What the report tells of the page itself. */
+export type PageReport = Required<Pick<CaptureReport, "page" | "warnings">>;

@@ -1,0 +1,40 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import type { BridgeDeps, Bridges } from "#worker/browser/bridge/bridge.ts";
+import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
+import type { LanePool, LanePoolDeps } from "#worker/browser/lanes/pool.ts";
+import type { JobOutcome, JobRun } from "#worker/browser/lanes/types.ts";
+import type { ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
+import type { WorkerConfig } from "#worker/config.ts";
+
+export interface WorkerDeps {
+  config: WorkerConfig;
+  log: Log;
+  clock: Clock;
+  version: string;
+  /** Version of the program that runs this one; itself when it was not updated. */
+  base?: string;
+  /** What the program was built with; null or absent: an unsigned build. */
+  release?: { key: string; released_at: string } | null;
+  /** Told of every handshake with a hub. */
+  onRegistered?: () => void;
+  /** Told, in a line for people, that it serves: the hub or the control plane has answered; again whenever it does. */
+  onReady?: (status: string) => void;
+  /** What else of this process is to end its work before an update. */
+  drainOthers?: () => Promise<void>;
+  /** Command that starts this program: an agent's instances are the same program. */
+  self?: readonly string[];
+  /** Aborting it ends a start that is under way; once started, `stop` ends the worker. */
+  signal?: AbortSignal;
+}
+
+/** What a worker is made of beside its link; tests put their own in. */
+export interface WorkerParts {
+  createLanePool(deps: LanePoolDeps): Promise<LanePool>;
+  runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
+  runScripted(run: ScriptedRun, settings: FetchSettings): Promise<JobOutcome>;
+  startBridges(deps: BridgeDeps): Promise<Bridges>;
+  /** Called once the lanes are warm, so that the first action of a session need not wait for it. */
+  loadPlaywright(): Promise<void>;
+  random(): number;
+}
