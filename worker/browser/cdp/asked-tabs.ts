@@ -1,4 +1,4 @@
-import type { Protocol } from "./connection.ts";
+import type { Protocol } from "devtools-protocol";
 
 /** Which tabs of a browser somebody asked for: a client of the browser, the worker itself, or the person in the viewer. */
 export interface AskedTabs {
