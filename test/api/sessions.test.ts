@@ -57,6 +57,8 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
     lane_idx: 0,
     job_id: null,
     headless: true,
+    egress: null,
+    proxy: null,
     novnc_url: `/sessions/${sid}/novnc/?path=sessions/${sid}/novnc/websockify&autoconnect=1&resize=scale&reconnect=1`,
     cdp_url: `/sessions/${sid}/cdp`,
     created_at: expect.stringMatching(/Z$/),
@@ -81,6 +83,38 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
     sessions: [session],
     next_cursor: null,
   });
+});
+
+test("a session's record has the way out that it asked for, or its host names, and never a login", async () => {
+  const egress = { mode: "open", allow: [], deny: [], block: [] };
+  const { lane_novnc_urls } = bridge;
+  const worker = await start({
+    lanes: 3,
+    capabilities: { lane_novnc_urls, max_concurrent: 3, egress } as never,
+  });
+  const asked = { mode: "public", allow: ["10.0.0.0/8"], deny: ["*.ads.test"] };
+  const own = await open({ egress: asked, proxy: "http://me:hush@proxy.test:3128" });
+  const sent = await worker.opening.next(({ session_id }) => session_id === own.session_id);
+  expect(sent.proxy).toMatchObject({ username: "me", password: "hush" });
+  const shown = { server: "http://proxy.test:3128", bypass: null };
+  const hidden = { username: "***", password: "***" };
+  expect(own).toMatchObject({ egress: asked, proxy: { ...shown, ...hidden } });
+  const proxy = { server: "socks5://user:pass@exit.test", bypass: "intern.test" };
+  expect((await hub.call("PUT", "/hosts/site.test", { proxy })).status).toBe(200);
+  const of_host = await open({ url: TARGET });
+  expect(of_host).toMatchObject({
+    egress: null,
+    proxy: { server: "socks5://exit.test:1080", bypass: "intern.test", ...hidden },
+  });
+  const read = await Promise.all([
+    hub.call("GET", "/sessions"),
+    hub.call("GET", `/sessions/${own.session_id}/state`),
+  ]);
+  for (const { text } of read) {
+    expect(text).toContain("proxy.test");
+    expect(text).not.toMatch(/hush|"me"|"pass"/);
+  }
+  expect(JSON.stringify(hub.log)).not.toContain("hush");
 });
 
 test("POST /sessions: bad fields are 422, an unknown worker 404, an unknown profile 422", async () => {

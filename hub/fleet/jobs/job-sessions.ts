@@ -24,6 +24,8 @@ export const addJobSession = (
     held,
     job_id: row.job_id,
     headless: row.options.headless,
+    egress: row.options.egress,
+    proxy: row.options.proxy,
     idle_ttl_ms: null,
     keep_ms: row.options.keep_session ? KEPT_IDLE_MS : null,
     url: row.url,

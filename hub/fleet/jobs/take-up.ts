@@ -88,6 +88,8 @@ async function takeJob(
     held,
     job_id,
     headless: row.options.headless,
+    egress: kept ? (kept.egress ?? null) : row.options.egress,
+    proxy: kept ? (kept.proxy ?? null) : row.options.proxy,
     idle_ttl_ms: null,
     keep_ms: keeps ? (kept?.idle_ttl_ms ?? KEPT_IDLE_MS) : null,
     url: row.url,
@@ -109,7 +111,9 @@ async function takeSession(
   const held = holdAgain(link, left, hold, job_id);
   held.done = isJobLane(held);
   const ttls = { idle_ttl_ms, keep_ms: kind === "kept" ? idle_ttl_ms : null, ttl_ms, created_at };
-  await addSession(ctx, { ...{ session_id, kind, link, held, job_id, headless }, ...ttls });
+  const way_out = { egress: kept.egress ?? null, proxy: kept.proxy ?? null };
+  const about = { session_id, kind, link, held, job_id, headless };
+  await addSession(ctx, { ...about, ...way_out, ...ttls });
   return true;
 }
 

@@ -1,4 +1,6 @@
 import type { LaneLease } from "#hub/platform/stores/leases.ts";
+import type { EgressOption } from "#shared/protocol/egress.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane } from "#shared/protocol/schema/worker.ts";
 import type { HeldLane, WorkerLink } from "./worker-link.ts";
@@ -21,6 +23,9 @@ export interface KeptSession {
   lease_token: number;
   job_id: string | null;
   headless: boolean;
+  /** Absent in what a version before these fields wrote. */
+  egress?: EgressOption | null;
+  proxy?: ProxyOption | null;
   idle_ttl_ms: number;
   created_at: number;
   expires_at: number;

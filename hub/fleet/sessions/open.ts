@@ -103,7 +103,7 @@ async function offerLane(
   const answered = new Promise<AssignAnswer>((resolve) => {
     held.answer = (answer) => {
       // At once: the worker's next message may already say that it ended.
-      if (answer.kind === "opened") opened.session = add(ctx, place, input, answer);
+      if (answer.kind === "opened") opened.session = add(ctx, place, input, more.proxy, answer);
       resolve(answer);
     };
   });
@@ -153,6 +153,7 @@ const add = (
   ctx: FleetContext,
   { link, held }: LanePlace<null>,
   input: CreateSession,
+  proxy: HubOpenSession["proxy"],
   { url, title }: { url: string; title: string },
 ): Promise<HubSession> => {
   const { session_id, lane_idx } = held.lease;
@@ -165,6 +166,8 @@ const add = (
     held,
     job_id: null,
     headless: input.headless,
+    egress: input.egress,
+    proxy,
     idle_ttl_ms: input.idle_ttl_s * 1_000,
     ttl_ms: input.ttl_s * 1_000,
     url,

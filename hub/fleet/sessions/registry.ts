@@ -1,6 +1,8 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
+import type { EgressOption } from "#shared/protocol/egress.ts";
 import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
+import { maskProxy, type ProxyOption } from "#shared/protocol/proxy.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { forgetSession, rememberSession } from "../links/kept.ts";
@@ -19,6 +21,8 @@ export interface AddSession {
   held: HeldLane;
   job_id: string | null;
   headless: boolean;
+  egress: EgressOption | null;
+  proxy: ProxyOption | null;
   idle_ttl_ms: number | null;
   /** For a job's: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
@@ -44,6 +48,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     url: "about:blank",
     title: "",
     ...rest,
+    proxy: input.proxy && maskProxy(input.proxy),
     lane_idx: input.held.lease.lane_idx,
     worker_token: input.held.lease.token,
     created_at: input.created_at ?? ctx.wall_jumps.wallOf(now),
@@ -75,10 +80,11 @@ export function requireSession(ctx: FleetContext, session_id: string): HubSessio
 /** A session that no job owns is known to the next hub as it is now; a job's is known by its job. */
 export async function keepSessionForNext(ctx: FleetContext, session: HubSession): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
+  const { egress, proxy } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
-    ...{ session_id, kind, lane_idx, job_id, headless, idle_ttl_ms },
+    ...{ session_id, kind, lane_idx, job_id, headless, egress, proxy, idle_ttl_ms },
     worker_id: link.worker_id,
     lease_token: held.lease.token,
     created_at: session.created_at,
@@ -131,6 +137,8 @@ export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession)
   lane_idx: session.lane_idx,
   job_id: session.job_id,
   headless: session.headless,
+  egress: session.egress,
+  proxy: session.proxy,
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),

@@ -1,5 +1,7 @@
 import { AppError } from "#shared/kit/errors.ts";
+import type { EgressOption } from "#shared/protocol/egress.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
@@ -20,6 +22,9 @@ export interface HubSession {
   readonly lane_idx: number;
   job_id: string | null;
   readonly headless: boolean;
+  readonly egress: EgressOption | null;
+  /** With its login masked. */
+  readonly proxy: ProxyOption | null;
   /** Epoch ms. */
   readonly created_at: number;
   last_active_at: number;

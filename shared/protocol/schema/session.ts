@@ -72,6 +72,13 @@ export const Session = z
     lane_idx: z.int(),
     job_id: z.string().nullable(),
     headless: z.boolean(),
+    egress: EgressOption.nullable().meta({
+      description: "What it, or its job, asked for on top of what its worker allows.",
+    }),
+    proxy: ProxyOption.nullable().meta({
+      description:
+        "The proxy that it or its job named, or the host at which a session of its own began, its login as ***; null: the job's host or the worker decides.",
+    }),
     novnc_url: z.string(),
     cdp_url: z.string(),
     created_at: z.string(),

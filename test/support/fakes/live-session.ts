@@ -38,6 +38,7 @@ export function addLiveSession(
     held,
     job_id: null,
     headless,
+    ...{ egress: null, proxy: null },
     idle_ttl_ms: 300_000,
   });
 }

@@ -14,6 +14,21 @@ function idleEnd({ idle_ttl_s, last_active_at, expires_at }: Session): string | 
   return new Date(at).toISOString();
 }
 
+function egressText({ mode, allow, deny }: NonNullable<Session["egress"]>): string {
+  const parts = [
+    mode ?? "what the worker allows",
+    ...(allow.length > 0 ? [`also ${allow.join(", ")}`] : []),
+    ...(deny.length > 0 ? [`never ${deny.join(", ")}`] : []),
+  ];
+  return parts.join("; ");
+}
+
+/** Whether there is a login, and never which. */
+function proxyText({ server, username, bypass }: NonNullable<Session["proxy"]>): string {
+  const login = username === null ? "" : ", with a login";
+  return `${server}${login}${bypass === null ? "" : `, not for ${bypass}`}`;
+}
+
 export function Facts({ session }: { session: Session }) {
   const { session_id, worker_id, lane_idx, idle_ttl_s } = session;
   const idle_end = idleEnd(session);
@@ -36,6 +51,8 @@ export function Facts({ session }: { session: Session }) {
         </Anchor>
         , lane {lane_idx}
       </Fact>
+      {session.egress && <Fact name="May connect to">{egressText(session.egress)}</Fact>}
+      {session.proxy && <Fact name="Proxy">{proxyText(session.proxy)}</Fact>}
       <Fact name="Opened">
         <Ago at={session.created_at} />
       </Fact>
