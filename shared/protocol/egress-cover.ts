@@ -1,13 +1,7 @@
 import { z } from "zod";
 import { classifyAddress } from "#shared/kit/addresses.ts";
-import {
-  bareHost,
-  EGRESS_MODES,
-  EgressMode,
-  type EgressOption,
-  type EgressRule,
-  parseEgressRule,
-} from "./egress.ts";
+import { EGRESS_MODES, EgressMode, type EgressOption } from "./egress.ts";
+import { bareHost, type EgressRule, parseEgressRule } from "./egress-rules.ts";
 
 /** What a worker lets its lanes connect to, as it tells its hub. */
 export const EgressReport = z.object({

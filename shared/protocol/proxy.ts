@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { ipFamily } from "#shared/kit/ip-family.ts";
-import { parseEgressRule } from "./egress.ts";
+import { parseEgressRule } from "./egress-rules.ts";
 
 /** How an upstream proxy is spoken to. `https`: HTTP inside of TLS to the proxy. */
 export const PROXY_SCHEMES = ["http", "https", "socks5"] as const;

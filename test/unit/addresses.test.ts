@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type AddressClass, classifyAddress, isMetadataHost } from "#shared/kit/addresses.ts";
-import { matchesEgressRule, parseEgressRule } from "#shared/protocol/egress.ts";
+import { matchesEgressRule, parseEgressRule } from "#shared/protocol/egress-rules.ts";
 import { bothJudges, createJudge } from "#worker/egress/judge.ts";
 
 const ROWS: [string, AddressClass | null][] = [

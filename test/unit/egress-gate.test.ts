@@ -1,84 +1,44 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createServer, connect as dial, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { ask, client, GREETING, request } from "#test/support/clients/socks-client.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { type Gate, openGate } from "#worker/egress/gate.ts";
-import { createJudge, type JudgeSettings } from "#worker/egress/judge.ts";
+import { createJudge, type JudgeSettings, type Resolve } from "#worker/egress/judge.ts";
 import { socks5 } from "#worker/egress/socks.ts";
+import { createThreadGates } from "#worker/egress/thread/gates.ts";
 
-/** A client of the gate: what came, and how it ended. */
-interface Client {
-  socket: Socket;
-  received(): Buffer;
-  until(bytes: number): Promise<Buffer>;
-  ended: Promise<"end" | "reset">;
-}
+type Open = (judged: JudgeSettings, resolve: Resolve) => Gate | Promise<Gate>;
 
-function client(port: number): Client {
-  const socket = dial(port, "127.0.0.1");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let onData = () => {};
-  socket.on("data", (chunk: Buffer) => {
-    chunks.push(chunk);
-    size += chunk.length;
-    onData();
-  });
-  const ended = new Promise<"end" | "reset">((done) => {
-    socket.on("error", () => done("reset"));
-    socket.on("close", () => done("end"));
-  });
-  return {
-    socket,
-    received: () => Buffer.concat(chunks),
-    until: (bytes) =>
-      new Promise((done) => {
-        onData = () => {
-          if (size < bytes) return;
-          onData = () => {};
-          done(Buffer.concat(chunks));
-        };
-        onData();
-      }),
-    ended,
-  };
-}
+const onThisLoop: Open = (judged, resolve) =>
+  openGate({ speaks: socks5, judge: createJudge(judged, resolve), resolve });
 
-const GREETING = Buffer.of(5, 1, 0);
-const request = (host: string, port: number) => {
-  const name = Buffer.from(host, "latin1");
-  return Buffer.concat([
-    Buffer.of(5, 1, 0, 3, name.length),
-    name,
-    Buffer.of(port >> 8, port & 255),
-  ]);
-};
-/** The greeting's answer, two bytes, and the reply's code. */
-async function ask(gate: Gate, host: string, port: number): Promise<Client & { code: number }> {
-  const one = client(gate.port);
-  one.socket.write(Buffer.concat([GREETING, request(host, port)]));
-  const answer = await one.until(12);
-  return { ...one, code: answer[3] ?? -1 };
-}
+const inAThread: Open = (judged, resolve) =>
+  createThreadGates({
+    ...{ judge: judged, own_places: [], resolve, clock: systemClock, log: silentLog },
+  }).open({ judge: createJudge(judged, resolve), upstream: null });
 
-const open = (settings: Partial<JudgeSettings> = {}, names: Record<string, string[]> = {}) => {
-  const resolve = async (host: string) => {
-    const found = names[host];
-    if (!found) throw new Error("ENOTFOUND");
-    return found;
-  };
-  return openGate({
-    speaks: socks5,
-    judge: createJudge({ navigation_block: [], own_ports: [], ...settings }, resolve),
-    resolve,
-  });
-};
+/** What the thread of a gate has said until now is told. */
+const hear = (gate: Gate) => void gate.addressOf("http://nobody.test/");
 
-describe("the egress gate", () => {
+describe.each([
+  ["on this event loop", onThisLoop],
+  ["in a thread", inAThread],
+] as const)("an egress gate %s", (_where, open) => {
   let server: Server;
   let port = 0;
   let serve: (socket: Socket) => void = () => {};
   const gates: Gate[] = [];
-  const gateOf = (...args: Parameters<typeof open>) => {
-    const gate = open(...args);
+  const gateOf = async (
+    settings: Partial<JudgeSettings> = {},
+    names: Record<string, string[]> = {},
+  ) => {
+    const gate = await open({ navigation_block: [], own_ports: [], ...settings }, async (host) => {
+      const found = names[host];
+      if (!found) throw new Error("ENOTFOUND");
+      return found;
+    });
     gates.push(gate);
     return gate;
   };
@@ -92,13 +52,13 @@ describe("the egress gate", () => {
     port = at && typeof at === "object" ? at.port : 0;
   });
   afterAll(async () => {
-    for (const gate of gates) gate.close();
+    await Promise.all(gates.map((gate) => gate.close()));
     server.close();
   });
 
   test("carries bytes both ways and tells the address that was connected to", async () => {
     serve = (socket) => socket.on("data", (chunk) => socket.write(chunk));
-    const gate = gateOf({}, { "site.test": ["127.0.0.1"] });
+    const gate = await gateOf({}, { "site.test": ["127.0.0.1"] });
     const { code, socket, until } = await ask(gate, "site.test", port);
     expect(code).toBe(0);
     socket.write("hello");
@@ -114,7 +74,7 @@ describe("the egress gate", () => {
     for (let i = 0; i < body.length; i += 4) body.writeUInt32LE(i, i);
     let sent_all = false;
     serve = (socket) => void socket.end(body, () => (sent_all = true));
-    const gate = gateOf();
+    const gate = await gateOf();
     const one = client(gate.port);
     one.socket.write(Buffer.concat([GREETING, request("127.0.0.1", port)]));
     await one.until(12);
@@ -130,7 +90,7 @@ describe("the egress gate", () => {
   }, 30_000);
 
   test("ends a connection as its server did: in order, or by a reset behind the last byte", async () => {
-    const gate = gateOf();
+    const gate = await gateOf();
     serve = (socket) => void socket.end("whole");
     const whole = await ask(gate, "127.0.0.1", port);
     expect(await whole.ended).toBe("end");
@@ -146,12 +106,12 @@ describe("the egress gate", () => {
       socket.resume();
       socket.on("close", () => gone.resolve());
     };
-    const gate = gateOf();
+    const gate = await gateOf();
     const { socket } = await ask(gate, "127.0.0.1", port);
     expect(gate.open).toBe(1);
     socket.end();
     await gone.promise;
-    expect(gate.open).toBe(0);
+    await until("the connection to be over", 10_000, () => gate.open === 0);
   });
 
   test("tells why a connection was not made", async () => {
@@ -160,7 +120,7 @@ describe("the egress gate", () => {
     const at = closed.address();
     const closed_port = at && typeof at === "object" ? at.port : 0;
     await new Promise((done) => closed.close(done));
-    const gate = gateOf(
+    const gate = await gateOf(
       {},
       { "meta.test": ["169.254.169.254"], "both.test": ["::1", "127.0.0.1"] },
     );
@@ -182,7 +142,10 @@ describe("the egress gate", () => {
   });
 
   test("refuses by every spelling of an address, and by the address of every name", async () => {
-    const gate = gateOf({ own_ports: [port] }, { "vm.test": ["127.0.0.1"], "six.test": ["::1"] });
+    const gate = await gateOf(
+      { own_ports: [port] },
+      { "vm.test": ["127.0.0.1"], "six.test": ["::1"] },
+    );
     for (const host of [
       ...["127.0.0.1", "2130706433", "0x7f000001", "0177.1", "127.1", "localhost", "LOCALHOST."],
       ...["a.localhost", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "64:ff9b::7f00:1"],
@@ -192,7 +155,7 @@ describe("the egress gate", () => {
   });
 
   test("answers nobody who does not speak SOCKS5 without a password, and no other command", async () => {
-    const gate = gateOf();
+    const gate = await gateOf();
     const last = async (bytes: Buffer) => {
       const one = client(gate.port);
       one.socket.write(bytes);
@@ -210,26 +173,27 @@ describe("the egress gate", () => {
 
   test("cuts every connection when it is reset or closed", async () => {
     serve = (socket) => socket.resume();
-    const gate = gateOf();
+    const gate = await gateOf();
     const one = await ask(gate, "127.0.0.1", port);
-    gate.reset();
+    await gate.reset();
     expect(await one.ended).toBe("reset");
     expect(gate.addressOf(`http://127.0.0.1:${port}/`)).toBeNull();
     const two = await ask(gate, "127.0.0.1", port);
-    gate.close();
+    await gate.close();
     expect(await two.ended).toBe("reset");
     expect(gate.open).toBe(0);
   });
 
   test("is narrowed for a run, and never widened", async () => {
     serve = (socket) => socket.end();
-    const gate = gateOf({ deny: [] });
+    const gate = await gateOf({ deny: [] });
     const told: string[] = [];
-    const narrowed = gate.narrow({
+    const narrowed = await gate.narrow({
       judge: createJudge({ navigation_block: ["loopback"], own_ports: [] }),
       onRefused: (place, reason) => told.push(`${place}: ${reason}`),
     });
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
+    hear(gate);
     expect(told).toEqual([
       `127.0.0.1:${port}: 127.0.0.1 is a loopback address, refused by SVC_NAVIGATION_BLOCK`,
     ]);
@@ -237,37 +201,47 @@ describe("the egress gate", () => {
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(0);
   });
 
-  test("goes on with the address of the connection before, while it answers", async () => {
-    serve = (socket) => socket.end();
-    const second = createServer((socket) => socket.end());
-    await new Promise<void>((done) => second.listen(port, "127.0.0.2", done));
-    const names = { "two.test": ["127.0.0.1", "127.0.0.2"] };
-    const gate = gateOf({}, names);
-    const at = async () => {
-      await ask(gate, "two.test", port);
-      return gate.addressOf(`http://two.test:${port}/`);
-    };
-    expect(await at()).toBe("127.0.0.1");
-    names["two.test"].reverse();
-    expect(await at()).toBe("127.0.0.1");
-    gate.reset();
-    expect(await at()).toBe("127.0.0.2");
-    await new Promise((done) => second.close(done));
-    expect(await at()).toBe("127.0.0.1");
-  });
-
   test("stays as narrow as its user made it when the browser is started again, and not for the next user", async () => {
     serve = (socket) => socket.end();
-    const gate = gateOf();
+    const gate = await gateOf();
     const judge = createJudge({ mode: "public", navigation_block: [], own_ports: [] });
     const told: string[] = [];
-    const narrowed = gate.narrow({ judge, onRefused: (place) => told.push(place) });
-    gate.reset({ same_user: true });
+    const narrowed = await gate.narrow({ judge, onRefused: (place) => told.push(place) });
+    await gate.reset({ same_user: true });
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
     narrowed.quiet();
+    expect(told).toHaveLength(1);
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
     expect(told).toHaveLength(1);
-    gate.reset();
+    await gate.reset();
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(0);
   });
+});
+
+test("an egress gate goes on with the address of the connection before, while it answers", async () => {
+  const [first, second] = [0, 1].map(() => createServer((socket) => socket.end())) as [
+    Server,
+    Server,
+  ];
+  await new Promise<void>((done) => first.listen(0, "127.0.0.1", done));
+  const { port } = first.address() as AddressInfo;
+  await new Promise<void>((done) => second.listen(port, "127.0.0.2", done));
+  const names = { "two.test": ["127.0.0.1", "127.0.0.2"] };
+  const resolve: Resolve = async () => names["two.test"];
+  const gate = openGate({
+    ...{ speaks: socks5, judge: createJudge({ navigation_block: [], own_ports: [] }), resolve },
+  });
+  const at = async () => {
+    await ask(gate, "two.test", port);
+    return gate.addressOf(`http://two.test:${port}/`);
+  };
+  expect(await at()).toBe("127.0.0.1");
+  names["two.test"].reverse();
+  expect(await at()).toBe("127.0.0.1");
+  await gate.reset();
+  expect(await at()).toBe("127.0.0.2");
+  await new Promise((done) => second.close(done));
+  expect(await at()).toBe("127.0.0.1");
+  await gate.close();
+  first.close();
 });

@@ -11,7 +11,7 @@ import { parseRules } from "#worker/egress/egress.ts";
 import { type Gate, openGate } from "#worker/egress/gate.ts";
 import { createJudge, type JudgeSettings } from "#worker/egress/judge.ts";
 import { socks5 } from "#worker/egress/socks.ts";
-import { upstreamOf } from "#worker/egress/upstream.ts";
+import { upstreamOf } from "#worker/egress/upstream-of.ts";
 
 const LOGIN = { username: "anna", password: "s3cret: with a colon" };
 const NAMES = { "far.test": "127.0.0.1" };
@@ -39,8 +39,8 @@ beforeAll(async () => {
   closed_port = await portOf(closed);
   await new Promise((done) => closed.close(done));
 });
-afterAll(() => {
-  for (const gate of gates) gate.close();
+afterAll(async () => {
+  await Promise.all(gates.map((gate) => gate.close()));
   for (const proxy of proxies) proxy.stop();
   site.close();
 });
@@ -269,7 +269,7 @@ test("a run's own proxy takes the place of the worker's, for as long as it lasts
   });
   await new Promise<void>((done) => standing.on("connect", done));
   await ask(gate, "far.test", port);
-  const narrowed = gate.narrow({
+  const narrowed = await gate.narrow({
     judge: gate.wayOut().judge,
     onRefused: () => {},
     upstream: upstreamOf(ProxyOption.parse(`socks5://127.0.0.1:${jobs.port}`), { trusted: true }),

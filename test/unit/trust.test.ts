@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStream, placeOf } from "#hub/platform/http/byte-stream.ts";
 import { createClient } from "#shared/client/index.ts";
-import { fetchHub, tlsTrouble, trustAuthority } from "#shared/protocol/trust.ts";
+import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
+import { fetchHub, trustAuthority } from "#shared/protocol/trust.ts";
 import { newAuthority, type PemFiles } from "#test/support/servers/certificates.ts";
 
 /** Connections to a hub whose certificate an authority of one's own has signed. */

@@ -1,4 +1,4 @@
-import { placeOfUrl } from "#shared/protocol/egress.ts";
+import { placeOfUrl } from "#shared/protocol/egress-rules.ts";
 import type { EgressError } from "./reach.ts";
 
 /** What became of the last connection to a host and port. */

@@ -1,14 +1,16 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { type EgressMode, type EgressRule, parseEgressRule } from "#shared/protocol/egress.ts";
+import type { EgressMode } from "#shared/protocol/egress.ts";
+import { type EgressRule, parseEgressRule } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
-import { type Gate, openGate } from "./gate.ts";
-import { createJudge, type Judge, type Resolve } from "./judge.ts";
+import type { Gate } from "./gate.ts";
+import { createJudge, type Judge, type JudgeSettings, type Resolve } from "./judge.ts";
 import { createResolver } from "./resolve.ts";
-import { socks5 } from "./socks.ts";
-import { type Upstream, upstreamOf } from "./upstream.ts";
+import { createThreadGates } from "./thread/gates.ts";
+import type { Upstream } from "./upstream.ts";
+import { upstreamOf } from "./upstream-of.ts";
 
 export interface EgressSettings {
   mode: EgressMode;
@@ -32,8 +34,11 @@ export interface Egress {
   readonly upstream: Upstream | null;
   /** Told by the hub: what else of the fleet nobody may open. */
   tell: FleetPlaces["tell"];
-  /** Opens the gate of a lane's browser; whoever opens it closes it. Null: it goes out by itself. */
-  openLaneGate(): Gate | null;
+  /**
+   * Opens the gate of a lane's browser, in a thread that runs as long as there is one; whoever opens it closes it. Null: the
+   * lane goes out by itself. @throws
+   */
+  openLaneGate(): Promise<Gate | null>;
 }
 
 export const parseRules = (texts: readonly string[]): EgressRule[] =>
@@ -46,30 +51,30 @@ export function createEgress(
   const resolve = createResolver(clock, ask);
   const fleet = createFleetPlaces(settings.dialled, { resolve, clock, log });
   const own_ports = new Set(settings.lane_ports);
-  const judge = createJudge(
-    {
-      mode: settings.mode,
-      allow: parseRules(settings.allow),
-      deny: parseRules(settings.deny),
-      navigation_block: settings.navigation_block,
-      own_ports,
-      protected: fleet,
-    },
-    resolve,
-  );
+  const judged: JudgeSettings = {
+    mode: settings.mode,
+    allow: parseRules(settings.allow),
+    deny: parseRules(settings.deny),
+    navigation_block: settings.navigation_block,
+    own_ports,
+    protected: fleet,
+  };
+  const judge = createJudge(judged, resolve);
   const upstream = settings.proxy && upstreamOf(settings.proxy, { trusted: true });
+  const gates = createThreadGates({
+    ...{ judge: judged, own_places: settings.dialled, resolve, clock, log },
+  });
   return {
     judge,
     resolve,
     upstream,
-    tell: fleet.tell,
-    openLaneGate: () => {
-      const onClose = () => own_ports.delete(gate.port);
-      const gate: Gate = openGate({
-        ...{ speaks: socks5, judge, resolve, upstream, settled: fleet.settled },
-        onClose,
-      });
-      // No lane goes out by another one's gate.
+    tell: (places) => {
+      fleet.tell(places);
+      gates.tell(places);
+    },
+    openLaneGate: async () => {
+      const gate = await gates.open({ judge, upstream });
+      // Nothing that a lane asks for is another lane's gate.
       own_ports.add(gate.port);
       return gate;
     },

@@ -1,7 +1,7 @@
 import { classifyAddress, plainAddress } from "#shared/kit/addresses.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
+import { bareHost, knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import { isOwn, type ProtectedPlaces, type Resolve } from "./judge.ts";
 

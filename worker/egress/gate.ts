@@ -1,46 +1,18 @@
-import { errorMessage } from "#shared/kit/errors.ts";
-import { HANDLERS, openSocket } from "./connect.ts";
-import { createContacts } from "./contacts.ts";
-import type { End, GateSocket } from "./gate-socket.ts";
-import type { Ask, Handshake } from "./handshake.ts";
-import { bothJudges, type Judge, type Resolve } from "./judge.ts";
-import { EgressError, type Reached, reach } from "./reach.ts";
-import { reachThrough } from "./through.ts";
-import { Tunnel } from "./tunnel.ts";
-import { bypasses, type Upstream } from "./upstream.ts";
+import { type Contacts, createContacts } from "./contacts.ts";
+import { type DoorOptions, openDoor, type Traffic, tellRefusal } from "./door.ts";
+import type { Judge } from "./judge.ts";
+import type { EgressError } from "./reach.ts";
+import type { Upstream } from "./upstream.ts";
+import {
+  createNarrowings,
+  type Narrowing,
+  type Narrowings,
+  type OnRefused,
+  type Way,
+} from "./way.ts";
 
-/** Told of a connection that was refused: `place` is `host:port`. */
-export type OnRefused = (place: string, reason: string) => void;
-
-export interface GateOptions {
-  /** How its clients ask: `socks5` or `httpProxy`. */
-  speaks: () => Handshake;
-  judge: Judge;
-  resolve: Resolve;
-  /** What it goes out through where a run says nothing else. */
-  upstream?: Upstream | null;
-  /** Waited for before anything is judged. */
-  settled?: () => Promise<void>;
-  onRefused?: OnRefused;
-  onClose?: () => void;
-  /** Told of bytes as they come in. */
-  onReceived?: (bytes: number) => void;
-}
-
-/** What a run or a session asks of its browser's gate, on top of what there is. */
-export interface Narrowing {
-  /** What also has to allow a connection. */
-  judge: Judge;
-  onRefused: OnRefused;
-  /** What it goes out through from now on; absent: as before. */
-  upstream?: Upstream | null;
-}
-
-/** Bytes from and to servers, or the proxy before them. */
-export interface Traffic {
-  received: number;
-  sent: number;
-}
+export type { Traffic } from "./door.ts";
+export type { Narrowing, OnRefused } from "./way.ts";
 
 export interface Narrowed {
   /** Since it began, or until `quiet`. */
@@ -57,9 +29,10 @@ export interface BrowserGate {
   addressOf(url: string): string | null;
   /** Why the last connection for this URL was not made; null when it was. */
   failureOf(url: string): EgressError | null;
-  narrow(by: Narrowing): Narrowed;
+  /** What is given back holds: no connection stands or is made that it would refuse. */
+  narrow(by: Narrowing): Narrowed | Promise<Narrowed>;
   /** What it goes by now, for what is downloaded beside the browser. */
-  wayOut(): { judge: Judge; upstream: Upstream | null };
+  wayOut(): Way;
 }
 
 /** A way out: a proxy on loopback that resolves, judges and connects for those who know its port. */
@@ -70,142 +43,139 @@ export interface Gate extends BrowserGate {
   /** Connections that stand now. */
   readonly open: number;
   /** Cuts what stands and forgets what was: for another browser. `same_user`: what narrows it goes on. */
-  reset(options?: { same_user: boolean }): void;
-  close(): void;
+  reset(options?: { same_user: boolean }): void | Promise<void>;
+  close(): void | Promise<void>;
 }
 
-/** Chromium opens 99 at most, and a few for WebSockets each. */
-const MAX_TUNNELS = 1_024;
+export interface GateOptions extends Pick<DoorOptions, "speaks" | "resolve" | "settled"> {
+  judge: Judge;
+  /** What it goes out through where a run says nothing else. */
+  upstream?: Upstream | null;
+  onRefused?: OnRefused;
+  /** Told of bytes as they come in. */
+  onReceived?: (bytes: number) => void;
+}
 
-/** Opens a gate on a free port of 127.0.0.1. @throws when there is none. */
+/** Where a gate's connections are: on this event loop, or in a thread that is told. */
+export interface GateBody {
+  readonly port: number;
+  readonly open: number;
+  /** Bytes since it was opened. */
+  totals(): Traffic;
+  /** What became of the connections, as far as any client of theirs can know it. */
+  contacts(): Contacts;
+  /** What is given back holds from then on, or once its promise resolves. */
+  go(way: Way, how: { cut: boolean; forget: boolean }): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+/** Opens a gate on a free port of 127.0.0.1, on this event loop. @throws when there is none. */
 export function openGate(options: GateOptions): Gate {
-  const { speaks, judge, resolve, settled, onRefused, onReceived } = options;
-  const tunnels = new Set<Tunnel>();
+  const { speaks, judge, resolve, settled, upstream = null, onRefused, onReceived } = options;
   const contacts = createContacts();
-  const total = { received: 0, sent: 0 };
-  let narrowings: readonly Narrowing[] = [];
-  let way = { judge, upstream: options.upstream ?? null };
+  const totals = { received: 0, sent: 0 };
+  const narrowings = createNarrowings({ judge, upstream });
+  const door = openDoor({
+    ...{ speaks, resolve, settled, way: narrowings.way },
+    contacts: {
+      ...contacts,
+      failed: (host, port, failure) => {
+        contacts.failed(host, port, failure);
+        tellRefusal(host, port, failure, (place, reason) => {
+          onRefused?.(place, reason);
+          narrowings.refused(place, reason);
+        });
+      },
+    },
+    onReceived: (count) => {
+      totals.received += count;
+      onReceived?.(count);
+    },
+    onSent: (count) => {
+      totals.sent += count;
+    },
+  });
+  return gateOver(narrowings, {
+    port: door.port,
+    get open() {
+      return door.open;
+    },
+    totals: () => ({ ...totals }),
+    contacts: () => contacts,
+    go: (way, { cut, forget }) => {
+      door.go(way);
+      if (cut) door.cut();
+      if (forget) contacts.clear();
+    },
+    close: door.close,
+  });
+}
 
-  const follow = (now: readonly Narrowing[]) => {
-    narrowings = now;
-    way = now.reduce(
-      (before, by) => ({
-        judge: by.judge === before.judge ? by.judge : bothJudges(before.judge, by.judge),
-        upstream: by.upstream === undefined ? before.upstream : by.upstream,
-      }),
-      { judge, upstream: options.upstream ?? null },
-    );
+/** A gate as those who use it know it. */
+export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
+  const since = (before: Traffic): Traffic => {
+    const { received, sent } = body.totals();
+    return { received: received - before.received, sent: sent - before.sent };
   };
-  const connect = async (host: string, port: number): Promise<Reached<GateSocket>> => {
-    const { judge: by, upstream } = way;
-    if (upstream && !bypasses(upstream, host, port)) {
-      const reached = await reachThrough(upstream, { judge: by, resolve }, host, port);
-      contacts.made(host, port, null);
-      return reached;
-    }
-    const first = contacts.at(host, port);
-    const deps = { judge: by, resolve, open: openSocket };
-    const reached = await reach(deps, host, port, first);
-    contacts.made(host, port, reached.address);
-    return reached;
-  };
-  const reachFor = async ({ host, port }: Ask) => {
-    try {
-      await settled?.();
-      return await connect(host, port);
-    } catch (err) {
-      const failure =
-        err instanceof EgressError ? err : new EgressError("connection_failed", errorMessage(err));
-      contacts.failed(host, port, failure);
-      if (failure.failure === "refused_by_gate") {
-        const place = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-        onRefused?.(place, failure.message);
-        for (const by of narrowings) by.onRefused(place, failure.message);
-      }
-      throw failure;
-    }
-  };
-  const accept = (client: GateSocket) => {
-    if (tunnels.size >= MAX_TUNNELS) {
-      client.data = { data: () => {}, drain: () => {}, closed: () => {} };
-      return void client.terminate();
-    }
-    const tunnel: Tunnel = new Tunnel(client, {
-      handshake: speaks(),
-      reach: reachFor,
-      received: (count) => {
-        total.received += count;
-        onReceived?.(count);
-      },
-      sent: (count) => {
-        total.sent += count;
-      },
-      onOver: () => tunnels.delete(tunnel),
-    });
-    tunnels.add(tunnel);
-    client.data = tunnel;
-  };
-  const listener = Bun.listen<End>({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: { ...HANDLERS, open: accept },
-  });
-  const cutAll = () => {
-    for (const tunnel of tunnels) tunnel.cut();
-  };
-  const since = ({ received, sent }: typeof total) => ({
-    received: total.received - received,
-    sent: total.sent - sent,
-  });
-  let reset_at = { ...total };
+  let reset_at = body.totals();
   return {
-    port: listener.port,
+    port: body.port,
     get bytes() {
       return since(reset_at);
     },
     get open() {
-      return tunnels.size;
+      return body.open;
     },
-    addressOf: (url) => contacts.of(url)?.address ?? null,
-    failureOf: (url) => contacts.of(url)?.failure ?? null,
-    wayOut: () => way,
+    addressOf: (url) => body.contacts().of(url)?.address ?? null,
+    failureOf: (url) => body.contacts().of(url)?.failure ?? null,
+    wayOut: () => narrowings.way,
     narrow: (by) => {
-      const began = { ...total };
-      let counted: typeof total | null = null;
+      const began = body.totals();
+      let counted: Traffic | null = null;
       let is_quiet = false;
       const own: Narrowing = {
         ...by,
         onRefused: (place, reason) => is_quiet || by.onRefused(place, reason),
+        onBroken: () => is_quiet || by.onBroken?.(),
       };
-      const before = way;
-      follow([...narrowings, own]);
-      // No connection that stands goes on by what held before.
-      if (by.judge !== before.judge || way.upstream !== before.upstream) cutAll();
-      return {
+      const narrowed: Narrowed = {
         get bytes() {
           return counted ?? since(began);
         },
         quiet: () => {
+          // What was refused until now is still told.
+          body.contacts();
           counted ??= since(began);
           is_quiet = true;
         },
         end: () => {
-          const { upstream } = way;
-          follow(narrowings.filter((one) => one !== own));
-          if (way.upstream !== upstream) cutAll();
+          const { upstream } = narrowings.way;
+          narrowings.remove(own);
+          const cut = narrowings.way.upstream !== upstream;
+          // It only widens: nobody waits for it.
+          void body.go(narrowings.way, { cut, forget: false })?.catch(() => {});
         },
       };
+      const before = narrowings.way;
+      narrowings.add(own);
+      const { upstream } = narrowings.way;
+      if (by.judge === before.judge && upstream === before.upstream) return narrowed;
+      // No connection that stands goes on by what held before.
+      const gone = body.go(narrowings.way, { cut: true, forget: false });
+      if (!gone) return narrowed;
+      return gone.then(
+        () => narrowed,
+        (err) => {
+          narrowings.remove(own);
+          throw err;
+        },
+      );
     },
     reset: ({ same_user } = { same_user: false }) => {
-      cutAll();
-      contacts.clear();
-      reset_at = { ...total };
-      if (!same_user) follow([]);
+      reset_at = body.totals();
+      if (!same_user) narrowings.clear();
+      return body.go(narrowings.way, { cut: true, forget: true });
     },
-    close: () => {
-      options.onClose?.();
-      cutAll();
-      listener.stop(true);
-    },
+    close: body.close,
   };
 }

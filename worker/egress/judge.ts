@@ -8,14 +8,14 @@ import {
   plainAddress,
 } from "#shared/kit/addresses.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
+import type { EgressMode } from "#shared/protocol/egress.ts";
 import {
   bareHost,
-  type EgressMode,
   type EgressRule,
   knownAddresses,
   matchesEgressRule,
   placeOfUrl,
-} from "#shared/protocol/egress.ts";
+} from "#shared/protocol/egress-rules.ts";
 
 /** What lanes may connect to (rules/egress#never-reachable). */
 export interface JudgeSettings {
@@ -41,6 +41,8 @@ export interface ProtectedPlaces {
 }
 
 export interface Judge {
+  /** What it was made of, for another thread that judges by the same. */
+  readonly settings: readonly JudgeSettings[];
   /**
    * Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. `host` is the name
    * that was asked for, where there was one.
@@ -119,6 +121,7 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
     return null;
   };
   return {
+    settings: [settings],
     refusal,
     refusalOfPlace,
     refusalOfName: (host, port) =>
@@ -143,6 +146,7 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
 
 /** What both allow: a job narrows what its worker says, and never widens it. */
 export const bothJudges = (one: Judge, other: Judge): Judge => ({
+  settings: [...one.settings, ...other.settings],
   refusal: (address, port, host) =>
     one.refusal(address, port, host) ?? other.refusal(address, port, host),
   refusalOfPlace: (host, port) =>

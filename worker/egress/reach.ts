@@ -1,5 +1,5 @@
 import { errorMessage } from "#shared/kit/errors.ts";
-import { knownAddresses } from "#shared/protocol/egress.ts";
+import { knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { Judge, Resolve } from "./judge.ts";
 
 /**

@@ -9,9 +9,13 @@ const DNS_MS = 10_000;
 
 /**
  * Resolves as every other program of the machine does (`getaddrinfo`: the hosts file, mDNS, search domains), asks once for
- * all that wait for a name, and remembers its addresses for a minute. Failures are not remembered.
+ * all that wait for a name, and remembers its addresses, for a minute unless told otherwise. Failures are not remembered.
  */
-export function createResolver(clock: Clock, ask: Resolve = systemResolve): Resolve {
+export function createResolver(
+  clock: Clock,
+  ask: Resolve = systemResolve,
+  kept_ms = KEPT_MS,
+): Resolve {
   const known = new Map<string, { until: number; addresses: Promise<string[]> }>();
   return (host) => {
     const now = clock.monotonic();
@@ -19,7 +23,7 @@ export function createResolver(clock: Clock, ask: Resolve = systemResolve): Reso
     if (found && found.until > now) return found.addresses;
     known.delete(host);
     const addresses = withDeadline("DNS", DNS_MS, ask(host));
-    const entry = { until: now + KEPT_MS, addresses };
+    const entry = { until: now + kept_ms, addresses };
     addresses.catch(() => known.get(host) === entry && known.delete(host));
     known.set(host, entry);
     const oldest = known.size > MAX_NAMES ? known.keys().next().value : undefined;

@@ -1,5 +1,5 @@
-import { placeOfUrl } from "#shared/protocol/egress.ts";
 import type { EgressReport } from "#shared/protocol/egress-cover.ts";
+import { placeOfUrl } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import type { EgressSettings } from "./egress.ts";

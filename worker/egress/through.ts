@@ -1,8 +1,8 @@
 import { canonicalAddress, classifyAddress } from "#shared/kit/addresses.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
-import { tlsTrouble } from "#shared/protocol/trust.ts";
+import { bareHost, knownAddresses } from "#shared/protocol/egress-rules.ts";
+import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
 import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
 import type { Judge, Resolve } from "./judge.ts";

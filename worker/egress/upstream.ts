@@ -1,12 +1,6 @@
 import { canonicalAddress } from "#shared/kit/addresses.ts";
-import { bareHost, type EgressRule, matchesEgressRule } from "#shared/protocol/egress.ts";
-import {
-  bypassEntries,
-  bypassRule,
-  type ProxyOption,
-  type ProxyScheme,
-  readProxyUrl,
-} from "#shared/protocol/proxy.ts";
+import { bareHost, type EgressRule, matchesEgressRule } from "#shared/protocol/egress-rules.ts";
+import type { ProxyScheme } from "#shared/protocol/proxy.ts";
 
 /** A proxy that a gate goes out through. */
 export interface Upstream {
@@ -20,20 +14,6 @@ export interface Upstream {
   readonly trusted: boolean;
   /** For people: never with the login. */
   readonly shown: string;
-}
-
-/** @throws Error when `server` is none, which no schema lets through */
-export function upstreamOf(proxy: ProxyOption, { trusted }: { trusted: boolean }): Upstream {
-  const read = readProxyUrl(proxy.server);
-  if (!read) throw new Error("not a proxy server");
-  const { username, password } = proxy;
-  return {
-    ...{ scheme: read.scheme, host: read.host, port: read.port, trusted, shown: proxy.server },
-    login: username === null ? null : { username, password: password ?? "" },
-    bypass: bypassEntries(proxy.bypass ?? "")
-      .map(bypassRule)
-      .filter((rule) => rule !== null),
-  };
 }
 
 /** Whether this place is reached without the proxy. A range is compared with addresses alone: names are the proxy's. */

@@ -8,7 +8,8 @@ import {
   LINK_CLOSE,
   type Registration,
 } from "#shared/protocol/link/messages.ts";
-import { openHubSocket, tlsTrouble } from "#shared/protocol/trust.ts";
+import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
+import { openHubSocket } from "#shared/protocol/trust.ts";
 import type { Transmit } from "./link-session.ts";
 import type { StandingLink } from "./standing-link.ts";
 

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { classifyAddress } from "#shared/kit/addresses.ts";
-import { placeOfUrl } from "#shared/protocol/egress.ts";
+import { placeOfUrl } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { ClusterContext } from "../context.ts";
 

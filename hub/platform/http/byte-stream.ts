@@ -2,7 +2,8 @@ import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { Socket } from "bun";
 import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { hubTls, tlsTrouble } from "#shared/protocol/trust.ts";
+import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
+import { hubTls } from "#shared/protocol/trust.ts";
 
 /** A TCP connection after its opening: bytes in both directions, with backpressure in both. */
 export interface ByteStream {

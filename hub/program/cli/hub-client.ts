@@ -1,5 +1,6 @@
 import { errorMessage } from "#shared/kit/errors.ts";
-import { fetchHub, tlsTrouble } from "#shared/protocol/trust.ts";
+import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
+import { fetchHub } from "#shared/protocol/trust.ts";
 import { UsageError } from "./exit.ts";
 
 /** A server that expects TLS closes what begins otherwise without a word. */

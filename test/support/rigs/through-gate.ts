@@ -3,7 +3,7 @@ import { ProxyOption } from "#shared/protocol/proxy.ts";
 import { openGate } from "#worker/egress/gate.ts";
 import { createJudge } from "#worker/egress/judge.ts";
 import { socks5 } from "#worker/egress/socks.ts";
-import { upstreamOf } from "#worker/egress/upstream.ts";
+import { upstreamOf } from "#worker/egress/upstream-of.ts";
 
 /**
  * A process of its own, because which authorities are trusted is said at its start (NODE_EXTRA_CA_CERTS): `PROXY HOST PORT`.

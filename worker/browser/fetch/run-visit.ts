@@ -9,7 +9,7 @@ import type { FetchContext, FetchSettings, PageReport } from "./fetch-context.ts
 import { refusalBehind, shortUrl } from "./net-errors.ts";
 import { type PopupWatch, watchPopups } from "./popups.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
-import { factsOf, judgeOf, narrowFor } from "./way-out.ts";
+import { factsOf, judgeOf, type NarrowedRun, narrowFor } from "./way-out.ts";
 
 /**
  * One visit of a job's URL with everything recorded: `work` opens the page and does with it what the job is for, between
@@ -36,8 +36,9 @@ export async function runVisit(
   const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
   const guard = judgeOf(run, settings);
-  const narrowed = narrowFor(run, guard);
+  let narrowed: NarrowedRun | null = null;
   try {
+    narrowed = await narrowFor(run, guard);
     const [refusal, started] = await trouble.race(
       Promise.all([
         guard.checkUrl(run.url),

@@ -1,9 +1,9 @@
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import { parseRules } from "#worker/egress/egress.ts";
-import type { Narrowed, OnRefused } from "#worker/egress/gate.ts";
+import type { Narrowed, Narrowing } from "#worker/egress/gate.ts";
 import { bothJudges, createJudge, type Judge } from "#worker/egress/judge.ts";
-import { upstreamOf } from "#worker/egress/upstream.ts";
+import { upstreamOf } from "#worker/egress/upstream-of.ts";
 import type { JobRun, LaneBrowser } from "../lanes/types.ts";
 import type { NetworkFacts } from "../record/trace.ts";
 import type { FetchSettings } from "./fetch-context.ts";
@@ -23,23 +23,34 @@ export const judgeOf = (
 ): Judge => narrowedBy(options.egress, judge);
 
 /** Holds a browser to these rules, and sends it out through this proxy; null in a browser without a gate. */
-export const holdTo = (
+export const holdTo = async (
   { gate }: Pick<LaneBrowser, "gate">,
-  rules: { judge: Judge; onRefused: OnRefused },
+  rules: Pick<Narrowing, "judge" | "onRefused" | "onBroken">,
   { proxy, proxy_of }: Pick<RunExtras, "proxy" | "proxy_of">,
-): Narrowed | null =>
-  gate?.narrow({
+): Promise<Narrowed | null> =>
+  (await gate?.narrow({
     ...rules,
     ...(proxy && { upstream: upstreamOf(proxy, { trusted: proxy_of === "host" }) }),
-  }) ?? null;
+  })) ?? null;
+
+export interface NarrowedRun extends Narrowed {
+  /** The run is over. */
+  over(): void;
+}
 
 /**
  * Holds the browser of a run to the run's own rules and proxy. In a browser that is the run's alone that goes on after it,
  * for a session that is kept; in one that others use it ends with the run. Null in a browser without a gate.
  */
-export function narrowFor(run: JobRun, judge: Judge): (Narrowed & { over(): void }) | null {
+export async function narrowFor(run: JobRun, judge: Judge): Promise<NarrowedRun | null> {
   const { browser, extras, tab, story } = run;
-  const narrowed = holdTo(browser, { judge, onRefused: tellRefusals(run) }, extras);
+  const onBroken = () =>
+    story.log(
+      "error",
+      "network",
+      "the egress gate broke and is opened again: what was loading is lost",
+    );
+  const narrowed = await holdTo(browser, { judge, onRefused: tellRefusals(run), onBroken }, extras);
   if (narrowed === null) return null;
   if (extras.proxy)
     story.log("info", "network", `goes out through the proxy ${extras.proxy.server}`);

@@ -90,7 +90,7 @@ const STAGGER_MS = 100;
 export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   const shop = await openWorkshop(deps);
   const listeners = new Set<(lane: LaneRecord) => void>();
-  const gates = openGates(shop);
+  const gates = await openGates(shop);
   const berths = gates.map((gate, lane_idx) => ({ lane_idx, gate, vnc_secret: newVncSecret() }));
   const lanes = berths.map((berth) =>
     createLane(shop, berth, (record) => {
@@ -136,8 +136,20 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
 }
 
 /** One per lane, for as long as the lane lives: its port says whose traffic it is. */
-const openGates = ({ config, egress }: Workshop): (Gate | null)[] =>
-  Array.from({ length: config.lanes.count }, () => egress.openLaneGate());
+async function openGates({ config, egress, scratch }: Workshop): Promise<(Gate | null)[]> {
+  const opening = Array.from({ length: config.lanes.count }, () => egress.openLaneGate());
+  try {
+    return await Promise.all(opening);
+  } catch (err) {
+    const opened = await Promise.allSettled(opening);
+    await closeGates(opened.map((gate) => (gate.status === "fulfilled" ? gate.value : null)));
+    await scratch.close();
+    throw err;
+  }
+}
+
+const closeGates = (gates: readonly (Gate | null)[]) =>
+  Promise.all(gates.map(async (gate) => gate?.close()));
 
 async function closeAll(
   lanes: Lane[],
@@ -145,7 +157,7 @@ async function closeAll(
   scratch: Scratch,
 ): Promise<void> {
   const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
-  for (const gate of gates) gate?.close();
+  await closeGates(gates);
   await scratch.close();
   for (const result of closed) if (result.status === "rejected") throw result.reason;
 }
@@ -236,7 +248,7 @@ async function startBrowser(
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   // Nothing of the browser before goes on.
-  gate?.reset({ same_user: user_data.dirs !== undefined });
+  await gate?.reset({ same_user: user_data.dirs !== undefined });
   const run = `${lane_idx}-${++shop.runs}`;
   const browser = await launchBrowser({
     program: shop.chromium,

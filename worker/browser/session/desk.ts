@@ -212,7 +212,7 @@ async function openPage(
   stopped.catch(() => {});
   const work = async () => {
     const browser = await live.hold.browser({ headless, ...(seeded && { seed: seeded.seed }) });
-    narrow(deps, message, live, browser);
+    await narrow(deps, message, live, browser);
     await live.attach(browser, { alone: true });
     await seeded?.settle(browser, (level, text, fields) =>
       deps.log[level]({ session_id: live.session_id, ...fields }, text),
@@ -234,17 +234,17 @@ async function openPage(
 }
 
 /** The gate holds to it until the lane is another one's, also when the browser is started again. */
-function narrow(
+async function narrow(
   { log }: DeskDeps,
   message: HubOpenSession,
   { guard }: Live,
   browser: LaneBrowser,
-): void {
+): Promise<void> {
   const { session_id, egress, proxy } = message;
   if (egress === null && proxy === null) return;
   const onRefused = (place: string, reason: string) =>
     log.debug({ session_id, place, reason }, "refused to connect to a place");
-  holdTo(browser, { judge: guard, onRefused }, message);
+  await holdTo(browser, { judge: guard, onRefused }, message);
 }
 
 /** A page that asks something before it has loaded is open: the session says what it asks. */

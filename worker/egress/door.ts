@@ -1,0 +1,131 @@
+import { errorMessage } from "#shared/kit/errors.ts";
+import { HANDLERS, openSocket } from "./connect.ts";
+import type { Contacts } from "./contacts.ts";
+import type { End, GateSocket } from "./gate-socket.ts";
+import type { Ask, Handshake } from "./handshake.ts";
+import type { Resolve } from "./judge.ts";
+import { EgressError, type Reached, reach } from "./reach.ts";
+import { reachThrough } from "./through.ts";
+import { Tunnel } from "./tunnel.ts";
+import { bypasses } from "./upstream.ts";
+import type { OnRefused, Way } from "./way.ts";
+
+/** Bytes from and to servers, or the proxy before them. */
+export interface Traffic {
+  received: number;
+  sent: number;
+}
+
+export interface DoorOptions {
+  /** How its clients ask: `socks5` or `httpProxy`. */
+  speaks: () => Handshake;
+  way: Way;
+  resolve: Resolve;
+  /** Waited for before anything is judged. */
+  settled?: (() => Promise<void>) | undefined;
+  /** 0, the default: any that is free. */
+  port?: number;
+  /** Told what became of each connection before its client is. */
+  contacts: Pick<Contacts, "made" | "failed" | "at">;
+  onReceived(bytes: number): void;
+  onSent(bytes: number): void;
+  /** How many connections stand now. */
+  onOpen?: (count: number) => void;
+}
+
+/** The listener of a gate and what goes through it. */
+export interface Door {
+  readonly port: number;
+  /** Connections that stand now. */
+  readonly open: number;
+  go(way: Way): void;
+  /** Ends what stands. */
+  cut(): void;
+  close(): void;
+}
+
+/** Chromium opens 99 at most, and a few for WebSockets each. */
+const MAX_TUNNELS = 1_024;
+
+/** Listens on 127.0.0.1. @throws when the port is taken. */
+export function openDoor(options: DoorOptions): Door {
+  const { speaks, resolve, settled, contacts, onReceived, onSent, onOpen } = options;
+  const tunnels = new Set<Tunnel>();
+  let { way } = options;
+
+  const connect = async (host: string, port: number): Promise<Reached<GateSocket>> => {
+    const { judge, upstream } = way;
+    if (upstream && !bypasses(upstream, host, port)) {
+      const reached = await reachThrough(upstream, { judge, resolve }, host, port);
+      contacts.made(host, port, null);
+      return reached;
+    }
+    const first = contacts.at(host, port);
+    const reached = await reach({ judge, resolve, open: openSocket }, host, port, first);
+    contacts.made(host, port, reached.address);
+    return reached;
+  };
+  const reachFor = async ({ host, port }: Ask) => {
+    try {
+      await settled?.();
+      return await connect(host, port);
+    } catch (err) {
+      const failure =
+        err instanceof EgressError ? err : new EgressError("connection_failed", errorMessage(err));
+      contacts.failed(host, port, failure);
+      throw failure;
+    }
+  };
+  const accept = (client: GateSocket) => {
+    if (tunnels.size >= MAX_TUNNELS) {
+      client.data = { data: () => {}, drain: () => {}, closed: () => {} };
+      return void client.terminate();
+    }
+    const tunnel: Tunnel = new Tunnel(client, {
+      handshake: speaks(),
+      reach: reachFor,
+      received: onReceived,
+      sent: onSent,
+      onOver: () => {
+        tunnels.delete(tunnel);
+        onOpen?.(tunnels.size);
+      },
+    });
+    tunnels.add(tunnel);
+    onOpen?.(tunnels.size);
+    client.data = tunnel;
+  };
+  const listener = Bun.listen<End>({
+    hostname: "127.0.0.1",
+    port: options.port ?? 0,
+    socket: { ...HANDLERS, open: accept },
+  });
+  const cut = () => {
+    for (const tunnel of tunnels) tunnel.cut();
+  };
+  return {
+    port: listener.port,
+    get open() {
+      return tunnels.size;
+    },
+    go: (now) => {
+      way = now;
+    },
+    cut,
+    close: () => {
+      cut();
+      listener.stop(true);
+    },
+  };
+}
+
+/** Tells a refusal as people read it; of other failures nothing. */
+export function tellRefusal(
+  host: string,
+  port: number,
+  { failure, message }: EgressError,
+  told: OnRefused,
+): void {
+  if (failure === "refused_by_gate")
+    told(`${host.includes(":") ? `[${host}]` : host}:${port}`, message);
+}
