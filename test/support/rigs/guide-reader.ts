@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readContents } from "#hub/guide/contents.ts";
@@ -79,6 +79,12 @@ const announced = (commands: string): number[] =>
 
 const BLOCK = "== block ";
 
+/** What a checkout has beside its packages. */
+const SOURCES = [
+  ...["hub", "worker", "shared", "drizzle", "scripts"],
+  ...["package.json", "tsconfig.json", "bunfig.toml", "bun.lock", "README.md", "LICENSE"],
+];
+
 export interface Reader extends AsyncDisposable {
   /** Pastes the blocks into a fresh shell; what is wrong, one line each. */
   read(blocks: readonly Block[]): Promise<string[]>;
@@ -90,21 +96,13 @@ export async function startReader(): Promise<Reader> {
   // The browser's own account goes through it.
   chmodSync(dir, 0o711);
   const [home, checkout] = [join(dir, "home"), join(dir, "checkout")];
-  for (const path of [home, checkout, join(checkout, ".bun/bin"), join(checkout, "scripts")])
-    mkdirSync(path, { recursive: true });
-  for (const name of [
-    "hub",
-    "worker",
-    "shared",
-    "drizzle",
-    "node_modules",
-    "package.json",
-    "tsconfig.json",
-  ])
-    symlinkSync(join(ROOT, name), join(checkout, name));
-  // The program looks for Bun beside its own script, which therefore is here.
-  for (const name of ["flotilla", "setup.sh"])
-    copyFileSync(join(ROOT, "scripts", name), join(checkout, "scripts", name));
+  for (const path of [home, join(checkout, ".bun/bin")]) mkdirSync(path, { recursive: true });
+  // What pages have built lies in the checkout, so that it is one of the reader's own.
+  for (const name of SOURCES)
+    cpSync(join(ROOT, name), join(checkout, name), {
+      ...{ recursive: true, filter: (path) => !path.endsWith("/node_modules") },
+    });
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
   symlinkSync(process.execPath, join(checkout, ".bun/bin/bun"));
   // Each call says on standard error how it ended: an error's body is all that `curl -s` tells a reader.
   await Bun.write(
