@@ -220,6 +220,11 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
           terminal,
         );
       }
+      if (invocation.command === "guide") {
+        const { runGuideCommand } = await import("./program/guide-command.ts");
+        const given = flagOverrides(invocation.flags, "guide");
+        return runGuideCommand(invocation.words, { ...env, ...given }, terminal);
+      }
       if (isOperatorCommand(invocation.command)) {
         const { runOperatorCommand } = await import("./program/commands/run.ts");
         const self = SELF.length === 1 ? process.execPath : null;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readGuidePages } from "#hub/guide/contents.ts";
+import { readGuide } from "#hub/guide/files.ts";
 import { llmsText } from "#hub/guide/llms-text.ts";
 import { guideAddress, renderPage, sectionsOf } from "#hub/guide/markdown.ts";
 import { createSearch } from "#hub/guide/search.ts";
+import { runGuideCommand } from "#hub/program/guide-command.ts";
 
 const INDEX = `# The guide
 
@@ -121,5 +123,31 @@ describe("the search", () => {
     const [found] = (await createSearch(one)).find("needle");
     expect(found?.excerpt).toMatch(/^… (before )+needle (after )+…$/);
     expect(found?.excerpt.length).toBeLessThan(240);
+  });
+});
+
+describe("flotilla guide", () => {
+  const run = async (words: string[], env = {}) => {
+    const printed: string[] = [];
+    const out = (text: string) => void printed.push(text);
+    const code = await runGuideCommand(words, env, { out });
+    return { code, printed: printed.join("") };
+  };
+
+  test("lists every page with its summary, and says where the hub shows them", async () => {
+    const { code, printed } = await run([], { SVC_HUB: "http://hub.lan:8000" });
+    expect(code).toBe(0);
+    expect(printed).toStartWith(
+      "Flotilla guide: http://hub.lan:8000/guide\n\nStart\n  start/install ",
+    );
+    const pages = [...readGuide().keys()].filter((path) => path !== "index.md");
+    for (const path of pages) expect(printed).toContain(`\n  ${path.replace(/\.md$/, "")} `);
+  });
+
+  test("prints the Markdown of one page, and names one that is not there", async () => {
+    const text = readGuide().get("start/install.md") ?? "";
+    expect((await run(["start/install"])).printed).toBe(text);
+    expect((await run(["start/install.md"])).printed).toBe(text);
+    await expect(run(["start/none"])).rejects.toThrow('the guide has no page "start/none"');
   });
 });

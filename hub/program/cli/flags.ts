@@ -16,6 +16,7 @@ export const COMMANDS = [
   "submit",
   "queue",
   "runs",
+  "guide",
   "admin",
   "config",
   "doctor",
@@ -43,11 +44,14 @@ export const OPERATOR_COMMANDS = [
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
 export const isOperatorCommand = (command: Command): command is OperatorCommand =>
   OPERATOR_COMMANDS.some((c) => c === command);
-/** Those that speak to a running hub; `admin` opens the database of one that does not run. */
-export type ClientCommand = Exclude<Command, OperatorCommand | "admin">;
+/** Those that speak to a running hub. `admin` opens the database of one that does not run; `guide` needs none. */
+export type ClientCommand = Exclude<Command, OperatorCommand | "admin" | "guide">;
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
 export const RESERVED_COMMANDS = ["bench"];
+
+/** Where commands look for a hub when nobody says where it is. */
+export const DEFAULT_HUB = "http://localhost:8000";
 
 export interface Flag {
   name: string;
@@ -301,6 +305,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     { name: "limit", value: "N", help: "how many, newest first (50; 10 before those that follow)" },
     JSON_OUT,
   ],
+  guide: CLIENT,
   admin: [DB, DATA, CONFIG],
   config: [
     ...[CONFIG, HOST, PORT, ...TLS, DB, REDIS, OBJECTS, DATA, LOG],
@@ -378,6 +383,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],
   runs: ["SLUG"],
+  guide: ["[PAGE]"],
   admin: ["reset-password"],
   config: ["check|show", "[dev|hub|worker|control]"],
   doctor: ["[hub|worker|control]", "[NAME]"],

@@ -29,6 +29,7 @@ export const ABOUT: Record<Mode | Command, string> = {
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",
+  guide: "list the pages of the guide, or print one as Markdown; needs no hub",
   admin: "give the administrator a new password, in the database of a hub that does not run",
   config: "judge the variables of a mode, or show each with its value and where it comes from",
   doctor: "say what this machine lacks to run a hub, a worker or a control plane",

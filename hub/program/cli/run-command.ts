@@ -5,7 +5,7 @@ import { withScheme } from "#shared/protocol/missing-scheme.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
-import type { ClientCommand } from "./flags.ts";
+import { type ClientCommand, DEFAULT_HUB } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
 import { isDrainWord, runDrain } from "./fleet-drain.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
@@ -19,8 +19,6 @@ import {
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import type { Terminal } from "./print.ts";
 import { runTokensCommand } from "./tokens.ts";
-
-const DEFAULT_HUB = "http://localhost:8000";
 
 /** @throws UsageError unless `raw` is an absolute http(s) URL. */
 export function checkTarget(raw: string): string {

@@ -2,6 +2,7 @@ import { loadHubConfig } from "#hub/platform/config.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
+import { DEFAULT_HUB } from "../../cli/flags.ts";
 import { createHubClient } from "../../cli/hub-client.ts";
 import { formatTable, type Terminal } from "../../cli/print.ts";
 import { isS3 } from "../backup/places.ts";
@@ -38,8 +39,6 @@ import { checkSecrets } from "./secrets.ts";
 import { checkObjects, checkRedis } from "./stores.ts";
 import { checkUpdates } from "./updates.ts";
 import { checkVersions } from "./versions.ts";
-
-const DEFAULT_HUB = "http://localhost:8000";
 
 /** Where the hub of this machine's worker is. */
 function hubTarget(env: EnvSource) {
