@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
+import { NO_WAY_OUT, type WayOutValues, wayOutOf } from "../options/way-out.ts";
 
 /** The fields of the form; a number field that was emptied holds "". */
-export interface NewSession {
+export interface NewSession extends WayOutValues {
   url: string;
   use_profile: string;
   headless: boolean;
@@ -23,6 +24,7 @@ export const DEFAULTS: NewSession = {
   ttl_s: 14_400,
   width: "",
   height: "",
+  ...NO_WAY_OUT,
 };
 
 /** Body of POST /sessions: what differs from the defaults. */
@@ -36,6 +38,7 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
     ...(worker_id !== "" && { worker_id }),
     ...(idle_ttl_s !== DEFAULTS.idle_ttl_s && { idle_ttl_s: number(idle_ttl_s) }),
     ...(ttl_s !== DEFAULTS.ttl_s && { ttl_s: number(ttl_s) }),
+    ...wayOutOf(values),
     ...((width !== "" || height !== "") && {
       viewport: { width: Number(width || 1_920), height: Number(height || 1_080) },
     }),

@@ -20,6 +20,8 @@ import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { errorText, useChange, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
+import { withoutLogin } from "../options/way-out.ts";
+import { WayOutFields } from "../options/way-out-fields.tsx";
 import { bodyOf, DEFAULTS, type NewSession } from "./new-session.ts";
 
 /** The hub waits 8 s for a lane, and then the page may take its minute to load. */
@@ -48,6 +50,9 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
   const profiles = useGet<{ profiles: Profile[] }>("/profiles");
   const workers = useGet<{ workers: Worker[] }>("/workers");
   const body = bodyOf(values);
+  // Whoever looks over a shoulder reads no login.
+  const shown =
+    typeof body.proxy === "string" ? { ...body, proxy: withoutLogin(body.proxy) } : body;
   const open = useChange(
     () => call<Session>("POST", "/sessions", { json: body, timeout_ms: OPEN_MS }),
     {
@@ -146,8 +151,9 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
                 onChange={(n) => set({ height: n })}
               />
             </Group>
+            <WayOutFields values={values} set={set} issueOf={issueOf} />
             <Command
-              text={`curl -X POST ${location.origin}/sessions -H 'content-type: application/json' \\\n  -d ${quote(JSON.stringify(body))}`}
+              text={`curl -X POST ${location.origin}/sessions -H 'content-type: application/json' \\\n  -d ${quote(JSON.stringify(shown))}`}
             />
           </Stack>
         </Collapse>
