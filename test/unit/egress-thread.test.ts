@@ -204,7 +204,7 @@ test("there is a thread while there is a gate, and not before or after", async (
   expect(threads).toHaveLength(2);
 });
 
-test("§9.5 the thread of an updated version finds its modules where no package.json says where they are", async () => {
+test("the thread of an updated version finds its modules where no package.json says where they are (rules/updates#worker-source)", async () => {
   const root = mkdtempSync(join(tmpdir(), "flotilla-thread-"));
   try {
     for (const dir of ["shared", "worker/egress"])
