@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Iterator, List, Mapping, Optional
+
+from ._errors import FlotillaError
+from ._http import Http, Json, backoff_s, is_busy, new_key, query_of, quoted, save, while_busy
+
+SUBMIT_S = 60.0
+SUBMIT_PATIENCE_S = 600.0
+BODY_S = 60.0
+POLL_S = 0.5
+PATIENCE_S = 30.0
+MAY_PASS = (0, 502, 503, 504)
+
+
+class Jobs:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def submit(
+        self,
+        input: Mapping[str, Any],
+        *,
+        patience_s: float = SUBMIT_PATIENCE_S,
+        idempotency_key: Optional[str] = None,
+    ) -> Json:
+        """Submits a job and waits for a lane: running (or ended already), or still queued when ``patience_s`` are over.
+
+        A 503 is waited out without ever making a second job of it.
+        """
+        until = time.monotonic() + patience_s
+        headers = {"idempotency-key": idempotency_key or new_key()}
+
+        def attempt() -> Json:
+            try:
+                return self._http.json(
+                    "POST", "/jobs", body=input, headers=headers, timeout_s=SUBMIT_S
+                )
+            except FlotillaError as err:
+                job_id = err.body.get("job_id") if isinstance(err.body, dict) else None
+                if err.status != 503 or not isinstance(job_id, str):
+                    raise
+                return self._leave_queue(job_id, until)
+
+        return while_busy(patience_s, attempt, is_busy)
+
+    def _leave_queue(self, job_id: str, until: float) -> Json:
+        """Asks for a job that has no lane yet: the hub runs it by itself, a second POST would be a second job."""
+        n = 0
+        while True:
+            job = self.get(job_id)
+            wait = min(backoff_s(n, None), until - time.monotonic())
+            if job["status"] != "queued" or wait <= 0:
+                return job
+            time.sleep(wait)
+            n += 1
+
+    def wait(
+        self,
+        job_id: str,
+        *,
+        timeout_s: Optional[float] = None,
+        on_event: Optional[Callable[[Json], None]] = None,
+    ) -> Json:
+        """The record of the job once it has ended, however it ended. Without ``timeout_s`` there is no limit."""
+        for event in self._events(job_id, 0, PATIENCE_S, timeout_s):
+            if on_event is not None:
+                on_event(event)
+        return self.get(job_id)
+
+    def run(
+        self,
+        input: Mapping[str, Any],
+        *,
+        patience_s: float = SUBMIT_PATIENCE_S,
+        idempotency_key: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+        on_event: Optional[Callable[[Json], None]] = None,
+    ) -> Json:
+        """``submit`` and ``wait`` in one."""
+        job = self.submit(input, patience_s=patience_s, idempotency_key=idempotency_key)
+        return self.wait(job["job_id"], timeout_s=timeout_s, on_event=on_event)
+
+    def events(
+        self, job_id: str, *, since: int = 0, patience_s: float = PATIENCE_S
+    ) -> Iterator[Json]:
+        """The events of a job in order, to its ``done`` or ``error``; ``since`` is the last ``seq`` already seen.
+
+        Raises FlotillaError with status 404 for an unknown job, or when the hub stays away for ``patience_s``.
+        """
+        return self._events(job_id, since, patience_s, None)
+
+    def _events(
+        self, job_id: str, since: int, patience_s: float, timeout_s: Optional[float]
+    ) -> Iterator[Json]:
+        began = heard = time.monotonic()
+        failures = 0
+        while True:
+            if timeout_s is not None and time.monotonic() - began > timeout_s:
+                raise FlotillaError(f"job {job_id} did not end within {timeout_s:g} s")
+            try:
+                page = self._http.json("GET", self._at(job_id, f"/events.json?since={since}"))
+            except FlotillaError as err:
+                if err.status not in MAY_PASS or time.monotonic() - heard > patience_s:
+                    raise
+                failures += 1
+                time.sleep(backoff_s(failures - 1, err.headers.get("retry-after")))
+                continue
+            failures = 0
+            heard = time.monotonic()
+            for event in page["events"]:
+                since = event["seq"]
+                yield event
+                if event["type"] != "log":
+                    return
+            if not page["events"]:
+                time.sleep(POLL_S)
+
+    def _at(self, job_id: str, rest: str = "") -> str:
+        return f"/jobs/{quoted(job_id)}{rest}"
+
+    def get(self, job_id: str) -> Json:
+        return self._http.json("GET", self._at(job_id))
+
+    def list(self, **query: Any) -> Json:
+        """One page, newest first; ``next_cursor`` is the ``cursor`` of the next."""
+        return self._http.json("GET", f"/jobs{query_of(query)}")
+
+    def cancel(self, job_id: str) -> Json:
+        return self._http.json("POST", self._at(job_id, "/cancel"))
+
+    def delete(self, job_id: str) -> None:
+        self._http.json("DELETE", self._at(job_id))
+
+    def result(self, job_id: str) -> Json:
+        return self._http.json("GET", self._at(job_id, "/result"))
+
+    def assets(self, job_id: str) -> List[Json]:
+        return self._http.json("GET", self._at(job_id, "/assets.json"))["items"]
+
+    def links(self, job_id: str) -> List[Json]:
+        return self._http.json("GET", self._at(job_id, "/links.json"))["links"]
+
+    def download(self, job_id: str, name: str) -> Any:
+        """An asset's body, to be read and closed (``with``)."""
+        return self._http.open("GET", self._at(job_id, f"/assets/{quoted(name)}"), timeout_s=BODY_S)
+
+    def save(self, job_id: str, name: str, path: str) -> None:
+        """An asset's body into a file."""
+        save(self.download(job_id, name), path)
+
+    def file(self, job_id: str, name: str) -> Any:
+        """page.html, log.txt, links.json, har.json or assets.zip, to be read and closed; 404 while it does not exist."""
+        return self._http.open("GET", self._at(job_id, f"/{quoted(name)}"), timeout_s=BODY_S)
+
+    def attempts(self, job_id: str) -> List[Json]:
+        """What a codegen-loop or rerun job tried, in order, without long texts."""
+        return self._http.json("GET", self._at(job_id, "/attempts"))["attempts"]
+
+    def attempt(self, job_id: str, n: int) -> Json:
+        """One attempt with its script, streams and verdict; ``n`` counts from 1."""
+        return self._http.json("GET", self._at(job_id, f"/attempts/{n}"))
+
+    def screenshot(self, job_id: str, **request: Any) -> Json:
+        """A picture of the page as it is now, stored as an asset of the job; 409 when no lane is bound to it."""
+        path = self._at(job_id, "/screenshot/capture")
+        return self._http.json("POST", path, body=request, timeout_s=BODY_S)

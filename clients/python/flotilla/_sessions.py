@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional
+
+from ._actions import ACTIONS, Actions
+from ._errors import FlotillaError
+from ._http import Http, Json, is_busy, quoted, while_busy
+
+__all__ = ["ACTIONS", "OpenSession", "Sessions"]
+
+OPEN_S = 60.0
+OPEN_PATIENCE_S = 60.0
+SAVE_S = 600.0
+# What the hub takes for an action that names no timeout, and what it is given on top: it answers 504 by then.
+ACTION_S = 30.0
+ENGINE_ACTION_S = {"ask": 120.0, "agent": 600.0}
+GRACE_S = 10.0
+
+
+class OpenSession(Actions):
+    """A held lane. With ``with`` it ends with its block."""
+
+    def __init__(self, http: Http, record: Json) -> None:
+        self._http = http
+        #: As it was when it was opened.
+        self.record = record
+        self.session_id: str = record["session_id"]
+        self._base = f"/sessions/{quoted(self.session_id)}"
+
+    def __enter__(self) -> OpenSession:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        try:
+            self.close()
+        except FlotillaError as err:
+            # Reaped meanwhile: it is what was wanted.
+            if err.status != 404:
+                raise
+
+    def act(self, action: str, args: Mapping[str, Any]) -> Json:
+        timeout_s = args.get("timeout_s", ENGINE_ACTION_S.get(action, ACTION_S)) + GRACE_S
+        path = f"{self._base}/{quoted(action)}"
+        return self._http.json("POST", path, body=dict(args), timeout_s=timeout_s)
+
+    def state(self) -> Json:
+        return self._http.json("GET", f"{self._base}/state")
+
+    def cookies(self) -> List[Json]:
+        return self._http.json("GET", f"{self._base}/cookies")["cookies"]
+
+    def put_cookies(self, cookies: List[Json]) -> List[Json]:
+        """Adds or replaces these, keeps the others."""
+        path = f"{self._base}/cookies"
+        return self._http.json("PUT", path, body={"cookies": cookies})["cookies"]
+
+    def clear_cookies(self) -> None:
+        self._http.json("DELETE", f"{self._base}/cookies")
+
+    def network(self, since: int = 0) -> Json:
+        """Requests from ``since`` on; ``next`` is the ``since`` of the next call."""
+        return self._http.json("GET", f"{self._base}/network?since={since}")
+
+    def files(self) -> List[Json]:
+        return self._http.json("GET", f"{self._base}/files")["files"]
+
+    def file(self, name: str) -> Any:
+        """A downloaded file, to be read and closed (``with``)."""
+        return self._http.open("GET", f"{self._base}/files/{quoted(name)}")
+
+    def save_profile(self, name: str) -> Json:
+        path = f"{self._base}/profile/save"
+        return self._http.json("POST", path, body={"name": name}, timeout_s=SAVE_S)
+
+    def close(self) -> None:
+        """Ends the session and its browser."""
+        self._http.json("DELETE", self._base)
+
+
+class Sessions:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def open(
+        self, input: Optional[Mapping[str, Any]] = None, *, patience_s: float = OPEN_PATIENCE_S
+    ) -> OpenSession:
+        """503 (no free lane) is waited out for ``patience_s``."""
+        body = dict(input or {})
+        record = while_busy(
+            patience_s,
+            lambda: self._http.json("POST", "/sessions", body=body, timeout_s=OPEN_S),
+            is_busy,
+        )
+        return OpenSession(self._http, record)
+
+    def get(self, session_id: str) -> OpenSession:
+        """One that somebody else opened, by its id."""
+        return OpenSession(self._http, self._http.json("GET", f"/sessions/{quoted(session_id)}"))
+
+    def list(self) -> List[Json]:
+        return self._http.every_item("/sessions", "sessions")
