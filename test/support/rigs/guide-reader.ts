@@ -81,7 +81,7 @@ const BLOCK = "== block ";
 
 /** What a checkout has beside its packages. */
 const SOURCES = [
-  ...["hub", "worker", "shared", "drizzle", "scripts"],
+  ...["hub", "worker", "shared", "drizzle", "clients", "scripts"],
   ...["package.json", "tsconfig.json", "bunfig.toml", "bun.lock", "README.md", "LICENSE"],
 ];
 
