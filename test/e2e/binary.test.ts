@@ -62,6 +62,20 @@ test("the admin UI is in the binary: its page and every file that the page names
     }
   }));
 
+test("the guide is in the binary: its pages, their files and every Markdown that /llms.txt names (rules/web-app#the-guide)", () =>
+  inEmptyDir(async (dir) => {
+    const program = start(dir, ["hub", "--host", "127.0.0.1", "--port", "0"]);
+    const url = await addressOf(program);
+    const llms = await (await fetch(`${url}/llms.txt`)).text();
+    const texts = [...llms.matchAll(/\]\((\/guide\/[^)]+\.md)\)/g)].map(([, path = ""]) => path);
+    expect(texts.length).toBeGreaterThan(20);
+    const pages = texts.map((path) => path.replace(/\.md$/, ""));
+    const files = ["guide.css", "guide.js", "colors.js"].map((name) => `/guide/assets/${name}`);
+    for (const path of ["/guide", "/guide/search?q=lease", ...files, ...texts, ...pages])
+      expect(`${path} ${await statusOf(url + path)}`).toBe(`${path} 200`);
+    expect(await flotilla.end(program, "SIGTERM")).toBe(0);
+  }));
+
 test("flotilla hub runs as an unprivileged user", () =>
   inEmptyDir(async (dir) => {
     if (process.getuid?.() === 0) chownSync(dir, 65_534, 65_534);
