@@ -34,7 +34,10 @@ const contents = createRoute({
   description:
     "Its table of contents. Pages lie below, as HTML at /guide/start/install and as Markdown at /guide/start/install.md. " +
     "Open without a token: it is the same on every server of this version.",
-  responses: { 200: { description: "A page", content: { "text/html": text() } } },
+  responses: {
+    200: { description: "A page", content: { "text/html": text() } },
+    304: { description: "The client has it" },
+  },
 });
 const FoundInGuide = z
   .object({
@@ -69,6 +72,7 @@ const search = createRoute({
       description: "What was found, best first",
       content: { "application/json": text(FoundInGuide), "text/html": text() },
     },
+    304: { description: "The client has the page" },
     ...fails(422),
   },
 });
@@ -81,7 +85,10 @@ const llms = createRoute({
   summary: "The guide's pages for language models",
   description:
     "In the form of llmstxt.org: a title, a summary, and a link to the Markdown of each page.",
-  responses: { 200: { description: "Markdown", content: { "text/plain": text() } } },
+  responses: {
+    200: { description: "Markdown", content: { "text/plain": text() } },
+    304: { description: "The client has it" },
+  },
 });
 
 const PUBLIC = access({ access: "public" });
