@@ -28,6 +28,7 @@ const CHECKS: [string, string[]][] = [
   // In a browser there is no Bun.
   ["ui-types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit", "-p", "hub/ui/client"]],
   ["layers", script("check-layers")],
+  ["sizes", script("check-sizes")],
   ["environment", script("check-environment")],
   ["migrations", script("gen-migrations", "--check")],
   ["carried-files", script("gen-carried-files", "--check")],

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { HubEnv, loadHubConfig } from "#hub/platform/config.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { HubEnv } from "#hub/platform/hub-env.ts";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { spellDefault } from "#hub/program/variables/describe.ts";
 import { SECRETS } from "#hub/program/variables/known.ts";

@@ -37,7 +37,7 @@ import { openKeptFiles } from "#hub/platform/stores/kept-files.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
-import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import type { ProgramContext } from "./context.ts";
 import { createFleetHooks } from "./fleet-hooks.ts";
 import type { ServeDeps } from "./hub-deps.ts";

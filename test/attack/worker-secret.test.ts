@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { loadHubConfig } from "#hub/platform/config.ts";
-import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 

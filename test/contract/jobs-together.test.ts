@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { FinishJob } from "#hub/platform/db/types.ts";
+import type { FinishJob } from "#hub/platform/db/fleet-types.ts";
 import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 /** Statements of many jobs at once decide each of them as a statement of its own would (rules/scheduling#large-fleets). */

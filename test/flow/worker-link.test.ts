@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createLog } from "#shared/kit/log.ts";
-import { type HubToWorker, LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
+import type { HubToWorker } from "#shared/protocol/link/messages.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
 import { createFakePool, type FakePool } from "#test/support/fakes/fake-lanes.ts";

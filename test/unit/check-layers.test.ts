@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { checkLayers, judgeImports, LAYERS, ROOMS } from "../../scripts/check-layers.ts";
+import { checkLayers, judgeImports } from "../../scripts/check-layers.ts";
+import { LAYERS, ROOMS } from "../../scripts/layers.ts";
 
 async function judgeTree(files: Record<string, string>): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-layers-"));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HubEnv, loadHubConfig } from "#hub/platform/config.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { HubEnv } from "#hub/platform/hub-env.ts";
 import { describeVariables } from "#hub/program/variables/describe.ts";
 import { nearestWord } from "#hub/program/variables/edit-distance.ts";
 import { KNOWN, SECRETS } from "#hub/program/variables/known.ts";

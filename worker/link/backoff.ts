@@ -1,5 +1,5 @@
 import { jittered, retryWait } from "#shared/kit/backoff.ts";
-import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 
 const DIAL_MS = { first: 200, most: 10_000 };
 /** A link that stood this long ends a series of failures. */

@@ -2,15 +2,13 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
-import {
-  type HubRegistered,
-  type HubToWorker,
-  isCut,
-  type LaneHeld,
-  LINK_CLOSE,
-  type Registration,
-  WORKER_STOPPING_REASON,
-  type WorkerHeartbeat,
+import { isCut, LINK_CLOSE, WORKER_STOPPING_REASON } from "#shared/protocol/link/close.ts";
+import type {
+  HubRegistered,
+  HubToWorker,
+  LaneHeld,
+  Registration,
+  WorkerHeartbeat,
 } from "#shared/protocol/link/messages.ts";
 import { reconnectDelay, refusalAdvice, STABLE_MS } from "./backoff.ts";
 import { LinkConnection, type LinkEnd } from "./connection.ts";

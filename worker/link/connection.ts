@@ -1,11 +1,11 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { decoderOf } from "#shared/protocol/link/codec.ts";
 import {
   type HubRegistered,
   HubToWorker,
-  LINK_CLOSE,
   type Registration,
 } from "#shared/protocol/link/messages.ts";
 import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";

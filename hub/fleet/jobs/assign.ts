@@ -1,5 +1,5 @@
+import type { QueuedModes } from "#hub/platform/db/fleet-types.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import type { QueuedModes } from "#hub/platform/db/types.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import type { FleetContext } from "../context.ts";
 import { distrustLane, freeCapacity, freeLane, holdLane } from "../links/lanes.ts";

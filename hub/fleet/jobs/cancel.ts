@@ -1,5 +1,5 @@
+import type { FinishJob } from "#hub/platform/db/fleet-types.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import type { FinishJob } from "#hub/platform/db/types.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { announceEnd } from "./events.ts";

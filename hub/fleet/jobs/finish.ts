@@ -1,4 +1,4 @@
-import type { FinishJob } from "#hub/platform/db/types.ts";
+import type { FinishJob } from "#hub/platform/db/fleet-types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { JobLog, WorkerResult } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";

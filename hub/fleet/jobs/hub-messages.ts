@@ -1,6 +1,6 @@
 import { beatHubOnce, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { HubMessage } from "#hub/platform/cluster/messages.ts";
-import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { retryReleasesOnce } from "../links/lanes.ts";

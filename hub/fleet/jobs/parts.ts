@@ -1,5 +1,5 @@
+import type { FinishJob } from "#hub/platform/db/fleet-types.ts";
 import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
-import type { FinishJob } from "#hub/platform/db/types.ts";
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 /** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */

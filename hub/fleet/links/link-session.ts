@@ -1,8 +1,7 @@
 import { sameSecret } from "#shared/kit/secret.ts";
+import { BAD_SECRET_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { decoderOf } from "#shared/protocol/link/codec.ts";
 import {
-  BAD_SECRET_REASON,
-  LINK_CLOSE,
   type Registration,
   type WorkerHeartbeat,
   WorkerToHub,

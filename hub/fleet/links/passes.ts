@@ -1,5 +1,5 @@
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
-import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import type { FleetContext } from "../context.ts";
 import { dropLink } from "./registry.ts";
 

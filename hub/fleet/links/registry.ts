@@ -7,11 +7,10 @@ import {
 import {
   DUPLICATE_WORKER_REASON,
   HUB_RESTARTING_REASON,
-  type HubRegistered,
   isCut,
   LINK_CLOSE,
-  type Registration,
-} from "#shared/protocol/link/messages.ts";
+} from "#shared/protocol/link/close.ts";
+import type { HubRegistered, Registration } from "#shared/protocol/link/messages.ts";
 import type { UpdateOrder } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";

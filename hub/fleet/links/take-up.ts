@@ -3,8 +3,8 @@ import {
   HUB_RESTARTING_REASON,
   HUB_STOPPING_REASON,
   LINK_CLOSE,
-  type Registration,
-} from "#shared/protocol/link/messages.ts";
+} from "#shared/protocol/link/close.ts";
+import type { Registration } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
 import { keptLink, rememberLink, tokenHash } from "./kept.ts";
 import type { LeftLink } from "./left-link.ts";

@@ -1,6 +1,6 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
+import type { SupervisedChange } from "#hub/platform/db/pipeline-types.ts";
 import type { SupervisedRow } from "#hub/platform/db/rows.ts";
-import type { SupervisedChange } from "#hub/platform/db/types.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schema/supervisor.ts";
 
 /** Runs that must have failed in a row before a workload is paused. */

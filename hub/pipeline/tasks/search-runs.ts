@@ -1,5 +1,5 @@
+import type { RunsRepo } from "#hub/platform/db/pipeline-types.ts";
 import type { RunRow } from "#hub/platform/db/rows.ts";
-import type { RunsRepo } from "#hub/platform/db/types.ts";
 import type { PipelineContext } from "../context.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { and, asc, eq, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import type { AgentsRepo } from "./pipeline-types.ts";
 import type { AgentRow } from "./rows.ts";
-import type { AgentsRepo } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 

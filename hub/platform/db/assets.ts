@@ -1,8 +1,8 @@
 import { and, asc, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { bindable } from "./bindable.ts";
 import type { Conn } from "./conn.ts";
+import type { AssetsRepo } from "./fleet-types.ts";
 import type { AssetRow } from "./rows.ts";
-import type { AssetsRepo } from "./types.ts";
 
 export function assetsRepo({ q, t: { assets, jobs }, atomic, lockRows }: Conn): AssetsRepo {
   // A cancelled job keeps what its lane had already captured; its token stays on the row.

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import type { AttemptsRepo } from "./fleet-types.ts";
 import { notBefore } from "./not-before.ts";
 import { rowValues } from "./row-values.ts";
-import type { AttemptsRepo } from "./types.ts";
 
 /** Everything of an attempt but its long texts. */
 const SUMMARY = [

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte, or } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import type { Conn } from "./conn.ts";
+import type { AuditFilter, AuditRepo } from "./platform-types.ts";
 import type { AuditRow, NewAuditRow } from "./rows.ts";
-import type { AuditFilter, AuditRepo } from "./types.ts";
 
 /** Of one statement, so that SQLite's only writer is soon free again. */
 const MAX_ROWS = 500;

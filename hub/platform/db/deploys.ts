@@ -1,8 +1,8 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { notBefore } from "./not-before.ts";
+import type { DeploysRepo } from "./platform-types.ts";
 import type { DeployRow } from "./rows.ts";
-import type { DeploysRepo } from "./types.ts";
 
 const RUNNING = 1;
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;

@@ -3,11 +3,11 @@ import { cleanJson } from "#drizzle/clean.ts";
 import { createTurns } from "#shared/kit/turns.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn, RawRow } from "./conn.ts";
+import type { EventsRepo } from "./fleet-types.ts";
 import { givenRows } from "./jobs-batch.ts";
 import { once } from "./once.ts";
 import { isOfOneRow } from "./postgres-errors.ts";
 import type { EventRow } from "./rows.ts";
-import type { EventsRepo } from "./types.ts";
 
 /** Five values a row; both dialects take 32,000 in one statement. */
 const MAX_BATCH = 1_000;

@@ -2,9 +2,9 @@ import { and, asc, eq, gt, inArray, isNotNull, type SQL, sql } from "drizzle-orm
 import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import type { HostsRepo } from "./fleet-types.ts";
 import { once } from "./once.ts";
 import type { HostRow } from "./rows.ts";
-import type { HostsRepo } from "./types.ts";
 
 type Cookies = HostRow["cookies"];
 

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import { IDEMPOTENCY_TTL_MS } from "#shared/protocol/limits.ts";
 import type { Conn } from "./conn.ts";
-import type { IdempotencyRepo } from "./types.ts";
+import type { IdempotencyRepo } from "./platform-types.ts";
 
 /** A key can be given back between losing it and reading who has it; then it is free to take again. */
 const TRIES = 5;

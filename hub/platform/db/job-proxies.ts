@@ -1,6 +1,6 @@
 import { and, eq, inArray, lt, notExists, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { JobProxiesRepo } from "./types.ts";
+import type { JobProxiesRepo } from "./fleet-types.ts";
 
 export function jobProxiesRepo({ q, t: { job_proxies, jobs } }: Conn): JobProxiesRepo {
   const going = q

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Conn, Statement } from "./conn.ts";
+import type { JobsRepo } from "./fleet-types.ts";
 import { rowValues } from "./row-values.ts";
-import type { JobsRepo } from "./types.ts";
 
 /** A job and what is stored with it or not at all (rules/http#idempotency-keys). */
 export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {

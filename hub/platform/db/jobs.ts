@@ -21,6 +21,7 @@ import {
 import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/protocol/schema/job.ts";
 import type { Conn } from "./conn.ts";
+import type { FinishJob, JobsRepo, QueuedModes } from "./fleet-types.ts";
 import {
   batchJobs,
   CLAIMED,
@@ -33,7 +34,6 @@ import { insertWith } from "./jobs-insert.ts";
 import { notBefore } from "./not-before.ts";
 import { once } from "./once.ts";
 import type { JobRow } from "./rows.ts";
-import type { FinishJob, JobsRepo, QueuedModes } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 

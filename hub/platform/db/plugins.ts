@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { laterThan } from "./not-before.ts";
-import type { KeyPage, PluginsRepo } from "./types.ts";
+import type { KeyPage, PluginsRepo } from "./pipeline-types.ts";
 
 export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): PluginsRepo {
   const ofState = (slug: string, key: string) =>

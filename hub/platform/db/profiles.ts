@@ -1,9 +1,9 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import type { ProfilesRepo } from "./fleet-types.ts";
 import { once } from "./once.ts";
 import type { ProfileRow } from "./rows.ts";
-import type { ProfilesRepo } from "./types.ts";
 
 export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {
   /**

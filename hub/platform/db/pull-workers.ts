@@ -1,7 +1,7 @@
 import { asc, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import type { PullWorkersRepo } from "./pipeline-types.ts";
 import type { PullWorkerRow } from "./rows.ts";
-import type { PullWorkersRepo } from "./types.ts";
 
 /** Incarnation of a worker whose process has said goodbye. */
 const GONE = "";

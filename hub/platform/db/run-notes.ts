@@ -1,6 +1,6 @@
 import { and, eq, inArray, lt, or, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { RunNotesRepo } from "./types.ts";
+import type { RunNotesRepo } from "./pipeline-types.ts";
 
 export function runNotesRepo({ q, t: { run_notes } }: Conn): RunNotesRepo {
   return {

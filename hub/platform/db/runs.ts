@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import type { RunsRepo } from "./pipeline-types.ts";
 import type { RunRow } from "./rows.ts";
 import { taskStates } from "./task-states.ts";
-import type { RunsRepo } from "./types.ts";
 
 /**
  * Runs of one workload, and their order. For Postgres a range with the workload in the order, because it otherwise may walk

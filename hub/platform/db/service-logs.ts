@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { LogFilter, ServiceLogsRepo } from "./types.ts";
+import type { LogFilter, ServiceLogsRepo } from "./platform-types.ts";
 
 /** Seven values a row; both dialects take 32,000 in one statement. */
 const MAX_ROWS = 1_000;

@@ -1,8 +1,8 @@
 import { and, desc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { laterThan } from "./not-before.ts";
+import type { SupervisedRepo } from "./pipeline-types.ts";
 import type { SupervisedRow } from "./rows.ts";
-import type { SupervisedRepo } from "./types.ts";
 
 /** Characters of an error that are read. */
 const MAX_ERROR = 500;

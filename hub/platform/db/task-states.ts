@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import type { Conn } from "./conn.ts";
-import type { RunsRepo } from "./types.ts";
+import type { RunsRepo } from "./pipeline-types.ts";
 
 /** The states of many tasks at once, found by their keys: one statement, and a step of the keys' index for each. */
 export function taskStates({ q, dialect, t: { tasks } }: Conn): RunsRepo["taskStates"] {

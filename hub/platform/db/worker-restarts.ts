@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import type { WorkerRestartsRepo } from "./pipeline-types.ts";
 import type { WorkerRestartRow } from "./rows.ts";
-import type { WorkerRestartsRepo } from "./types.ts";
 
 const HOUR_MS = 3_600_000;
 

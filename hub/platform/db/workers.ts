@@ -1,6 +1,6 @@
 import { asc, eq, inArray } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { WorkersRepo } from "./types.ts";
+import type { WorkersRepo } from "./fleet-types.ts";
 
 export function workersRepo({ q, t: { workers } }: Conn): WorkersRepo {
   return {

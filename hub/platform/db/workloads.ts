@@ -1,8 +1,8 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { laterThan } from "./not-before.ts";
+import type { WorkloadsRepo } from "./pipeline-types.ts";
 import type { WorkloadRow } from "./rows.ts";
-import type { WorkloadsRepo } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 

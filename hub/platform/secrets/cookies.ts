@@ -1,7 +1,7 @@
 import type { Log } from "#shared/kit/log.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { HostsRepo } from "../db/fleet-types.ts";
 import type { HostRow } from "../db/rows.ts";
-import type { HostsRepo } from "../db/types.ts";
 import type { Keyring } from "./keyring.ts";
 import { openOrMask, sealProxy } from "./proxies.ts";
 import { openValue, type Place, sealValue, Unopened } from "./values.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { HubEnv } from "#hub/platform/config.ts";
+import { HubEnv } from "#hub/platform/hub-env.ts";
 import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
 import { WorkerEnv } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";

@@ -4,11 +4,8 @@ import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import {
-  BAD_SECRET_REASON,
-  LINK_CLOSE,
-  type Registration,
-} from "#shared/protocol/link/messages.ts";
+import { BAD_SECRET_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
+import type { Registration } from "#shared/protocol/link/messages.ts";
 import { fetchHub, openHubSocket } from "#shared/protocol/trust.ts";
 import type { HubClient } from "../../cli/hub-client.ts";
 import { type Check, fail, ok, warn } from "./check.ts";

@@ -1,0 +1,254 @@
+import type { Tables } from "#drizzle/tables.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { JobListQuery } from "#shared/protocol/schema/job.ts";
+import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
+import type {
+  AssetRow,
+  AttemptRow,
+  AttemptSummaryRow,
+  EventRow,
+  HostRow,
+  IdempotencyRow,
+  JobRow,
+  ProfileRow,
+  WorkerRow,
+} from "./rows.ts";
+
+/** What a claim writes on the row (rules/jobs#two-hubs-and-one-job). */
+export interface ClaimJob {
+  job_id: string;
+  worker_id: string;
+  lane_idx: number;
+  session_id: string;
+  novnc_url: string;
+  lease_token: number;
+  /** Of the hub that claims it, and leads it from now on. */
+  hub_id: string;
+  now: number;
+}
+
+/** What ends a job. */
+export interface FinishJob {
+  status: "completed" | "failed" | "cancelled";
+  error: string | null;
+  now: number;
+  stage?: string | null;
+  http_status?: number | null;
+  final_url?: string | null;
+  title?: string | null;
+  capture?: JobRow["capture"];
+}
+
+/** What is stored together with a new job. */
+export interface JobCompany {
+  key: { key: string; owner: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
+  /** Of a job that runs a script: its first attempt, which holds the script. */
+  attempt: AttemptRow | null;
+}
+
+/**
+ * Job storage. Every write of `status` is one conditional statement that returns the row it changed, or null when it
+ * lost the race; callers never read and then write.
+ */
+export interface JobsRepo {
+  insert(row: JobRow): Promise<void>;
+  /**
+   * Stores the job with what belongs to it, in one transaction: the answer of its Idempotency-Key, so that no crash makes a
+   * second job of the same call, and the script it is to run. False, and nothing stored, when the key has an answer already, is
+   * gone, or another process has taken it over.
+   */
+  insertWith(row: JobRow, also: JobCompany): Promise<boolean>;
+  get(job_id: string): Promise<JobRow | null>;
+  /** Newest first by (created_at, job_id), one more than `limit` is never returned. `before` is the last row of the page before. */
+  list(
+    filter: Omit<JobListQuery, "cursor">,
+    before: { created_at: number; job_id: string } | null,
+  ): Promise<JobRow[]>;
+  /** queued and unassigned → running. */
+  claim(input: ClaimJob): Promise<JobRow | null>;
+  /** running under this lease → queued, unassigned (the assignment was not delivered). */
+  unclaim(job_id: string, lease_token: number): Promise<JobRow | null>;
+  /** running under this lease → terminal. What `end` leaves undefined stays; the lease stays on the row. */
+  finish(job_id: string, lease_token: number, end: FinishJob): Promise<JobRow | null>;
+  /** queued and unassigned → terminal (cancel, queue timeout). */
+  finishQueued(job_id: string, end: FinishJob): Promise<JobRow | null>;
+  /** Every running job of this worker → failed; the rows it changed. */
+  failRunningOf(worker_id: string, error: string, now: number): Promise<JobRow[]>;
+  /** running under this lease → led by this hub from now on; null when it has ended, or runs under another lease. */
+  takeUp(job_id: string, lease_token: number, hub_id: string): Promise<JobRow | null>;
+  /** Running jobs under one of these leases → failed, unless another hub leads them by now; the rows it changed. */
+  failRunningUnder(
+    leases: { hub_id: string; worker_id: string; tokens: number[] },
+    error: string,
+    now: number,
+  ): Promise<JobRow[]>;
+  /** Every running job, but for those of the workers in `except` → failed (hub start, no other hub alive). */
+  failAllRunning(error: string, now: number, except?: string[]): Promise<JobRow[]>;
+  /** Running jobs created at or before `created_before`, oldest first (reconciler). */
+  runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
+  /** Those of these jobs that run, with the lease they run under; in any order. */
+  runningAmong(job_ids: string[]): Promise<{ job_id: string; lease_token: number | null }[]>;
+  /**
+   * Oldest queued, unassigned jobs created at or before `created_before`; scripted ones of them only those created at or
+   * before `scripted_before`, when it is given.
+   */
+  oldestQueued(
+    created_before: number,
+    limit: number,
+    modes?: QueuedModes,
+    scripted_before?: number,
+  ): Promise<JobRow[]>;
+  /** Names the stage of a queued job that has none; true for the one caller who did. */
+  markQueued(job_id: string, stage: string): Promise<boolean>;
+  /** Scripted jobs that run, at whichever hub. */
+  runningScripts(): Promise<number>;
+  /** 1 for the next one to run; null when the job is not queued. */
+  queuePosition(job_id: string): Promise<number | null>;
+  setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
+  /**
+   * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, and only
+   * those with assets when `with_assets`.
+   */
+  oldestEnded(filter: {
+    ended_before?: number;
+    with_assets?: boolean;
+    limit: number;
+  }): Promise<Pick<JobRow, "job_id" | "created_at" | "asset_bytes">[]>;
+  /** Bytes of the assets of all jobs. */
+  assetBytes(): Promise<number>;
+  /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
+  deleteTerminal(job_id: string): Promise<boolean>;
+}
+
+/** Which queued jobs are asked for; scripted ones are of mode codegen-loop or rerun. */
+export type QueuedModes = "all" | "fetch" | "scripted";
+
+/** An asset before the repository gave it its place. */
+export type NewAsset = Omit<AssetRow, "position">;
+
+export interface AssetsRepo {
+  /** Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and
+   * asset_bytes up to date, in one transaction; false when the lease is another's. `position` is given by the repo. */
+  put(row: NewAsset, lease_token: number): Promise<boolean>;
+  /** As `put`, for several assets of one job: all of them or, when the lease is another's, none. */
+  putMany(job_id: string, rows: NewAsset[], lease_token: number): Promise<boolean>;
+  list(job_id: string): Promise<AssetRow[]>;
+  get(job_id: string, name: string): Promise<AssetRow | null>;
+  /** Those of `names` that are there, in any order. */
+  find(job_id: string, names: string[]): Promise<AssetRow[]>;
+}
+
+export interface EventsRepo {
+  /**
+   * Appends in order and gives each its seq (1, 2, … within the job); concurrent appends never share a seq, and those of
+   * one process are stored in the order of the calls. Nothing is stored, and [] returned, when there is no such job.
+   */
+  append(job_id: string, events: Pick<EventRow, "ts" | "type" | "data">[]): Promise<EventRow[]>;
+  /** Events with seq > since, in order, at most `limit`. */
+  list(job_id: string, since: number, limit: number): Promise<EventRow[]>;
+  /** The newest events of the job, the last one first, at most `limit`. */
+  last(job_id: string, limit: number): Promise<EventRow[]>;
+}
+
+/** Attempts of codegen-loop and rerun jobs (rules/scripts#attempts); deleted with their job. */
+export interface AttemptsRepo {
+  /** Inserts or replaces the attempt and sets the job's count to its `n`; false, and nothing written, when the lease is another's. */
+  begin(row: AttemptRow, lease_token: number): Promise<boolean>;
+  /** Replaces everything of an attempt that is there; false when it is not. */
+  save(row: AttemptRow): Promise<boolean>;
+  /** Ends the attempt that is open, if there is one: its job has ended. */
+  endOpen(job_id: string, verdict: NonNullable<AttemptRow["verdict"]>, now: number): Promise<void>;
+  /** In order. */
+  list(job_id: string): Promise<AttemptSummaryRow[]>;
+  get(job_id: string, n: number): Promise<AttemptRow | null>;
+  /** Those that have a script, the last one first. */
+  scripted(job_id: string): Promise<Pick<AttemptRow, "n" | "verdict">[]>;
+}
+
+export interface WorkersRepo {
+  /** First sight inserts with status active; later ones keep the operator's status. The stored row. */
+  seen(row: Omit<WorkerRow, "status" | "first_seen_at">): Promise<WorkerRow>;
+  touch(worker_ids: string[], now: number): Promise<void>;
+  setStatus(worker_id: string, status: WorkerStatus): Promise<WorkerRow | null>;
+  get(worker_id: string): Promise<WorkerRow | null>;
+  list(): Promise<WorkerRow[]>;
+  delete(worker_id: string): Promise<boolean>;
+}
+
+/**
+ * Host settings. Every write is one statement that returns the row as it is afterwards; the ones that add something make
+ * the row when there is none. Cookies are told apart by (name, domain, path).
+ */
+export interface JobProxiesRepo {
+  put(row: Tables["job_proxies"]["$inferSelect"]): Promise<void>;
+  get(job_id: string): Promise<ProxyOption | null>;
+  list(): Promise<Tables["job_proxies"]["$inferSelect"][]>;
+  replace(job_id: string, proxy: ProxyOption): Promise<void>;
+  /** Those of jobs that have ended or were never stored; how many. */
+  forgetEnded(created_before: number): Promise<number>;
+}
+
+export interface HostsRepo {
+  list(): Promise<HostRow[]>;
+  get(host: string): Promise<HostRow | null>;
+  /** Those of `hosts` that exist. */
+  find(hosts: string[]): Promise<HostRow[]>;
+  /** Replaces everything but the cookies, and the proxy where none is given. */
+  put(row: Omit<HostRow, "cookies" | "proxy"> & Partial<Pick<HostRow, "proxy">>): Promise<HostRow>;
+  /** Replaces the cookies; one with the value `masked` keeps its stored value, and is dropped when there is none. */
+  putCookies(
+    host: string,
+    cookies: HostRow["cookies"],
+    masked: string,
+    now: number,
+  ): Promise<HostRow>;
+  /** Every proxy, with its text as it is stored. */
+  proxies(): Promise<{ host: string; proxy: ProxyOption; raw: unknown }[]>;
+  /** False when it is not `raw` any more. */
+  exchangeProxy(host: string, raw: unknown, proxy: ProxyOption): Promise<boolean>;
+  /** Null when the host has `max` recipes, or they would be longer than `max_chars` of JSON. */
+  addRecipe(
+    host: string,
+    recipe: HostRow["recipes"][number],
+    limits: { max: number; max_chars: number },
+    now: number,
+  ): Promise<HostRow | null>;
+  /** Null when there is no such recipe. */
+  removeRecipe(host: string, index: number, now: number): Promise<HostRow | null>;
+  setLoginRecipe(
+    host: string,
+    login_recipe: NonNullable<HostRow["login_recipe"]>,
+    now: number,
+  ): Promise<HostRow>;
+  /**
+   * Adds or replaces cookies of several hosts in one transaction, and takes out what has expired; each host keeps the
+   * newest `max`. @returns how many each has now.
+   */
+  mergeCookies(
+    cookies: Record<string, HostRow["cookies"]>,
+    max: number,
+    now: number,
+  ): Promise<Record<string, number>>;
+  delete(host: string): Promise<boolean>;
+  /** Of the hosts with cookies after `host` (null: from the first), the next ones by name; `raw` is the list as it is stored. */
+  cookiesAfter(
+    host: string | null,
+    limit: number,
+  ): Promise<{ host: string; cookies: HostRow["cookies"]; raw: unknown }[]>;
+  /** Puts these cookies in the place of `raw`; false when others are stored by now. */
+  exchangeCookies(host: string, raw: unknown, cookies: HostRow["cookies"]): Promise<boolean>;
+}
+
+export interface ProfilesRepo {
+  /** Inserts or replaces under the name; `created_at` and `is_default` of an earlier one stay. The stored row. */
+  put(row: Omit<ProfileRow, "is_default">): Promise<ProfileRow>;
+  get(name: string): Promise<ProfileRow | null>;
+  /** By name. */
+  list(): Promise<ProfileRow[]>;
+  getDefault(): Promise<ProfileRow | null>;
+  /** Makes it the only default; null, and nothing changed, when there is no such profile. */
+  setDefault(name: string): Promise<ProfileRow | null>;
+  clearDefault(): Promise<void>;
+  /** The row that was deleted, or null. */
+  delete(name: string): Promise<ProfileRow | null>;
+}

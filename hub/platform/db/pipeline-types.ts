@@ -1,0 +1,194 @@
+import type { ToldNotes } from "#shared/protocol/schema/executor.ts";
+import type {
+  AgentRow,
+  PluginBlobRow,
+  PluginStateRow,
+  PullWorkerRow,
+  RunNotesRow,
+  RunRow,
+  SupervisedRow,
+  TaskRow,
+  WorkerRestartRow,
+  WorkloadRow,
+} from "./rows.ts";
+
+/** Workloads of the pipeline (rules/pipeline-workloads#fields-of-a-workload). */
+export interface WorkloadsRepo {
+  /** Null when the slug is taken. */
+  insert(row: Omit<WorkloadRow, "workload_id">): Promise<WorkloadRow | null>;
+  get(slug: string): Promise<WorkloadRow | null>;
+  list(): Promise<WorkloadRow[]>;
+  /**
+   * `updated_at` is its version and rises with every update that gives one. Null when there is no such workload, or it is of
+   * none of `versions`.
+   */
+  update(
+    slug: string,
+    set: Partial<WorkloadRow>,
+    versions?: readonly number[],
+  ): Promise<WorkloadRow | null>;
+  /**
+   * Its queue and counters are left to `RetentionRepo`, and its runs stay. False when a task is claimed and `force` is not
+   * set, or it was gone.
+   */
+  delete(workload_id: number, force: boolean): Promise<boolean>;
+}
+
+export interface RunsRepo {
+  /** Newest first. */
+  list(filter: {
+    workload_id?: number | undefined;
+    before?: number | undefined;
+    success?: boolean | undefined;
+    pk?: string | undefined;
+    /** As stored. */
+    outcome?: number | undefined;
+    worker_id?: string | undefined;
+    /** Ended from here on, and before there. */
+    since?: number | undefined;
+    until?: number | undefined;
+    /** Only runs from this one on: what bounds a search that no index serves. */
+    from?: number | undefined;
+    /** Without what they put out and printed. */
+    brief?: boolean | undefined;
+    limit: number;
+  }): Promise<RunRow[]>;
+  get(run_id: number): Promise<RunRow | null>;
+  /** The oldest run with this id or a greater one. */
+  at(run_id: number): Promise<{ run_id: number; finished_at: number } | null>;
+  newest(): Promise<number | null>;
+  /** The newest attempts of a task, newest first, without what they put out and printed. */
+  ofTask(task_id: number, limit: number): Promise<RunRow[]>;
+  /** The task with this key, while it is in the queue. */
+  task(workload_id: number, pk: string): Promise<TaskRow | null>;
+  /** Those of these tasks that are in the queue, in any order; `state` as stored. */
+  taskStates(workload_id: number, pks: readonly string[]): Promise<Pick<TaskRow, "pk" | "state">[]>;
+}
+
+/** What tasks say of themselves while they run, by attempt. */
+export interface RunNotesRepo {
+  /** Takes the place of what was written of the attempt before, unless that has a greater `seq`. */
+  write(
+    items: readonly { task_id: number; epoch: number; notes: ToldNotes }[],
+    updated_at: number,
+  ): Promise<void>;
+  of(refs: readonly { task_id: number; epoch: number }[]): Promise<RunNotesRow[]>;
+  /** Deletes up to about `limit` that were last written before then; how many. */
+  prune(before: number, limit: number): Promise<number>;
+}
+
+/** Pull workers of the pipeline as they last spoke. */
+export interface PullWorkersRepo {
+  /**
+   * Null when another live process has the name: one that was heard since `dead_before`, or, on the same host, since
+   * `dead_here_before`, and is not the one that is replaced. The operator's filter stays.
+   */
+  register(
+    row: PullWorkerRow,
+    over: { replaces: string | null; dead_before: number; dead_here_before: number },
+  ): Promise<PullWorkerRow | null>;
+  /** Null when this incarnation is not the registered one any more. */
+  beat(
+    worker_id: string,
+    incarnation: string,
+    set: Partial<PullWorkerRow>,
+  ): Promise<PullWorkerRow | null>;
+  /** The process ends: its name is free. False when it was not the registered one. */
+  leave(worker_id: string, incarnation: string): Promise<boolean>;
+  setFilter(worker_id: string, filter: string[] | null): Promise<PullWorkerRow | null>;
+  /** Deletes those last heard before `plain_before`; one with a filter only before `filtered_before`. Their ids. */
+  forget(before: { plain_before: number; filtered_before: number }): Promise<string[]>;
+  get(worker_id: string): Promise<PullWorkerRow | null>;
+  list(): Promise<PullWorkerRow[]>;
+}
+
+/** Agents of the hosts that run worker instances (rules/pipeline-agents#host-agents). */
+export interface AgentsRepo {
+  /** Stores a report; the first one of a host makes its row. Null when another agent speaks for the host and is alive. */
+  sync(
+    host: string,
+    told: { agent_id: string | null; report: NonNullable<AgentRow["report"]>; now: number },
+    dead_before: number,
+  ): Promise<AgentRow | null>;
+  /** Replaces what should run there while the revision is `revision`; null when somebody else was first. */
+  setDesired(
+    host: string,
+    desired: AgentRow["desired"],
+    revision: number,
+  ): Promise<AgentRow | null>;
+  /** Deletes hosts where nothing should run and whose agent was last heard before then; which. */
+  forget(before: number): Promise<string[]>;
+  get(host: string): Promise<AgentRow | null>;
+  list(): Promise<AgentRow[]>;
+}
+
+/** Restarts of workers over SSH. */
+export interface WorkerRestartsRepo {
+  /**
+   * Takes the right to restart it; null while another restart is under way, after `limit` in an hour, or when the last
+   * one was begun after `idle_since`.
+   */
+  begin(
+    worker_id: string,
+    input: { now: number; busy_until: number; limit: number | null; idle_since: number | null },
+  ): Promise<WorkerRestartRow | null>;
+  /** Ends the restart that was begun with `busy_until`. */
+  end(
+    worker_id: string,
+    busy_until: number,
+    result: { exit_code: number | null; error: string | null },
+  ): Promise<void>;
+  get(worker_id: string): Promise<WorkerRestartRow | null>;
+}
+
+/** What the supervisor writes; `seq` is the repository's own. */
+export type SupervisedChange = Partial<Omit<SupervisedRow, "workload_id" | "seq">>;
+
+/** What the supervisor remembers of a workload. Every write names the row it was decided on and changes nothing else. */
+export interface SupervisedRepo {
+  /** The row, made when there is none. */
+  open(workload_id: number): Promise<SupervisedRow>;
+  get(workload_id: number): Promise<SupervisedRow | null>;
+  /** Those with a problem or a pause. */
+  troubled(): Promise<SupervisedRow[]>;
+  /** Null when another control process was first, or the workload is not supervised any more. */
+  change(of: SupervisedRow, set: SupervisedChange): Promise<SupervisedRow | null>;
+  /** As `change`, and switches the workload off in the same transaction; false when either could not be. */
+  pause(of: SupervisedRow, set: SupervisedChange, now: number): Promise<boolean>;
+  /** Its runs after `after`, newest first, with the beginning of their errors. */
+  outcomes(
+    workload_id: number,
+    after: number,
+    limit: number,
+  ): Promise<{ run_id: number; outcome: number; error: string | null; finished_at: number }[]>;
+}
+
+/** Keys that begin with `prefix`, by key, after the key `after`. */
+export interface KeyPage {
+  prefix: string;
+  after: string | null;
+  limit: number;
+}
+
+/** What plugins keep (rules/pipeline-plugins#state). `updated_at` of a state grows with every write and so names its version. */
+export interface PluginsRepo {
+  getState(slug: string, key: string): Promise<PluginStateRow | null>;
+  listState(slug: string, page: KeyPage): Promise<Pick<PluginStateRow, "key" | "updated_at">[]>;
+  /**
+   * Stores a value. `expected`: only over this version; null: only when there is none; undefined: in any case.
+   * The stored row, or null when `expected` is not what is there.
+   */
+  putState(
+    row: { slug: string; key: string; value: unknown; updated_at: number },
+    expected?: number | null,
+  ): Promise<PluginStateRow | null>;
+  deleteState(slug: string, key: string): Promise<boolean>;
+  getBlob(slug: string, key: string): Promise<PluginBlobRow | null>;
+  listBlobs(slug: string, page: KeyPage): Promise<PluginBlobRow[]>;
+  /** @returns object_key of the blob it replaced, which nobody refers to any more. */
+  putBlob(row: PluginBlobRow): Promise<string | null>;
+  /** @returns object_key of the blob that was deleted, or null when there was none. */
+  deleteBlob(slug: string, key: string): Promise<string | null>;
+  /** object_key of every blob. */
+  blobObjects(): Promise<string[]>;
+}

@@ -1,0 +1,391 @@
+/**
+ * Who may import whom. Between rooms every import counts, those of types too, so that no room knows one above it; within
+ * a room the layers say what may run what, and types are free.
+ */
+
+export interface Room {
+  /** Its folder, or its one file. */
+  name: string;
+  /** Rooms it may know beside itself. */
+  may: readonly string[];
+}
+
+const SHARED = ["shared/kit", "shared/protocol"];
+
+export const ROOMS: readonly Room[] = [
+  { name: "shared/kit", may: [] },
+  { name: "shared/protocol", may: ["shared/kit"] },
+  { name: "shared/archive", may: SHARED },
+  { name: "shared/llm", may: SHARED },
+  { name: "shared/client", may: SHARED },
+  // Files that earlier versions look for at these paths.
+  { name: "shared/carried-files.ts", may: [] },
+  { name: "shared/service-notify.ts", may: ["shared/kit"] },
+  { name: "drizzle", may: SHARED },
+
+  { name: "hub/platform", may: [...SHARED, "shared/archive", "drizzle"] },
+  {
+    name: "hub/fleet",
+    may: [...SHARED, "shared/archive", "shared/carried-files.ts", "shared/llm", "hub/platform"],
+  },
+  {
+    name: "hub/pipeline",
+    may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
+  },
+  { name: "hub/guide", may: [...SHARED, "hub/platform"] },
+  { name: "hub/ui", may: [...SHARED, "hub/platform"] },
+
+  { name: "worker/config.ts", may: SHARED },
+  { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
+  { name: "worker/link", may: SHARED },
+  { name: "worker/upload", may: [...SHARED, "worker/link"] },
+  { name: "worker/tasks", may: [...SHARED, "shared/archive", "shared/client"] },
+  {
+    name: "worker/browser",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/llm",
+      "worker/config.ts",
+      "worker/egress",
+      "worker/link",
+      "worker/upload",
+    ],
+  },
+  {
+    name: "worker/program",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/service-notify.ts",
+      "worker/config.ts",
+      "worker/egress",
+      "worker/link",
+      "worker/upload",
+      "worker/tasks",
+      "worker/browser",
+    ],
+  },
+
+  {
+    name: "hub/program",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/client",
+      "hub/platform",
+      "hub/fleet",
+      "hub/pipeline",
+      "hub/guide",
+      "hub/ui",
+      "worker/config.ts",
+      // What a worker's updates came to stands in its data directory.
+      "worker/program",
+    ],
+  },
+  {
+    name: "hub/main.ts",
+    may: [...SHARED, "shared/service-notify.ts", "hub/program", "worker/program"],
+  },
+];
+
+export interface Layer {
+  name: string;
+  /** Files of the layer; the first match in the list decides. */
+  files: RegExp;
+  /** Layers of the same room it may import at run time besides itself; absent: all of them. */
+  may?: readonly string[];
+  /** Packages it may import besides `node:` and `bun`. */
+  packages: readonly string[];
+}
+
+const ZOD = ["zod", "@hono/zod-openapi"];
+const HONO = [...ZOD, "hono"];
+
+export const LAYERS: readonly Layer[] = [
+  { name: "archive", files: /^shared\/archive\//, packages: ["tar-stream"] },
+  { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
+  { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
+
+  {
+    name: "platform/db",
+    files: /^hub\/platform\/db\//,
+    may: [],
+    packages: ["drizzle-orm", "better-sqlite3", "postgres"],
+  },
+  // Signs requests to S3.
+  {
+    name: "platform/stores",
+    files: /^hub\/platform\/stores\//,
+    may: ["platform"],
+    packages: ["aws4fetch"],
+  },
+  // What is secret in them, encrypted.
+  {
+    name: "platform/secrets",
+    files: /^hub\/platform\/secrets\//,
+    may: ["platform/db"],
+    packages: [],
+  },
+  {
+    name: "platform/http",
+    files: /^hub\/platform\/http\//,
+    may: ["platform"],
+    packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
+  },
+  // The other hubs: who they are, what is told to them, and calls passed on to them.
+  {
+    name: "platform/cluster",
+    files: /^hub\/platform\/cluster\//,
+    may: ["platform", "platform/http"],
+    packages: ZOD,
+  },
+  // Who calls: the administrator, tokens, browsers that were let in, signed links, and what all of them did.
+  {
+    name: "platform/access",
+    files: /^hub\/platform\/access\//,
+    may: ["platform", "platform/http"],
+    packages: HONO,
+  },
+  {
+    name: "platform/idempotency",
+    files: /^hub\/platform\/idempotency\//,
+    may: ["platform/http"],
+    packages: HONO,
+  },
+  // Which worker takes which version when.
+  {
+    name: "platform/rollout",
+    files: /^hub\/platform\/rollout\//,
+    may: ["platform"],
+    packages: ZOD,
+  },
+  // A schedule is judged where it is read.
+  {
+    name: "platform",
+    files: /^hub\/platform\/[\w-]+\.ts$/,
+    may: [],
+    packages: [...ZOD, "croner"],
+  },
+
+  {
+    name: "fleet/pure",
+    files: /^hub\/fleet\/(links\/schedule|registries\/recipe-match)\.ts$/,
+    may: [],
+    packages: [],
+  },
+  {
+    name: "fleet/registries",
+    files: /^hub\/fleet\/registries\//,
+    may: ["fleet/pure"],
+    packages: ZOD,
+  },
+  { name: "fleet/links", files: /^hub\/fleet\/links\//, may: ["fleet/pure"], packages: ZOD },
+  {
+    name: "fleet/sessions",
+    files: /^hub\/fleet\/sessions\//,
+    may: ["fleet/pure", "fleet/registries", "fleet/links"],
+    packages: ZOD,
+  },
+  {
+    name: "fleet/jobs",
+    files: /^hub\/fleet\/jobs\//,
+    may: ["fleet/pure", "fleet/registries", "fleet/links", "fleet/sessions"],
+    packages: [...ZOD, "client-zip"],
+  },
+  // A script in its sandbox, and the door it has.
+  {
+    name: "fleet/runner",
+    files: /^hub\/fleet\/runner\//,
+    may: [],
+    packages: [...ZOD, "@babel/parser"],
+  },
+  // Plans scripts, has them run and judged (modes codegen-loop and rerun).
+  {
+    name: "fleet/codegen",
+    files: /^hub\/fleet\/codegen\//,
+    may: [
+      "fleet/pure",
+      "fleet/registries",
+      "fleet/links",
+      "fleet/sessions",
+      "fleet/jobs",
+      "fleet/runner",
+    ],
+    packages: ZOD,
+  },
+  // Workers with lanes, as the roll-out sees and checks them.
+  {
+    name: "fleet/updates",
+    files: /^hub\/fleet\/updates\//,
+    may: ["fleet/links", "fleet/sessions"],
+    packages: [],
+  },
+  // The program as workers fetch it.
+  { name: "fleet/update", files: /^hub\/fleet\/update\//, may: [], packages: [] },
+  // Relays between a person's or a program's socket and the bridge of a worker.
+  {
+    name: "fleet/viewer",
+    files: /^hub\/fleet\/viewer\//,
+    may: ["fleet/sessions"],
+    packages: [],
+  },
+  // Files for people's own browsers; nothing of it runs in the hub.
+  {
+    name: "fleet/extension",
+    files: /^hub\/fleet\/extension\//,
+    may: [],
+    packages: ["client-zip"],
+  },
+  { name: "fleet/routes", files: /^hub\/fleet\/routes\//, packages: HONO },
+  { name: "fleet", files: /^hub\/fleet\/context\.ts$/, may: [], packages: [] },
+
+  {
+    name: "pipeline/routes",
+    files: /^hub\/pipeline\/(routes\/|app\.ts$)/,
+    packages: [...HONO, "mime"],
+  },
+  { name: "pipeline", files: /^hub\/pipeline\//, may: [], packages: ZOD },
+
+  // What people read.
+  {
+    name: "guide",
+    files: /^hub\/guide\//,
+    packages: [...HONO, "github-slugger", "markdown-it", "minisearch"],
+  },
+
+  // Which page an address is of, for the page's server as for the page.
+  { name: "ui-paths", files: /^hub\/ui\/page-path\.ts$/, may: [], packages: [] },
+  // The admin UI as browsers run it: it knows the API by its schemas alone.
+  {
+    name: "ui-client",
+    files: /^hub\/ui\/client\//,
+    may: ["ui-paths"],
+    packages: [
+      "react",
+      "react-dom",
+      "@mantine/core",
+      "@mantine/hooks",
+      "@mantine/notifications",
+      "@mantine/spotlight",
+      "@tabler/icons-react",
+      "@tanstack/react-query",
+      "@tanstack/react-virtual",
+      "@xyflow/react",
+      "diff",
+      "uplot",
+      "wouter",
+      ...ZOD,
+    ],
+  },
+  // Its files, and the page that loads them.
+  { name: "ui", files: /^hub\/ui\//, may: ["ui-paths"], packages: HONO },
+
+  // The client starts in milliseconds: it knows no service, not even zod.
+  {
+    name: "program/cli",
+    files: /^hub\/program\/(cli\/|(log-format|live-config)\.ts$)/,
+    may: [],
+    packages: [],
+  },
+  // All that was given to the program, and where each value comes from.
+  {
+    name: "program/variables",
+    files: /^hub\/program\/variables\//,
+    may: ["program/cli"],
+    packages: ZOD,
+  },
+  { name: "program/demo", files: /^hub\/program\/demo\//, may: [], packages: [] },
+  { name: "program/backups", files: /^hub\/program\/backups\//, may: [], packages: [] },
+  // Commands of a machine's operator: they look at stores, files and units themselves.
+  {
+    name: "program/commands",
+    files: /^hub\/program\/(commands\/|admin-command\.ts$)/,
+    may: ["program/cli", "program/variables"],
+    packages: ZOD,
+  },
+  { name: "program", files: /^hub\/program\//, packages: HONO },
+  { name: "main", files: /^hub\/main\.ts$/, packages: [] },
+
+  { name: "worker-config", files: /^worker\/config\.ts$/, packages: ZOD },
+  // The way out of the lanes: names, what may be connected to, and the sockets.
+  { name: "egress", files: /^worker\/egress\//, packages: [] },
+  { name: "link", files: /^worker\/link\//, packages: [] },
+  { name: "upload", files: /^worker\/upload\//, packages: [] },
+  { name: "tasks/agent", files: /^worker\/tasks\/agent\//, may: ["tasks"], packages: ZOD },
+  { name: "tasks", files: /^worker\/tasks\//, may: [], packages: ZOD },
+
+  { name: "cdp", files: /^worker\/browser\/cdp\//, may: [], packages: ["devtools-protocol"] },
+  { name: "process", files: /^worker\/browser\/process\//, may: ["cdp"], packages: [] },
+  { name: "record", files: /^worker\/browser\/record\//, may: ["cdp"], packages: ["mime"] },
+  {
+    name: "lanes",
+    files: /^worker\/browser\/lanes\//,
+    may: ["cdp", "process", "record"],
+    packages: [],
+  },
+  // Engines as the worker asks the hub for them, and what they are told of pages.
+  { name: "browser-llm", files: /^worker\/browser\/llm\//, may: [], packages: [] },
+  // The one place that knows Playwright: recipes of a fetch job and the actions of a session.
+  {
+    name: "page-actions",
+    files: /^worker\/browser\/actions\//,
+    may: ["cdp", "process", "lanes", "browser-llm"],
+    packages: ["playwright-core", "turndown", "@joplin/turndown-plugin-gfm"],
+  },
+  {
+    name: "video",
+    files: /^worker\/browser\/video\//,
+    may: ["cdp", "process", "record", "lanes"],
+    packages: ["mime"],
+  },
+  {
+    name: "profile",
+    files: /^worker\/browser\/profile\//,
+    may: ["cdp", "process", "lanes"],
+    packages: [],
+  },
+  {
+    name: "fetch",
+    files: /^worker\/browser\/fetch\//,
+    may: ["cdp", "process", "record", "lanes", "page-actions", "video"],
+    packages: [],
+  },
+  // Jobs whose page a script of the hub drives.
+  {
+    name: "scripted",
+    files: /^worker\/browser\/scripted\//,
+    may: ["record", "lanes", "fetch"],
+    packages: [],
+  },
+  {
+    name: "session",
+    files: /^worker\/browser\/session\//,
+    may: ["cdp", "process", "record", "lanes", "fetch", "browser-llm", "page-actions", "profile"],
+    packages: ["mime"],
+  },
+  {
+    name: "bridge",
+    files: /^worker\/browser\/bridge\//,
+    may: ["cdp", "process", "lanes", "session"],
+    packages: [],
+  },
+  { name: "browser/jobs", files: /^worker\/browser\/jobs\//, packages: [] },
+
+  // Which version runs. It names every package of the worker, for versions that have none of their own.
+  {
+    name: "update",
+    files: /^worker\/program\/update\//,
+    may: [],
+    packages: [
+      ...ZOD,
+      "@joplin/turndown-plugin-gfm",
+      "mime",
+      "nanoid",
+      "playwright-core",
+      "tar-stream",
+      "turndown",
+    ],
+  },
+  { name: "worker-program", files: /^worker\/program\//, packages: [] },
+];

@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import { functionsOf, judge } from "../../scripts/check-sizes.ts";
+
+test("functions are named by their declaration, variable, property or method, and inner ones by their owner", () => {
+  const text = [
+    "export function declared() {",
+    "}",
+    "const arrow = () => {",
+    "  return [1].map((n) => {",
+    "    return n;",
+    "  });",
+    "};",
+    "class C {",
+    "  method() {}",
+    "}",
+    "export const o = { prop: async () => {} };",
+  ].join("\n");
+  expect(functionsOf("a.ts", text)).toEqual({
+    "a.ts declared": 2,
+    "a.ts arrow": 5,
+    "a.ts method": 1,
+    "a.ts prop": 1,
+  });
+});
+
+test("what is new and too long, has grown, or has shrunk is told; the rest is not", () => {
+  const listed = { "a.ts old": 120, "a.ts grown": 100, "a.ts shrunk": 100, "a.ts gone": 90 };
+  const found = {
+    "a.ts old": 120,
+    "a.ts grown": 101,
+    "a.ts shrunk": 99,
+    "a.ts new": 81,
+    "a.ts short": 80,
+  };
+  expect(judge(found, listed, 80)).toEqual([
+    "a.ts grown has 101 lines; at most 100",
+    "a.ts new has 81 lines; at most 80",
+    "a.ts shrunk is listed with 100 lines and has 99",
+    "a.ts gone is listed with 90 lines and has fewer",
+  ]);
+});
