@@ -51,8 +51,8 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
 
   const byToken = async (c: C, token: string): Promise<Caller> => {
     const caller = await holderOf(token, judges);
-    if (caller === null) throw await refusalOf(c, token, judges);
-    await refuseWhileWaiting(c, caller, judges);
+    if (caller === null) throw await refusalOf(c, token, judges, "login");
+    await refuseWhileWaiting(c, caller, judges, "login");
     return caller;
   };
   const byPassword = async (c: C, password: string): Promise<Caller> => {

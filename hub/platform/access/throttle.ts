@@ -4,7 +4,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Kv } from "../stores/kv.ts";
 
-/** So many wrong answers are free; then each one doubles the wait, up to a minute. */
+/** Wrong answers that are free unless a caller says otherwise; then each one doubles the wait, up to a minute. */
 const FREE = 5;
 const WAIT_MS = { first: 1_000, most: 60_000 };
 /** Without a try for so long a count begins anew. */
@@ -30,12 +30,13 @@ export interface Throttle {
    * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
    * count.
    * @param count whose: an address with what is guessed there (`whoseCount` in `http/require-admin.ts`), or a browser's.
+   * @param free wrong tries before the first wait.
    * @returns milliseconds to wait instead; 0 when it may be tried.
    * @throws AppError unavailable while the shared store does not answer.
    */
-  take(count: string): Promise<number>;
+  take(count: string, free?: number): Promise<number>;
   /** Milliseconds to wait, as far as this process has told them or was told: costs no look into the store. */
-  waits(count: string): number;
+  waits(count: string, free?: number): number;
   /** The try was right: the count begins anew. */
   passed(count: string): Promise<void>;
 }
@@ -48,8 +49,8 @@ function keyOf(count: string): string {
   return `admin-tries:${name}`;
 }
 
-const waitAfter = (tries: number): number =>
-  tries < FREE ? 0 : Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(tries - FREE, 20));
+const waitAfter = (tries: number, free: number): number =>
+  tries < free ? 0 : Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(tries - free, 20));
 
 export function createThrottle(
   kv: Pick<Kv, "get" | "setIf" | "setIfAbsent" | "delete">,
@@ -77,7 +78,7 @@ export function createThrottle(
       else counting.delete(key);
     }
   };
-  const takeOne = async (key: string): Promise<number> => {
+  const takeOne = async (key: string, free: number): Promise<number> => {
     for (let i = 0; i < CHANGE_TRIES; i += 1) {
       const before = await asked(kv.get<Count>(key));
       const now = clock.now();
@@ -86,7 +87,7 @@ export function createThrottle(
         return before.until - now;
       }
       const tries = (before?.tries ?? 0) + 1;
-      const next: Count = { id: newToken(), tries, until: now + waitAfter(tries) };
+      const next: Count = { id: newToken(), tries, until: now + waitAfter(tries, free) };
       const changed = before
         ? kv.setIf(key, { id: before.id }, next, FORGET_MS)
         : kv.setIfAbsent(key, next, FORGET_MS);
@@ -97,10 +98,10 @@ export function createThrottle(
     return WAIT_MS.first;
   };
   return {
-    take: (count) => counted(keyOf(count), () => takeOne(keyOf(count))),
-    waits: (count) => {
+    take: (count, free = FREE) => counted(keyOf(count), () => takeOne(keyOf(count), free)),
+    waits: (count, free = FREE) => {
       const key = keyOf(count);
-      if ((counting.get(key) ?? 0) >= FREE) return WAIT_MS.first;
+      if ((counting.get(key) ?? 0) >= free) return WAIT_MS.first;
       return Math.max(0, (known.get(key) ?? 0) - clock.now());
     },
     passed: (count) => {

@@ -98,7 +98,7 @@ async function know(c: C, deps: AdmitDeps): Promise<void> {
   const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
   const caller = await identify(shown, deps);
   c.set("caller", NOBODY);
-  await refuseWhileWaiting(c, caller, deps);
+  await refuseWhileWaiting(c, caller, deps, "header");
   c.set("caller", caller);
   if (caller.kind === "token" || caller.kind === "session")
     c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
@@ -135,19 +135,23 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   if (caller.role !== null && rankOf(caller.role) >= rankOf(needed)) return;
   if (rules.also === "worker" && isWorker(c, deps.secrets)) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
-  throw caller.role === null ? await refusalOf(c, bearerOf(c), deps) : roleMissing(needed, caller);
+  throw caller.role === null
+    ? await refusalOf(c, bearerOf(c), deps, "header")
+    : roleMissing(needed, caller);
 }
 
 async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { caller } = c.var;
   if (caller.role === "admin") return;
-  if (!mayGivePassword(c, deps)) throw await refusalOf(c, bearerOf(c), deps);
+  if (!mayGivePassword(c, deps)) throw await refusalOf(c, bearerOf(c), deps, "header");
   if (ofInstallation(caller)) {
     const until = rules.until_password !== undefined && !(await deps.admin.isSet());
     return until ? undefined : requireAdmin(deps, c);
   }
   if (givenPassword(c) !== null) return requireAdmin(deps, c);
-  throw caller.role === null ? await refusalOf(c, bearerOf(c), deps) : roleMissing("admin", caller);
+  throw caller.role === null
+    ? await refusalOf(c, bearerOf(c), deps, "header")
+    : roleMissing("admin", caller);
 }
 
 /**

@@ -22,6 +22,21 @@ export interface TokenDeps {
  */
 const GUESSABLE = 16;
 
+/** Where a token is shown. A header that is wrong by mistake is sent with every call of a program; people type at the login. */
+export type ShownIn = "header" | "login";
+
+/** Wrong tokens before the first wait: a program with another installation's token is told so by 401, not by a wait. */
+const FREE: Record<ShownIn, number> = { header: 100, login: 5 };
+
+const isGuessable = ({ api_token }: TokenDeps["secrets"]): boolean =>
+  api_token !== null && api_token.length < GUESSABLE;
+
+/** Headers and the login are counted apart: mistakes of a program keep nobody from logging in. */
+async function countOf(c: Context<HttpEnv>, shown_in: ShownIn, logins: KnownBrowsers) {
+  const count = await whoseCount(c, "token", logins);
+  return shown_in === "login" ? count : `${count} header`;
+}
+
 const tooMany = (wait_ms: number): AppError => {
   const wait_s = Math.ceil(wait_ms / 1_000);
   return new AppError("too_many", `too many wrong tokens; wait ${wait_s} s`, {
@@ -47,23 +62,26 @@ export async function refuseWhileWaiting(
   c: Context<HttpEnv>,
   caller: Caller,
   { secrets, logins, throttle }: TokenDeps,
+  shown_in: ShownIn,
 ): Promise<void> {
-  if (caller !== API_TOKEN || (secrets.api_token?.length ?? 0) >= GUESSABLE) return;
-  const wait_ms = throttle.waits(await whoseCount(c, "token", logins));
+  if (caller !== API_TOKEN || !isGuessable(secrets)) return;
+  const wait_ms = throttle.waits(await countOf(c, shown_in, logins), FREE[shown_in]);
   if (wait_ms > 0) throw tooMany(wait_ms);
 }
 
 /**
- * What a caller whose token is wrong or missing is answered with: a wrong one counts, whatever route or socket it was shown
- * to, among the wrong ones of its address, or of its browser when that was let in before.
+ * What a caller whose token is wrong or missing is answered with. A wrong one counts among those of its address, or of its
+ * browser when that was let in before: at the login always, in a header, of whatever route or socket, where SVC_API_TOKEN
+ * can be guessed.
  * @throws AppError unavailable while the shared store does not answer
  */
 export async function refusalOf(
   c: Context<HttpEnv>,
   given: string | null,
-  { logins, throttle }: Pick<TokenDeps, "logins" | "throttle">,
+  { secrets, logins, throttle }: Pick<TokenDeps, "secrets" | "logins" | "throttle">,
+  shown_in: ShownIn,
 ): Promise<AppError> {
-  if (given === null) return tokenRequired();
-  const wait_ms = await throttle.take(await whoseCount(c, "token", logins));
+  if (given === null || (shown_in === "header" && !isGuessable(secrets))) return tokenRequired();
+  const wait_ms = await throttle.take(await countOf(c, shown_in, logins), FREE[shown_in]);
   return wait_ms > 0 ? tooMany(wait_ms) : tokenRequired();
 }
