@@ -265,8 +265,8 @@ test(
     const gone = { name: "gone", sha256: "0".repeat(64), size: 0 };
     const attempt = (ref: typeof gone) =>
       withLane(applyProfile(cache, ref, hub.files, signal), async () => "ran").catch(String);
-    expect(await attempt(gone)).toContain("profile gone does not exist any more");
-    expect(await attempt({ ...gone, size: 5 })).toContain("does not exist any more");
+    expect(await attempt(gone)).toContain("profile gone no longer exists");
+    expect(await attempt({ ...gone, size: 5 })).toContain("no longer exists");
     const outside = await makeTarGz([
       ["Default/ok", "x"],
       ["elsewhere/x", "x"],

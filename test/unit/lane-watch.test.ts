@@ -52,7 +52,7 @@ describe("watch of a lane", () => {
     expect(acts).toEqual([]);
     browser.onPing = () => {};
     for (let i = 0; i < 3; i += 1) await watchOnce(lane, LIMITS, memory);
-    expect(acts).toEqual(["browser: was mute for 3 pings of 5 s"]);
+    expect(acts).toEqual(["browser: was silent for 3 pings of 5 s"]);
   });
 
   test("three missed pings in a row end the browser; two do not", async () => {
@@ -65,7 +65,7 @@ describe("watch of a lane", () => {
     await watchOnce(lane, LIMITS, memory);
     browser.answers = false;
     for (let i = 0; i < 3; i += 1) await watchOnce(lane, LIMITS, memory);
-    expect(acts).toEqual(["browser: was mute for 3 pings of 5 s"]);
+    expect(acts).toEqual(["browser: was silent for 3 pings of 5 s"]);
   });
 
   test("misses of one browser are not held against the next", async () => {

@@ -73,7 +73,7 @@ test("what is damaged, too long or not there is not kept; a hub that stumbles is
   const ref = hub.offer("work", bytes("a"));
   const gone = { ...ref, sha256: "0".repeat(64) };
   expect(await cache.use(gone, hub.files, signal, readText).catch(String)).toBe(
-    "ProfileError: profile work does not exist any more",
+    "ProfileError: profile work no longer exists",
   );
   const attempt = cache.use({ ...ref, size: 10 }, hub.files, signal, readText).catch(String);
   await retries();

@@ -1,12 +1,15 @@
-/** Where a body goes, piece by piece. What `write` throws ends the read with that error. */
+/** Where a body goes, piece by piece. An error that `write` throws ends the read. */
 export interface BodySink {
-  /** The bytes are only valid during the call: their memory is used again. */
+  /** The bytes are only valid during the call: their memory is reused. */
   write(bytes: Uint8Array): void;
-  /** Forgets what was written: the body comes again from its start. */
+  /** Discards what was written: the body comes again from its start. */
   restart(): void;
 }
 
-/** The answer cannot be told apart on the way (a text that looks like base64): read it again, assembled. */
+/**
+ * The encoding of the answer cannot be determined as it arrives (text that looks like base64): read it again as a
+ * whole.
+ */
 export class AmbiguousBodyError extends Error {
   constructor() {
     super("the body's encoding was not known before its end");
@@ -17,7 +20,7 @@ export class AmbiguousBodyError extends Error {
 export interface BodyDecoder {
   /** The raw bytes of the message, in order, cut anywhere. */
   feed(bytes: Buffer): void;
-  /** Ends the message; the failure, if there was one. */
+  /** Ends the message and returns the failure, if there was one. */
   end(): Error | null;
 }
 
@@ -26,8 +29,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
  * Decodes `{"id":1,"result":{"body":"…","base64Encoded":true},…}` while it arrives. The flag comes after the body, so the
- * first piece decides: only base64 letters means base64, and a wrong guess is found out at the end.
- * @param prefix_length bytes before the first one of the body
+ * first piece decides: nothing but base64 characters means base64, and a wrong guess is detected at the end.
+ * @param prefix_length number of bytes before the body
  * @param is_base64 the body is base64 without a flag that says so
  */
 export function createBodyDecoder(
@@ -50,10 +53,10 @@ export function createBodyDecoder(
   };
   const feedBase64 = (bytes: Buffer) => {
     const end = bytes.indexOf(QUOTE);
-    // The last group is held back while the end is not seen: it may be the padded one.
+    // The last group is held back until the end is seen: it may be the padded one.
     const length = end === -1 ? Math.max(0, Math.floor((bytes.length - 1) / 4) * 4) : end;
     const decoded = decodeBase64(bytes.toString("latin1", 0, length));
-    // The decoder skips what is not base64, so anything else shows as too few bytes.
+    // The decoder skips anything that is not base64, which then shows as too few bytes.
     if (decoded.length < Math.floor((length * 3) / 4) - 2) throw new AmbiguousBodyError();
     if (end === -1 && decoded.length !== (length * 3) / 4) throw new AmbiguousBodyError();
     sink.write(decoded);
@@ -101,7 +104,7 @@ export function createBodyDecoder(
   };
 }
 
-/** Where a piece and what was left of the one before stand side by side; used within one call only. */
+/** Joins a piece to the remainder of the previous one; the result is valid only within one call. */
 let joint = Buffer.allocUnsafe(128 * 1024);
 
 function joined(rest: Buffer, chunk: Buffer): Buffer {
@@ -112,12 +115,12 @@ function joined(rest: Buffer, chunk: Buffer): Buffer {
   return joint.subarray(0, length);
 }
 
-/** One buffer for all decoders: a gigabyte in pieces of 64 KB would otherwise be a gigabyte of garbage. */
+/** One buffer for all decoders: otherwise a gigabyte in pieces of 64 KB would produce a gigabyte of garbage. */
 let scratch = Buffer.allocUnsafe(128 * 1024);
 
 /**
- * Base64 text between two collections. Left to itself the collector let a gigabyte of bodies grow the process by 75 to
- * 112 MB; asked so often it is 43 to 47 MB, for 16 ms each time.
+ * Base64 text between two collections. Left to itself, the collector let a gigabyte of bodies grow the process by 75
+ * to 112 MB; called this often, it keeps the growth to 43 to 47 MB, for 16 ms each time.
  */
 const COLLECT_EVERY = 8 * 1024 * 1024;
 let uncollected = 0;

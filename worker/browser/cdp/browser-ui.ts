@@ -1,4 +1,7 @@
-/** Pages of the browser itself that are no part of the web: Chromium's UI, extensions, the inspector. They may do what no page may. */
+/**
+ * Pages of the browser itself that are not part of the web: Chromium's UI, extensions, the inspector. They may do
+ * things that no web page may.
+ */
 export const isBrowserUi = ({ type, url }: { type: string; url: string }): boolean =>
   type === "browser_ui" ||
   type === "background_page" ||

@@ -28,16 +28,16 @@ export class CdpError extends Error {
 const RELEASE = "Runtime.runIfWaitingForDebugger";
 const NEW_TAB = "Target.createTarget";
 
-/** Chromium's error code for a session id that it does not know (any more). */
+/** Chromium's error code for a session id that it does not know, or no longer knows. */
 const SESSION_NOT_FOUND = -32001;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_LONGEST_MS = 60_000;
-/** More than pings and their like within one deadline: bodies are on their way. */
+/** More than pings and the like bring within one deadline: bodies are on their way. */
 const FLOW_BYTES = 64 * 1024;
 
 interface Pending {
   session: CdpSession;
-  /** Set for `sendBody`: where the bytes of a large answer go as they arrive. */
+  /** Set for `sendBody`: receives the bytes of a large answer as they arrive. */
   sink: BodySink | null;
   error: CdpError;
   /** Stops its deadline. */
@@ -50,9 +50,9 @@ export interface SendOptions {
   /** Deadline of this command; a `DeadlineError` names the method. Default 10 s. */
   timeout_ms?: number;
   /**
-   * An answer waits on the wire behind all that was sent before it, 64 MB of a body for one. With this, the deadline begins
-   * anew as long as bodies come or the target itself tells something, up to so many milliseconds in all. Default: 60 s for a
-   * command without a `timeout_ms`, else none.
+   * An answer waits on the wire behind everything sent before it, such as 64 MB of a body. With this option, the
+   * deadline restarts as long as bodies arrive or the target itself sends something, up to this many milliseconds in
+   * all. Default: 60 s for a command without a `timeout_ms`, else none.
    */
   longest_ms?: number;
 }
@@ -60,18 +60,18 @@ export interface SendOptions {
 type Handler = (params: unknown, session: CdpSession) => void;
 
 /**
- * One attached target, or the browser itself (`session_id` null). Handlers run in the order of the wire, synchronously, so
- * a command sent from one reaches the browser before anything that a later event causes.
+ * One attached target, or the browser itself (`session_id` null). Handlers run synchronously, in the order of the
+ * wire, so a command sent from one reaches the browser before anything that a later event causes.
  */
 export class CdpSession {
   readonly session_id: string | null;
-  /** What was attached; null for the browser. */
+  /** The target that was attached; null for the browser. */
   readonly target: Protocol.Target.TargetInfo | null;
   readonly parent: CdpSession | null;
   /** Resolves when the session is detached or the browser is gone. */
   readonly closed: Promise<void>;
   is_closed = false;
-  /** Events of this session so far. */
+  /** Number of this session's events so far. */
   told = 0;
   /** Called by the connection only. */
   readonly markClosed: () => void;
@@ -126,15 +126,15 @@ export class CdpSession {
       sink.restart();
       answer = await this.connection.send(this, method, params, options);
     }
-    // Undefined: the sink has had everything already.
+    // Undefined means that the sink already has everything.
     if (!answer) return;
     const { body, base64Encoded } = answer as Protocol.Network.GetResponseBodyResponse;
     sink.write(Buffer.from(body, base64Encoded ? "base64" : "utf8"));
   }
 
   /**
-   * `Network.streamResourceContent`: what came of a body so far goes into `sink`, however large it is; the rest comes as
-   * `data` of `Network.dataReceived`. @throws as `sendBody`
+   * `Network.streamResourceContent`: the part of a body that has arrived goes into `sink`, however large it is; the
+   * rest comes as `data` of `Network.dataReceived`. @throws as `sendBody`
    */
   async streamBody(request_id: string, sink: BodySink, options?: SendOptions): Promise<void> {
     const params = { requestId: request_id };
@@ -150,12 +150,12 @@ export class CdpSession {
     sink.write(Buffer.from(bufferedData, "base64"));
   }
 
-  /** Sends without waiting; whatever comes back is dropped. For commands whose failure another event tells. */
+  /** Sends without waiting and drops the answer. For commands whose failure another event reports. */
   post<M extends keyof Commands>(method: M, params?: Commands[M]["paramsType"][0]): void {
     this.connection.send(this, method, params).catch(() => {});
   }
 
-  /** Listens for an event of this session; gives back the function that stops it. */
+  /** Listens for an event of this session; returns a function that stops it. */
   on<E extends keyof Events>(
     event: E,
     handler: (params: Events[E] extends [infer P] ? P : undefined, session: CdpSession) => void,
@@ -169,14 +169,14 @@ export class CdpSession {
   /** Forgets every listener. Called by the connection only. */
   readonly mute = (): void => this.handlers.clear();
 
-  /** Called by the connection, and for an event that the browser told nobody. */
+  /** Called by the connection, and for events that the browser reported to nobody. */
   emit(event: string, params: unknown): void {
     this.told += 1;
     for (const handler of this.handlers.get(event) ?? []) {
       try {
         handler(params, this);
       } catch (err) {
-        // A handler's bug belongs to the process, but must not cost the messages behind this one.
+        // A bug in a handler is the process's to report, but must not cost the messages after this one.
         queueMicrotask(() => {
           throw err;
         });
@@ -198,11 +198,11 @@ interface Message {
 export class CdpConnection {
   readonly root: CdpSession;
   readonly closed: Promise<void>;
-  /** Bytes that the browser has sent: while they stand still, it is mute. */
+  /** Bytes that the browser has sent; while the number does not change, the browser is silent. */
   heard = 0;
-  /** Told by this connection of its own commands; whoever has another one to the same browser tells it too. */
+  /** This connection reports its own commands to it; so must the owner of any other connection to the same browser. */
   readonly asked_tabs: AskedTabs = createAskedTabs();
-  /** What a held target is to wait for before this connection lets it run; null when nothing. */
+  /** What a held target must wait for before this connection lets it run; null when there is nothing. */
   beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
   private readonly transport: CdpTransport;
   private readonly sessions = new Map<string, CdpSession>();
@@ -221,7 +221,7 @@ export class CdpConnection {
     transport.onClose = () => this.onTransportClosed();
   }
 
-  /** The attached session with this id, if it still is. */
+  /** The session with this id, if it is still attached. */
   session(session_id: string): CdpSession | null {
     return this.sessions.get(session_id) ?? null;
   }
@@ -233,7 +233,7 @@ export class CdpConnection {
     options: SendOptions = {},
     sink: BodySink | null = null,
   ): Promise<unknown> {
-    // Made here so that its stack shows the caller.
+    // Created here so that its stack shows the caller.
     const error = new CdpError(method, "target is gone", null, true);
     if (session.is_closed) return Promise.reject(error);
     if (method === NEW_TAB) this.asked_tabs.expect();
@@ -254,7 +254,7 @@ export class CdpConnection {
     return promise;
   }
 
-  /** Counts a command's time; gives back the function that stops it. */
+  /** Starts a command's deadline; returns a function that stops it. */
   private startDeadline(
     session: CdpSession,
     options: SendOptions,
@@ -281,8 +281,8 @@ export class CdpConnection {
   }
 
   /**
-   * Makes the connection as it was when it was opened: no listeners, nothing attached, nothing held back. For whoever
-   * drives the browser next.
+   * Restores the connection to the state in which it was opened: no listeners, nothing attached, nothing held back.
+   * For the next user of the browser.
    */
   async startOver(): Promise<void> {
     const { root } = this;
@@ -297,7 +297,7 @@ export class CdpConnection {
       }),
       root.send("Fetch.disable"),
       root.send("Target.setDiscoverTargets", { discover: false }),
-      // What was attached through another session goes with that one.
+      // What was attached through another session is detached with it.
       ...attached
         .filter(({ parent }) => parent === root)
         .map(({ session_id }) =>
@@ -343,7 +343,10 @@ export class CdpConnection {
     );
   }
 
-  /** `{"id":1,"result":{"body":"…` (or `bufferedData`) with a sink waiting is decoded on the way; else it is assembled. */
+  /**
+   * `{"id":1,"result":{"body":"…` (or `bufferedData`) is decoded as it arrives when a sink is waiting; otherwise it
+   * is assembled.
+   */
   private takeLarge(head: Buffer): LargeTaker | null {
     const match = /^\{"id":(\d+),"result":\{"(body|bufferedData)":"/.exec(
       head.toString("latin1", 0, 64),
@@ -354,7 +357,7 @@ export class CdpConnection {
     const decoder = createBodyDecoder(match[0].length, sink, match[2] === "bufferedData");
     return (bytes) => {
       const entry = this.pending.get(id);
-      // Nobody waits for it any longer: its file is gone.
+      // Nobody waits for it any more: its file is gone.
       if (!entry) return;
       if (bytes) return decoder.feed(bytes);
       this.pending.delete(id);
@@ -368,7 +371,7 @@ export class CdpConnection {
   private detach(session_id: string): void {
     const session = this.sessions.get(session_id);
     if (!session) return;
-    // Sessions attached through this one go with it, and no event tells of them.
+    // Sessions attached through this one are detached with it, and no event reports that.
     for (const child of [...this.sessions.values()])
       if (child.parent === session && child.session_id !== null) this.detach(child.session_id);
     this.sessions.delete(session_id);

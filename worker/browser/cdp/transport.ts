@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Gets the bytes of one large message piece by piece, and null at its end. */
+/** Receives the bytes of one large message piece by piece, and null at its end. */
 export type LargeTaker = (bytes: Buffer | null) => void;
 
 /** Carries whole CDP messages. `onClose` is called once, after the last message. */
@@ -9,11 +9,12 @@ export interface CdpTransport {
   onMessage: (message: string) => void;
   onClose: () => void;
   /**
-   * Asked with the first bytes of a message that has grown past `LARGE_MESSAGE_BYTES`: a taker gets the message as it
-   * arrives instead of `onMessage` at its end. Bodies of 100 MB cost six times their size when assembled and parsed.
+   * Asked with the first bytes of a message that has grown past `LARGE_MESSAGE_BYTES`: a taker receives the message
+   * as it arrives, instead of `onMessage` at its end. Bodies of 100 MB cost six times their size when assembled and
+   * parsed.
    */
   takeLarge?: (head: Buffer) => LargeTaker | null;
-  /** Called with the size of whatever arrives, before the message it belongs to is whole. */
+  /** Called with the size of each piece that arrives, before its message is complete. */
   onBytes?: (bytes: number) => void;
   close(): void;
 }
@@ -23,7 +24,7 @@ export const LARGE_MESSAGE_BYTES = 256 * 1024;
 const CONNECT_MS = 5_000;
 
 /**
- * A browser's DevTools socket, for browsers that this worker has not started.
+ * Connects to a browser's DevTools socket, for browsers that this worker has not started.
  * @throws Error when nothing answers within 5 s.
  */
 export async function socketTransport(url: string): Promise<CdpTransport> {
@@ -119,7 +120,7 @@ export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTr
     parts = [];
     size = 0;
   }
-  // A killed browser shows as EPIPE on one side and end of file on the other; both mean the same thing here.
+  // A killed browser appears as EPIPE on one side and end of file on the other; both mean the same here.
   for (const stream of [toBrowser, fromBrowser]) {
     stream.on("error", () => transport.close());
     stream.on("close", () => transport.close());

@@ -15,20 +15,20 @@ export interface AddressGuard {
   refusal(address: string, port: number): string | null;
 }
 
-/** `[HOST:]PORT`; without a host it is this machine. */
+/** `[HOST:]PORT`; the host defaults to this machine. */
 function parseAddress(raw: string): { host: string; port: number } {
   const cut = raw.lastIndexOf(":");
   const host = cut === -1 ? "127.0.0.1" : raw.slice(0, cut).replace(/^\[|\]$/g, "");
   const port = Number(raw.slice(cut + 1));
-  if (port < 1 || port > 65_535) throw new Error(`attach: ${port} is no port`);
+  if (port < 1 || port > 65_535) throw new Error(`attach: ${port} is not a port`);
   return { host, port };
 }
 
 /**
- * Connects to the DevTools port of a browser that somebody else runs (rules/jobs#attach-to-a-running-browser). `kill` only
- * lets go of it. Chromium answers to addresses alone, so a name is resolved here, and what is checked is what is connected
- * to.
- * @throws Error with a sentence for the job
+ * Connects to the DevTools port of a browser that somebody else runs (rules/jobs#attach-to-a-running-browser). `kill`
+ * only disconnects. Chromium accepts only IP addresses, so a name is resolved here, and the address that was checked
+ * is the one that is connected to.
+ * @throws Error with a message for the job
  */
 export async function attachBrowser(
   raw: string,
@@ -54,17 +54,17 @@ export async function attachBrowser(
       connection,
       cdp_url,
       cdp_port: port,
-      // Its process is none of ours.
+      // Its process is not ours.
       pid: 0,
       product: version.product,
       user_agent: version.userAgent,
       headless: /Headless/.test(version.userAgent),
       sandbox: "on",
       capture: await captureOf(connection),
-      // It goes out as its owner started it.
+      // Its traffic leaves however its owner set it up.
       gate: null,
       dirs,
-      // Its end shows as the end of the connection.
+      // When it exits, the connection closes.
       exited: new Promise(() => {}),
       kill,
     };
@@ -98,12 +98,12 @@ async function askSocket(raw: string, place: string): Promise<string> {
   const path = /"webSocketDebuggerUrl":\s*"wss?:\/\/[^/"]+(\/devtools\/browser\/[\w-]+)"/.exec(
     text,
   )?.[1];
-  if (path === undefined) throw new Error(`attach: what answers at ${raw} is no Chromium`);
-  // By the address that was checked, whatever it calls itself.
+  if (path === undefined) throw new Error(`attach: what answers at ${raw} is not Chromium`);
+  // Use the address that was checked, whatever the browser calls itself.
   return `ws://${place}${path}`;
 }
 
-/** On a tab of its own: nobody else's is touched. */
+/** Uses a tab of its own, so nobody else's is touched. */
 async function captureOf(connection: CdpConnection): Promise<LaneBrowser["capture"]> {
   const { root } = connection;
   const { targetId } = await root.send("Target.createTarget", {

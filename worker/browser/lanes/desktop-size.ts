@@ -3,7 +3,7 @@ import { CLIENT, EXTENDED_DESKTOP_SIZE } from "#shared/protocol/rfb.ts";
 import { dialVnc } from "./dial-vnc.ts";
 import type { Size } from "./x11.ts";
 
-/** What the server may say before it tells its size: a screen of one pixel, a bell, a clipboard. */
+/** What the server may send before it reports its size: a screen of one pixel, a bell, a clipboard. */
 const MAX_TALK_BYTES = 1024 * 1024;
 const SERVER = { update: 0, bell: 2, cut_text: 3 } as const;
 const RAW = 0;
@@ -16,10 +16,10 @@ const setEncodings = (): Buffer => {
   bytes.writeInt32BE(EXTENDED_DESKTOP_SIZE, 4);
   return bytes;
 };
-/** Of the first pixel, as it is now. The size of the screen comes before it. */
+/** Requests the first pixel as it is now. The screen size comes before it. */
 const askForPixel = (): Buffer => Buffer.from([CLIENT.update_request, 0, 0, 0, 0, 0, 0, 1, 0, 1]);
 
-/** A screen of one monitor, named as the server names its first. */
+/** A screen with one monitor, which has the id of the server's first. */
 function setDesktopSize({ width, height }: Size, monitor: Buffer): Buffer {
   const bytes = Buffer.alloc(24);
   bytes[0] = CLIENT.set_desktop_size;
@@ -33,7 +33,7 @@ function setDesktopSize({ width, height }: Size, monitor: Buffer): Buffer {
   return bytes;
 }
 
-/** The server's bytes, as many at a time as are wanted. */
+/** Reads the server's bytes, as many at a time as the caller wants. */
 function reader(socket: Socket) {
   let buffer: Buffer = Buffer.alloc(0);
   let taken = 0;
@@ -49,7 +49,7 @@ function reader(socket: Socket) {
   socket.on("close", () => fail(new Error("the VNC server closed the connection")));
   return async (count: number): Promise<Buffer> => {
     taken += count;
-    if (taken > MAX_TALK_BYTES) throw new Error("the VNC server does not tell its size");
+    if (taken > MAX_TALK_BYTES) throw new Error("the VNC server does not report its size");
     while (buffer.length < count) {
       await arrived.promise;
       if (buffer.length >= count || socket.destroyed) continue;
@@ -62,7 +62,7 @@ function reader(socket: Socket) {
   };
 }
 
-/** The id of the first monitor, out of the first update that tells the size of the screen. */
+/** Reads the id of the first monitor from the first update that reports the screen size. */
 async function readMonitor(take: ReturnType<typeof reader>): Promise<Buffer> {
   for (;;) {
     const type = (await take(1))[0];
@@ -84,9 +84,9 @@ async function readMonitor(take: ReturnType<typeof reader>): Promise<Buffer> {
 }
 
 /**
- * Asks the VNC server on `port` of this machine for another size of its screen, as a viewer does. The answer is not waited
- * for: whoever looks at the screen sees it change. The connection stays until `done` settles.
- * @throws when the server cannot be reached or does not offer it.
+ * Asks the VNC server on `port` of this machine for another screen size, as a viewer does. Does not wait for the
+ * answer: anyone who watches the screen sees it change. The connection stays until `done` settles.
+ * @throws when the server cannot be reached or does not support resizing.
  */
 export async function askDesktopSize(
   port: number,

@@ -2,13 +2,13 @@ import { connect, type Socket } from "node:net";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { createVncEntrance } from "#shared/protocol/rfb-handshake.ts";
 
-/** As long as a lane's own health check gives it. */
+/** The same deadline as in a lane's own health check. */
 const GREETING_MS = 3_000;
 
 /**
- * A connection of its own to a lane's VNC server, which has let it in; the client is to say next whether it shares the
- * screen. Viewers share the screen, not the connection, so a slow one holds up nobody.
- * @throws when it has not let it in within 3 s.
+ * Opens a separate, authenticated connection to a lane's VNC server; next, the client must say whether it shares the
+ * screen. Viewers share the screen, not the connection, so a slow one holds up nobody else.
+ * @throws when the server has not accepted it within 3 s.
  */
 export function dialVnc(port: number, secret: string | null): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -24,7 +24,7 @@ export function dialVnc(port: number, secret: string | null): Promise<Socket> {
       () => fail(new DeadlineError("VNC greeting", GREETING_MS)),
       GREETING_MS,
     );
-    const closed = () => fail(new Error("VNC connection closed in its greeting"));
+    const closed = () => fail(new Error("VNC connection closed during its greeting"));
     const data = (chunk: Buffer) => {
       said = Buffer.concat([said, chunk]);
       try {

@@ -19,7 +19,7 @@ export interface DisplayOptions {
   /** X display number. */
   number: number;
   vnc_port: number;
-  /** What its VNC server asks for, of eight characters. */
+  /** Password of its VNC server, eight characters. */
   vnc_secret: string;
   tag: string;
   /** HOME and working directory. */
@@ -33,40 +33,41 @@ export interface DisplayOptions {
 export interface Display {
   /** e.g. `:100`. */
   name: string;
-  /** What clients show its X server, as `XAUTHORITY` names it: for the user of the browser, and nobody else. */
+  /** The file that clients of its X server need, for `XAUTHORITY`: readable by the browser's user and nobody else. */
   authority: Uint8Array;
   pid: number;
   exited: Promise<BrowserExit>;
   /** Rejects unless the VNC server greets within 3 s. */
   greet(): Promise<void>;
   /**
-   * Gives the screen this size, and with it the windows that fill it; at once when it has it. @throws when the VNC server
-   * has not done so within 3 s.
+   * Resizes the screen and the windows that fill it; resolves at once when it already has this size. @throws when the
+   * VNC server has not done so within 3 s.
    */
   resize(size: Size): Promise<void>;
   /** Resolves when the browser's window fills the screen. Rejects when that takes longer than 3 s. */
   filled(): Promise<void>;
-  /** TERM (1 s) → KILL, and the lock and socket files it may have left. Idempotent. */
+  /** TERM (1 s) → KILL; also removes lock and socket files that it may have left. Idempotent. */
   stop(): Promise<void>;
 }
 
 const GREETING_MS = 3_000;
-/** Of the X server for its first answer, and for a change of its screen. */
+/** Deadline for the X server's first answer, and for a change of its screen. */
 const SCREEN_MS = 3_000;
-/** A VNC server that walks every possible descriptor at each connection takes minutes under a large limit. */
+/** The VNC server walks every possible descriptor at each connection, which takes minutes under a large limit. */
 const OPEN_FILES = 4_096;
 
 /**
- * Starts Xvnc on loopback with a password for its VNC server and a cookie for its X server, that only this worker and the
- * lane's browser know: every user of this machine reaches the port and the socket. The blacklist is off because a probe looks like a failed login to it, and it would lock out every viewer.
+ * Starts Xvnc on loopback with a password for its VNC server and a cookie for its X server, which only this worker
+ * and the lane's browser know, because every user of this machine can reach the port and the socket. The blacklist is
+ * off because it takes a probe for a failed login and would lock out every viewer.
  * @throws when the display or the port is taken, or when it does not greet in time.
  */
 export async function startDisplay(options: DisplayOptions): Promise<Display> {
   const { number, vnc_port, clock } = options;
   clearStaleLock(number);
-  // Else the greeting could be that of whoever has the port, while Xvnc is giving up.
+  // Otherwise the greeting could come from another owner of the port, while Xvnc is giving up.
   await checkPortFree(vnc_port);
-  // Read at each connection, so it stays as long as the server.
+  // It is read at each connection, so it stays as long as the server runs.
   const password_file = join(options.dir, `vnc-${number}`);
   writeSecret(password_file, passwordFile(options.vnc_secret));
   const cookie = newXCookie();
@@ -147,7 +148,7 @@ async function resizeScreen(
   await askDesktopSize(vnc_port, vnc_secret, size, keeper.whenSized(size, SCREEN_MS));
 }
 
-/** For this user alone, whatever lay there. */
+/** Readable by this user alone; replaces whatever was there. */
 function writeSecret(path: string, bytes: Uint8Array): void {
   rmSync(path, { force: true });
   writeFileSync(path, bytes, { mode: 0o600, flag: "wx" });
@@ -181,14 +182,14 @@ const xvncArgs = (
   "1000000",
   "-AlwaysShared",
   "-AcceptSetDesktopSize",
-  // Viewers are shown this name; by itself it says which user of which host runs the server.
+  // Viewers are shown this name; the default says which user on which host runs the server.
   "-desktop",
   "Flotilla",
   "-nolisten",
   "tcp",
 ];
 
-/** Resolves when `RFB ` arrives; a server that accepts and stays mute is not healthy. */
+/** Resolves when `RFB ` arrives; a server that accepts and stays silent is not healthy. */
 export function readGreeting(port: number, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port });

@@ -28,9 +28,9 @@ export interface LaneDeps {
   onChange(lane: LaneRecord): void;
 }
 
-/** What a browser is started on: a plain profile, one that `seed` puts something into first, or a left one. */
+/** What a browser is started on: a plain profile, one that `seed` fills first, or one that an earlier browser left. */
 export interface UserData {
-  /** Gets the path of the user-data directory, with a plain profile in it. */
+  /** Receives the path of the user-data directory, which holds a plain profile. */
   seed?: (user_data: string) => Promise<void>;
   /** Directories of a browser that was shut down. */
   dirs?: RunDirs;
@@ -45,13 +45,13 @@ export interface LaneHold {
   /**
    * The lane's warm browser when it fits, else a new one in its place (a headless job on a headful lane). On a headless
    * lane everything is headless. With `seed` it is always a new one, started on the user-data directory that `seed`
-   * prepared; the release takes it away again (rules/profiles#profile-of-a-run).
+   * prepared; the release removes it again (rules/profiles#profile-of-a-run).
    * @throws BrowserStartError, what `seed` threw, or an Error once the hold is over.
    */
   browser(wish: BrowserWish): Promise<LaneBrowser>;
   /**
    * Closes the browser cleanly, calls `between` with its user-data directory while nothing writes to it, and starts it
-   * again on the same one; its tabs are gone. It comes back also when `between` throws, which is thrown on afterwards.
+   * again on the same one; its tabs are gone. It also comes back when `between` throws; the error is then rethrown.
    * @throws when there is no browser, when it does not start again, or once the hold is over.
    */
   restart(between: (user_data: string) => Promise<void>): Promise<LaneBrowser>;
@@ -63,19 +63,19 @@ export interface LaneHold {
 }
 
 export interface Occupant {
-  /** Null: a session that no job owns. */
+  /** Null for a session that no job owns. */
   job_id: string | null;
   session_id: string;
 }
 
-/** A lane that failed this often in a row is quarantined and tried ever more rarely. */
+/** A lane that failed this often in a row is quarantined and tried less and less often. */
 const MAX_FAILURES = 3;
-/** How often a job's own browser is started before the job fails. */
+/** How many times a job's own browser is started before the job fails. */
 const MAX_SWAPS = 2;
 const RETRY_MS = 250;
 const QUARANTINE_MS = { first: 5_000, most: 300_000 };
 
-/** `work`, or the end of waiting for it. */
+/** Resolves with `work`; rejects as soon as `signal` aborts. */
 function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
   const over = new Promise<never>((_, reject) => {
     const stop = () => reject(new Error("the lane was released"));
@@ -85,7 +85,7 @@ function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
   return Promise.race([work, over]);
 }
 
-/** How long after its `failures`-th failure in a row a lane is tried again. */
+/** How long a lane waits for its next try after its `failures`-th failure in a row. */
 export const retryDelay = (failures: number): number =>
   failures < MAX_FAILURES
     ? RETRY_MS * 2 ** (failures - 1)
@@ -108,7 +108,7 @@ export class Lane implements Watched {
   private screen: Display | null = null;
   private renewing: Promise<void> | null = null;
   private swapping: Promise<unknown> | null = null;
-  /** Removal of directories that is under way. */
+  /** Removals of directories that are under way. */
   private clearing: Promise<void> = Promise.resolve();
   private resting = Promise.withResolvers<void>();
   private watch: Loop | null = null;
@@ -198,7 +198,7 @@ export class Lane implements Watched {
     if (this.state === "warm") void this.renew("recycling", reason);
   }
 
-  /** Makes the lane plain again, whatever is in it. A second caller joins the first. */
+  /** Resets the lane, whatever is in it. A second caller joins the first. */
   private renew(state: LaneState, reason: string | null): Promise<void> {
     if (this.state === "dead") return Promise.resolve();
     this.resting = Promise.withResolvers<void>();
@@ -218,14 +218,14 @@ export class Lane implements Watched {
         if (failures > 0) await this.dropDisplay();
         await this.restoreScreen();
         await this.replaceBrowser(this.deps.headless, signal);
-        // A viewer of the session that ended may have been heard after the first time.
+        // A viewer of the session that ended may have changed it after the first time.
         await this.screen?.resize(RESOLUTION);
         await this.clearing;
         if (signal.aborted) return;
-        // Its exit may have come while the state was not yet warm, where nobody acts on it.
+        // It may have exited while the state was not yet warm, when nobody acts on an exit.
         if (this.gone) throw new Error("Chromium died as soon as it had started");
         this.occupant = null;
-        // Before the state, because its listeners may start the next job at once.
+        // Set before the state, because the state's listeners may start the next job at once.
         this.renewing = null;
         log.info({ ms: clock.monotonic() - started }, "lane warm");
         return this.setState("warm", null);
@@ -281,7 +281,7 @@ export class Lane implements Watched {
     const old = this.current;
     if (!old || this.gone) throw new Error("the lane has no browser to restart");
     const signal = AbortSignal.any([over, this.abort.signal]);
-    // From here on its exit is meant, and its directories belong to the one that comes.
+    // From here on its exit is intended, and its directories belong to its successor.
     this.current = null;
     let failure: { err: unknown } | null = null;
     await this.swap(async () => {
@@ -330,7 +330,7 @@ export class Lane implements Watched {
     return display;
   }
 
-  /** Ends the current browser, if there is one; its directories are removed beside what comes next. */
+  /** Ends the current browser, if there is one; its directories are removed while the next one starts. */
   private async retire(): Promise<void> {
     const browser = this.current;
     this.current = null;
@@ -340,11 +340,11 @@ export class Lane implements Watched {
       this.deps.log.error({ err, dir: browser.dirs.root }, "run directory not removed");
     });
     const before = this.clearing;
-    // Without a value: that of `Promise.all` would hold the one before it, and so every one there ever was.
+    // Drop the value: that of `Promise.all` would hold its predecessor's, and so all of them since the start.
     this.clearing = cleared.then(() => before);
   }
 
-  /** A viewer may have given the screen another size; one that cannot be given its own again is replaced. */
+  /** A viewer may have resized the screen; a display that cannot be restored to its own size is replaced. */
   private async restoreScreen(): Promise<void> {
     try {
       await this.screen?.resize(RESOLUTION);
@@ -373,7 +373,7 @@ export class Lane implements Watched {
     if (this.screen !== display) return;
     this.screen = null;
     this.deps.log.warn({ ...exit, state: this.state }, "display exited unasked");
-    // Removes what it left; the next start of a browser brings a new one.
+    // Removes what it left; the next browser start creates a new one.
     void display.stop().catch(() => {});
     if (this.state === "warm")
       void this.renew("recycling", `Xvnc exited with ${exit.signal ?? exit.code}`);

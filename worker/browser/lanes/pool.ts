@@ -26,15 +26,15 @@ export interface LanePoolDeps {
   config: WorkerConfig;
   log: Log;
   clock: Clock;
-  /** The way out of the lanes; by default one of the pool's own, as the configuration says. */
+  /** The lanes' egress; by default the pool creates its own from the configuration. */
   egress?: Egress;
-  /** Ends a start that is under way, with nothing left. */
+  /** Aborts a start that is under way and leaves nothing behind. */
   signal?: AbortSignal;
 }
 
 export interface LanePool {
   lanes(): LaneRecord[];
-  /** Calls back at every change of a lane, in order; gives the function that stops it. */
+  /** Calls back at every change of a lane, in order; returns a function that stops it. */
   onChange(callback: (lane: LaneRecord) => void): () => void;
   /** e.g. `Chrome/156.0.8078.79`; `unknown` until a browser has started. */
   readonly product: string;
@@ -42,11 +42,11 @@ export interface LanePool {
   /** Takes a lane for a job; null unless it is warm and free. */
   hold(lane_idx: number, occupant: Occupant): LaneHold | null;
   /**
-   * Gives the lane's screen another size until the lane is reset; null its own again. Nothing on a lane that shows none.
+   * Resizes the lane's screen until the lane is reset; null restores its own size. Does nothing on a headless lane.
    * @throws when the display does not do it within 3 s.
    */
   resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
-  /** What the lane's VNC server asks for. Nobody but the hub of the link is told it. */
+  /** Password of the lane's VNC server. It is sent only to the hub on the other end of the link. */
   vncSecret(lane_idx: number): string;
   /** Ends every process the pool has started and removes its directories. Idempotent. */
   close(): Promise<void>;
@@ -64,7 +64,7 @@ interface Workshop {
   xvnc: string | null;
   user: BrowserUser | null;
   small_shm: boolean;
-  /** Turns to `off` when Chromium says that its sandbox cannot work here. */
+  /** Becomes `off` when Chromium says that its sandbox cannot work here. */
   /** Chromium has said that it gets no sandbox on this machine. */
   has_no_sandbox: boolean;
   /** Learned from the first browser. */
@@ -75,7 +75,7 @@ interface Workshop {
 
 const NO_SANDBOX =
   "Chromium gets no sandbox on this machine; `flotilla doctor worker` says what keeps it from one. " +
-  "To open pages without it all the same, set SVC_BROWSER_SANDBOX=off";
+  "To open pages without one anyway, set SVC_BROWSER_SANDBOX=off";
 
 const PROXY_VARIABLE = /^(https?|all)_proxy$/i;
 
@@ -135,7 +135,7 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   };
 }
 
-/** One per lane, for as long as the lane lives: its port says whose traffic it is. */
+/** One per lane, for as long as the lane lives: its port identifies whose traffic it is. */
 async function openGates({ config, egress, scratch }: Workshop): Promise<(Gate | null)[]> {
   const opening = Array.from({ length: config.lanes.count }, () => egress.openLaneGate());
   try {
@@ -173,10 +173,7 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
       "lanes go out through the worker's own gate: http_proxy, https_proxy and all_proxy have no effect on them",
     );
   if (sandbox === "off")
-    log.warn(
-      {},
-      "SVC_BROWSER_SANDBOX=off: a page that breaks out of Chromium is not held by anything",
-    );
+    log.warn({}, "SVC_BROWSER_SANDBOX=off: nothing contains a page that breaks out of Chromium");
   return {
     config,
     log,
@@ -247,7 +244,7 @@ async function startBrowser(
   },
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
-  // Nothing of the browser before goes on.
+  // Ends everything that the previous browser had open.
   await gate?.reset({ same_user: user_data.dirs !== undefined });
   const run = `${lane_idx}-${++shop.runs}`;
   const browser = await launchBrowser({

@@ -24,11 +24,11 @@ export class DataDirInUseError extends Error {
 
 /** The part of the data directory that belongs to the lanes of one worker, locked for as long as it lives. */
 export interface Scratch {
-  /** What every lane tag of this worker begins with; what carries it ends with this process. */
+  /** The prefix of every lane tag of this worker; processes that carry it end with this one. */
   tag: string;
   dir: string;
   runs: RunsRoot;
-  /** Removes what lies below and gives the lock back. */
+  /** Removes everything below it and releases the lock. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function openScratch(
   log: Log,
 ): Promise<Scratch> {
   const dir = join(data_dir, "lanes");
-  // The browser's account passes through it.
+  // The browser's account must be able to pass through it.
   makeOwnDir(dir, user === null ? OWN_DIR : THROUGH_DIR);
   const unlock = lockDir(dir);
   try {
@@ -77,8 +77,8 @@ export async function openScratch(
 }
 
 /**
- * A tag for the processes of this very worker, and a guardian that ends them with it. An earlier or later worker on the
- * same directory has the same first part and another second one.
+ * Returns a tag for the processes of this worker alone, and starts a guardian that ends them with it. An earlier or
+ * later worker on the same directory shares the first part of the tag, but not the second.
  */
 export function guardedTag(id: string, log: Log): { tag: string; close(): Promise<void> } {
   const tag = `${id}:${newToken().slice(0, 8)}:`;
@@ -90,7 +90,7 @@ export function guardedTag(id: string, log: Log): { tag: string; close(): Promis
 export interface OwnDir {
   /** First part of its processes' tags; the same for every incarnation on this directory, and for no other directory. */
   id: string;
-  /** Ends what still carries the tag and gives the lock back. */
+  /** Ends what still carries the tag and releases the lock. */
   close(): Promise<void>;
 }
 
@@ -111,7 +111,10 @@ export async function openDir(dir: string): Promise<OwnDir> {
   return { id, close: () => sweep().then(unlock, unlock) };
 }
 
-/** Names a directory for its lane tags. Device and inode tell two containers apart that call their directories the same. */
+/**
+ * Names a directory for its lane tags. Device and inode distinguish two containers whose directories have the same
+ * path.
+ */
 export function scratchId(dir: string): string {
   const { dev, ino } = statSync(dir);
   return createHash("sha256")
@@ -121,8 +124,8 @@ export function scratchId(dir: string): string {
 }
 
 /**
- * SQLite's exclusive lock is a kernel lock: it goes with the process, however that ends, so there is no stale lock to judge.
- * The pid beside it is only for the message.
+ * SQLite's exclusive lock is a kernel lock: it vanishes with the process, however that ends, so a lock is never
+ * stale. The pid next to it only serves the message.
  */
 function lockDir(dir: string): () => void {
   const owner = join(dir, "owner");
@@ -147,7 +150,7 @@ function readOwner(path: string): string {
   }
 }
 
-/** On a disk, and open to every account. */
+/** It is on a disk, and open to every account. */
 const OPEN_DIR = "/var/tmp";
 
 /** Below the lanes' own directory `dir` if the browser's account can get there, else below /var/tmp. */

@@ -10,7 +10,7 @@ import type { Dialogs } from "../session/dialogs.ts";
 export interface BrowserExit {
   code: number | null;
   signal: string | null;
-  /** Last lines of the browser's stderr, for the error of whatever was waiting. */
+  /** Last lines of the browser's stderr, for the error message of whatever was waiting. */
   log_tail: string;
 }
 
@@ -23,16 +23,16 @@ export interface RunDirs {
   spool: string;
 }
 
-/** What a run may know of its browser's way out, and ask of it (`worker/egress/gate.ts`). */
+/** What a run may know about its browser's egress, and request from it (`worker/egress/gate.ts`). */
 export type LaneGate = BrowserGate & { readonly port: number };
 
 /** A started Chromium, its CDP pipe and its process group. */
 export interface LaneBrowser {
   connection: CdpConnection;
-  /** Its DevTools socket on loopback, beside the pipe: `ws://127.0.0.1:9223/devtools/browser/…`. */
+  /** Its DevTools socket on loopback, in addition to the pipe: `ws://127.0.0.1:9223/devtools/browser/…`. */
   cdp_url: string;
   pid: number;
-  /** Debugging port on loopback, beside the pipe. */
+  /** Debugging port on loopback, in addition to the pipe. */
   cdp_port: number;
   /** e.g. `Chrome/156.0.8078.73`. */
   product: string;
@@ -41,20 +41,20 @@ export interface LaneBrowser {
   sandbox: "on" | "off";
   /** `durable`: Network.configureDurableMessages exists (feature-detected at start). */
   capture: "durable" | "buffered";
-  /** Everything it sends goes through it; null in a browser that is not the fleet's. */
+  /** Everything the browser sends goes through it; null for a browser that is not the fleet's. */
   gate: LaneGate | null;
   dirs: RunDirs;
-  /** Resolves once, when the process is gone, however it went. */
+  /** Resolves once, when the process is gone, however it ended. */
   exited: Promise<BrowserExit>;
   /** Ends the whole process group: close over CDP (1 s) → TERM (1 s) → KILL, then removes `dirs.root`. Idempotent. */
   kill(): Promise<void>;
 }
 
-/** A job's tab in a browser that others use as well: only what it opens itself is its own. */
+/** A job's tab in a browser that others use as well: the job owns only what this tab opens. */
 export interface JobTab {
   target_id: string;
   owns(target: Protocol.Target.TargetInfo): boolean;
-  /** False: what the browser downloads is none of the job's business. */
+  /** False when the browser's downloads do not belong to the job. */
   downloads: boolean;
 }
 
@@ -65,9 +65,9 @@ export interface JobRun {
   options: JobOptions;
   extras: RunExtras;
   browser: LaneBrowser;
-  /** The tab it runs in, when the browser is not the job's alone. */
+  /** The tab it runs in, when the job shares the browser. */
   tab: JobTab | null;
-  /** What follows the dialogs of its pages and answers them. */
+  /** Follows the dialogs of its pages and answers them. */
   dialogs: Pick<Dialogs, "follow">;
   story: JobStory;
   sink: AssetSink;
@@ -75,7 +75,7 @@ export interface JobRun {
   signal: AbortSignal;
 }
 
-/** What a run came to. `failed` needs an `error` a person can act on. */
+/** The result of a run. `failed` needs an `error` that a person can act on. */
 export interface JobOutcome {
   status: "completed" | "failed";
   error: string | null;

@@ -10,7 +10,7 @@ import type { Display } from "./display.ts";
 const WATCH_MS = 5_000;
 const PING_MS = 5_000;
 const MAX_MISSES = 3;
-/** The VNC server is asked for its greeting once in so many passes. */
+/** The VNC server is asked for its greeting once in this many passes. */
 const GREET_EVERY = 6;
 
 /** What the watch sees and may do; the lane implements it. */
@@ -41,9 +41,9 @@ export interface WatchMemory {
 export const newWatchMemory = (): WatchMemory => ({ misses: 0, passes: 0, browser: null });
 
 /**
- * One look at a lane: ping over the browser session (a hung page does not matter to it), memory, VNC greeting.
- * Three pings in a row after which the browser sent nothing at all end it; so does memory above the hard cap. Above the soft
- * cap only an idle browser is replaced: after a job it is replaced anyway.
+ * Checks a lane once: a ping over the browser session (which a hung page does not affect), memory, the VNC greeting.
+ * The browser is ended when it sent nothing at all after three pings in a row, or when its memory is above the hard
+ * cap. Above the soft cap only an idle browser is replaced: after a job it is replaced anyway.
  */
 export async function watchOnce(
   lane: Watched,
@@ -62,11 +62,14 @@ export async function watchOnce(
   memory.misses = (await isAwake(browser)) ? 0 : memory.misses + 1;
   if (browser !== lane.browser()) return;
   if (memory.misses >= MAX_MISSES)
-    return lane.endBrowser(`was mute for ${MAX_MISSES} pings of ${PING_MS / 1_000} s`);
+    return lane.endBrowser(`was silent for ${MAX_MISSES} pings of ${PING_MS / 1_000} s`);
   await checkMemory(lane, browser, limits);
 }
 
-/** The answer may wait behind 64 MB of a body, or a gigabyte that streams by: whatever arrives is a sign of life. */
+/**
+ * The answer may wait behind 64 MB of a body, or a gigabyte that streams by: anything that arrives is a sign of
+ * life.
+ */
 async function isAwake({ connection }: StartedBrowser): Promise<boolean> {
   const { heard } = connection;
   const ping = connection.root.send("Browser.getVersion", undefined, { timeout_ms: PING_MS });

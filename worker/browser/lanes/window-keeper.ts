@@ -3,29 +3,34 @@ import { openScreen, type Place, type ScreenEvent, type Size } from "./x11.ts";
 
 /** Keeps the browser's windows on a lane's screen, as a window manager would. */
 export interface WindowKeeper {
-  /** Of the screen, at this moment. */
+  /** The current size of the screen. */
   size(): Size;
   /** Resolves when the screen has this size. @throws DeadlineError after `ms`. */
   whenSized(size: Size, ms: number): Promise<void>;
-  /** Resolves when there is a window, and it fills the screen. @throws DeadlineError after `ms`. */
+  /** Resolves when there is a window and it fills the screen. @throws DeadlineError after `ms`. */
   whenFilled(ms: number): Promise<void>;
   close(): void;
 }
 
 interface Window {
   place: Place;
-  /** Menus and tooltips place themselves. */
+  /** True for menus and tooltips, which place themselves. */
   own: boolean;
   mapped: boolean;
   fills: boolean;
 }
 
-/** Chromium makes a window that is as large as the screen one pixel smaller, so that no window manager takes it for more. */
+/**
+ * Chromium makes a window as large as the screen one pixel smaller, so that no window manager takes it for a
+ * full-screen window.
+ */
 const SHY = 1;
 
 const same = (a: Size, b: Size): boolean => a.width === b.width && a.height === b.height;
 
-/** Where a window belongs on a screen of that size: one that fills it stays so, and none leaves it. */
+/**
+ * Where a window belongs on a screen of that size: one that fills the screen goes on filling it, and none leaves it.
+ */
 export function placeOn(screen: Size, { place, fills }: Pick<Window, "place" | "fills">): Place {
   const covers = place.width >= screen.width - SHY && place.height >= screen.height - SHY;
   if (fills || covers) return { x: 0, y: 0, ...screen };
@@ -73,7 +78,7 @@ export async function keepWindows(
     const window = windows.get(id);
     if (!window) return;
     window.place = place;
-    // Whoever made it smaller meant it.
+    // A window that was made smaller stays smaller: that was deliberate.
     window.fills = same(place, screen);
     keep(id, window);
   };
@@ -95,7 +100,7 @@ export async function keepWindows(
   };
   for (const event of early.splice(0)) listen(event);
 
-  // Without the connection nothing is known any more, and nothing that is waited for comes.
+  // Without the connection nothing more is reported, so nothing that anyone waits for will come.
   void x.closed.then(() => {
     windows.clear();
     screen = { width: 0, height: 0 };

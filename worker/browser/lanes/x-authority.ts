@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * What an X server asks of those who connect, for otherwise every user of the machine may watch its screen and type into
- * its windows: a cookie, as libXau keeps it (MIT-MAGIC-COOKIE-1).
+ * What an X server demands of its clients: a cookie, in the format of libXau (MIT-MAGIC-COOKIE-1). Without it, every
+ * user of the machine could watch the screen and type into its windows.
  */
 const PROTOCOL = Buffer.from("MIT-MAGIC-COOKIE-1", "latin1");
 const COOKIE_BYTES = 16;
-/** For a display of this number wherever it is. */
+/** Matches a display with this number on any host. */
 const ANY_HOST = 0xffff;
 
 export const newXCookie = (): Buffer => randomBytes(COOKIE_BYTES);
@@ -28,7 +28,7 @@ export function authorityFile(number: number, cookie: Uint8Array): Buffer {
 const padded = (bytes: Uint8Array): Buffer =>
   Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]);
 
-/** A client's first message, in the order of bytes of the machines that browsers run on. */
+/** A client's first message, in the byte order of the machines that browsers run on. */
 export function xHello(cookie: Uint8Array): Buffer {
   const head = Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   head.writeUInt16LE(PROTOCOL.length, 6);

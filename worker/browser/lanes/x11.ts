@@ -1,7 +1,10 @@
 import { connect, type Socket } from "node:net";
 import { xHello } from "./x-authority.ts";
 
-/** The little of the X11 protocol that a window keeper needs: who is on the screen, and where it is to be. */
+/**
+ * The little of the X11 protocol that a window keeper needs: which windows are on the screen, and where they should
+ * be.
+ */
 
 export interface Size {
   width: number;
@@ -21,10 +24,10 @@ export type ScreenEvent =
 
 export interface XScreen {
   root: number;
-  /** As it was when the connection was made; changes come as `placed` of the root. */
+  /** The size when the connection was opened; changes arrive as `placed` events of the root. */
   size: Size;
   place(window: number, place: Place): void;
-  /** Resolves when the server has gone, or this side has closed. */
+  /** Resolves when the server is gone or this side has closed the connection. */
   readonly closed: Promise<void>;
   close(): void;
 }
@@ -34,7 +37,7 @@ const MESSAGE = 32;
 const REPLY = 1;
 const GENERIC_EVENT = 35;
 const CODE = { create: 16, destroy: 17, unmap: 18, map: 19, configure: 22 } as const;
-/** StructureNotify and SubstructureNotify: of the screen itself, and of the windows on it. */
+/** StructureNotify and SubstructureNotify: events of the screen itself, and of the windows on it. */
 const EVENT_MASK = 0x20000 | 0x80000;
 
 /** `words` as a request: its length is counted in words of four bytes. */
@@ -52,7 +55,7 @@ const configure = (window: number, { x, y, width, height }: Place): Buffer =>
 
 const padded = (length: number): number => (length + 3) & ~3;
 
-/** Length of the server's first message; null while that cannot be said. */
+/** Length of the server's first message; null while it is not yet known. */
 const setupLength = (bytes: Buffer): number | null =>
   bytes.length < SETUP_HEAD ? null : SETUP_HEAD + 4 * bytes.readUInt16LE(6);
 
@@ -65,7 +68,7 @@ function readSetup(bytes: Buffer): { root: number; size: Size } {
   return { root: bytes.readUInt32LE(at), size };
 }
 
-/** Length of the message that begins with `bytes`, of which there are 32 at least. */
+/** Length of the message that begins with `bytes`, which holds at least 32 of them. */
 function messageLength(bytes: Buffer): number {
   const code = (bytes[0] ?? 0) & 0x7f;
   return code === REPLY || code === GENERIC_EVENT ? MESSAGE + 4 * bytes.readUInt32LE(4) : MESSAGE;
@@ -78,7 +81,7 @@ const readPlace = (bytes: Buffer, at: number): Place => ({
   height: bytes.readUInt16LE(at + 6),
 });
 
-/** Null for what nobody asked for. */
+/** Null for an event that nobody needs. */
 function readEvent(bytes: Buffer): ScreenEvent | null {
   const window = bytes.readUInt32LE(8);
   switch ((bytes[0] ?? 0) & 0x7f) {
@@ -98,7 +101,7 @@ function readEvent(bytes: Buffer): ScreenEvent | null {
 }
 
 /**
- * Connects to the X server of this machine with that number, and tells what happens on its screen from then on.
+ * Connects to the X server with that number on this machine, and reports what happens on its screen from then on.
  * @throws when it refuses, or does not answer within `ms`.
  */
 export async function openScreen(

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import type { RunDirs } from "../lanes/types.ts";
 import { writePreferences } from "./preferences.ts";
 
-/** Where runs have their directories. */
+/** Where the directories of runs are. */
 export interface RunsRoot {
   /** Holds one directory per run. */
   dir: string;
@@ -20,7 +20,7 @@ const LONGEST_RUN_TMP = "/999-9999999/tmp";
 export const fitsSocketPath = (runs_dir: string): boolean =>
   Buffer.byteLength(runs_dir) + LONGEST_RUN_TMP.length <= MAX_TMPDIR_BYTES;
 
-/** Makes the directories of one run, with a plain profile in them. `name` is unique within `root`. */
+/** Creates the directories of one run, with a plain profile in them. `name` is unique within `root`. */
 export async function createRunDirs(
   root: RunsRoot,
   name: string,
@@ -40,7 +40,7 @@ export async function createRunDirs(
   return dirs;
 }
 
-/** All but the spool, which is the worker's own. */
+/** All of them except the spool, which belongs to the worker. */
 async function giveTo(user: BrowserUser, dirs: RunDirs): Promise<void> {
   const profile = join(dirs.user_data, "Default");
   const paths = [
@@ -55,7 +55,7 @@ async function giveTo(user: BrowserUser, dirs: RunDirs): Promise<void> {
   for (const path of paths) await chown(path, user.uid, user.gid);
 }
 
-/** Gives `path` and everything below it to the user; links themselves, never what they name. */
+/** Gives `path` and everything below it to the user; symbolic links themselves, never their targets. */
 export async function giveTreeTo(user: BrowserUser, path: string): Promise<void> {
   await lchown(path, user.uid, user.gid);
   const entries = await readdir(path, { withFileTypes: true, recursive: true });
@@ -69,7 +69,7 @@ export async function removeRunDirs(dirs: RunDirs, clock: Clock = systemClock): 
   for (const path of [dirs.root, dirs.tmp]) await removeTree(path, clock);
 }
 
-/** Removes `path` and everything below it; absent is fine. @throws the last error when it cannot be removed. */
+/** Removes `path` and everything below it; it may be absent. @throws the last error when it cannot be removed. */
 export async function removeTree(path: string, clock: Clock = systemClock): Promise<void> {
   for (const wait of REMOVE_RETRY_MS) {
     try {

@@ -3,20 +3,20 @@ import { TAG_SWITCH } from "./proc.ts";
 
 export interface FlagOptions {
   headless: boolean;
-  /** Debugging port on loopback, beside the pipe. */
+  /** Debugging port on loopback, in addition to the pipe. */
   cdp_port: number;
   user_data: string;
-  /** Unknown to Chromium; names the run in its command line. */
+  /** A switch that Chromium ignores; it names the run on the command line. */
   tag: string;
   sandbox: "on" | "off";
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
   ignore_certificate_errors: boolean;
-  /** Port of the gate on 127.0.0.1 through which everything leaves; null: straight out. */
+  /** Port on 127.0.0.1 of the gate through which everything leaves; null for direct connections. */
   gate_port: number | null;
 }
 
-/** One list: a second --disable-features would overwrite the first. */
+/** This must be one list: a second --disable-features would overwrite the first. */
 const DISABLED_FEATURES = [
   "AutofillServerCommunication",
   "BackForwardCache",
@@ -24,7 +24,7 @@ const DISABLED_FEATURES = [
   "DestroyProfileOnBrowserClose",
   "DialMediaRouteProvider",
   "GlobalMediaControls",
-  // Asks for https before the http URL that the job named.
+  // It would try https before the http URL that the job named.
   "HttpsUpgrades",
   "InterestFeedContentSuggestions",
   "MediaRouter",
@@ -49,15 +49,17 @@ const QUIET = [
   "--no-pings",
   "--mute-audio",
   "--noerrdialogs",
-  // A page finds nothing decided, as on a desktop, and is told no as soon as it asks: nobody may be there to answer.
+  // As on a desktop, a page finds its permissions undecided; it is denied as soon as it asks, because nobody may be
+  // there to answer.
   "--deny-permission-prompts",
   "--password-store=basic",
 ];
 
 /**
- * Pages behind others, and pages nobody looks at, run like the one in front; media plays without a click. Chromium's limit of
- * 200 changes of its own address in ten seconds stays as on a desktop: each takes its main thread 5 ms, whoever listens, and
- * 10,000 `pushState` held up everything else in the browser for more than a minute.
+ * Pages behind others, and pages that nobody watches, run like the one in front; media plays without a click.
+ * Chromium's limit of 200 changes of its own address in ten seconds stays as on a desktop: each costs its main thread
+ * 5 ms, whether or not anyone listens, and 10,000 calls of `pushState` held up everything else in the browser for
+ * more than a minute.
  */
 const FULL_SPEED = [
   "--autoplay-policy=no-user-gesture-required",
@@ -71,17 +73,18 @@ const FULL_SPEED = [
 ];
 
 /**
- * WebGL and WebGPU drawn by the processor, as Chromium's own headless mode has them: lanes have no GPU, and without one
- * Chromium shows neither unless it is told to. Named outright, because a search for a GPU starts and ends a GPU process
- * first, and what a page asks for in between is refused. Everything else is still drawn in software, as it would be.
+ * Renders WebGL and WebGPU on the CPU, as Chromium's own headless mode does: lanes have no GPU, and without one
+ * Chromium offers neither unless it is told to. The renderer is named explicitly, because a search for a GPU first
+ * starts and ends a GPU process, and anything a page requests in between is refused. Everything else is drawn in
+ * software either way.
  */
 const GRAPHICS = ["--use-angle=swiftshader-webgl", "--enable-unsafe-webgpu"];
 
-/** Blink's numbers for a mouse: pages show their menus on hover and their buttons in the size for a pointer. */
+/** Blink's numbers for a mouse: pages show menus on hover and size their buttons for a pointer. */
 const POINTER =
   "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
 
-/** The command line of a lane's Chromium, ending with its first page. The port takes no foreign web origin. */
+/** The command line of a lane's Chromium, ending with its first page. The port accepts no foreign web origin. */
 export function browserFlags(options: FlagOptions): string[] {
   return [
     "--remote-debugging-pipe",
@@ -97,7 +100,7 @@ export function browserFlags(options: FlagOptions): string[] {
     ...(options.gate_port === null ? [] : gateFlags(options.gate_port)),
     ...windowFlags(options.headless),
     ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
-    // Takes the bar off the page that warns of some of these switches.
+    // Hides the bar that warns about some of these switches.
     "--test-type",
     ...(options.sandbox === "off" ? ["--no-sandbox"] : []),
     ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
@@ -106,8 +109,8 @@ export function browserFlags(options: FlagOptions): string[] {
 }
 
 /**
- * Everything leaves through the worker's gate, loopback too, which Chromium would pass by. It resolves nothing itself, and
- * what cannot be proxied (the UDP of WebRTC) is not sent.
+ * Everything leaves through the worker's gate, including loopback, which Chromium would otherwise not proxy. Chromium
+ * resolves nothing itself, and traffic that cannot be proxied (WebRTC over UDP) is not sent.
  */
 const gateFlags = (port: number): string[] => [
   `--proxy-server=socks5://127.0.0.1:${port}`,

@@ -4,21 +4,22 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { LANE_TAG, TAG_SWITCH } from "./proc.ts";
 
-/** Ends everything that carries a tag when this process is gone, however it went. */
+/** Ends everything that carries a tag when this process is gone, however it ended. */
 export interface Guardian {
   pid: number | undefined;
   /** Lets it end. What carries the tag must be gone by then. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Between a start and the next one, twice as long each time for one that does not live: a shell may not run here at all. */
+/** The wait before the next start doubles each time the guardian does not survive: a shell may not run here at all. */
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
 
 /**
- * Waits for the end of its input, which the kernel brings when the worker dies, and kills by tag: groups first, because
- * what leads one has its helpers in it, and Chromium's helpers show no tag. Three times, because what was just being
- * started is not there at once. The pattern goes through a pipe, or grep would find itself.
+ * Waits for the end of its input, which the kernel closes when the worker dies, then kills by tag. It kills whole
+ * groups first, because a leader's group holds its helpers, and Chromium's helpers show no tag. It does so three
+ * times, because a process that was just being started does not appear at once. The pattern goes through a pipe;
+ * otherwise grep would find itself.
  */
 const SCRIPT = `
 while read -r _; do :; done
@@ -35,9 +36,9 @@ done
 `;
 
 /**
- * Starts a shell in a session of its own that outlives this process for a moment. PR_SET_PDEATHSIG would reach direct
- * children only, and neither the helpers of a download nor what Chromium starts.
- * @param tag what the tags of this very process's children begin with; a later worker on the same directory has another.
+ * Starts a shell in a session of its own that outlives this process for a moment. PR_SET_PDEATHSIG would reach only
+ * direct children, not the helpers of a download or what Chromium starts.
+ * @param tag the prefix of the tags of this process's children; a later worker on the same directory has another.
  */
 export function startGuardian(tag: string, log: Log): Guardian {
   let closing = false;
@@ -61,7 +62,10 @@ export function startGuardian(tag: string, log: Log): Guardian {
       const lived_ms = performance.now() - began;
       const wait_ms = Math.max(0, restart_ms - lived_ms);
       restart_ms = wait_ms > 0 ? Math.min(2 * restart_ms, MAX_RESTART_MS) : RESTART_MS;
-      log.warn({ err, wait_ms }, "the guardian of the lanes' processes ended and is started again");
+      log.warn(
+        { err, wait_ms },
+        "the guardian of the lanes' processes ended and will be restarted",
+      );
       restart = setTimeout(() => {
         guard = start();
       }, wait_ms);

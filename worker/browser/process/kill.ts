@@ -12,11 +12,11 @@ export interface ProcessGroup {
 }
 
 export interface EndOptions {
-  /** Asks the leader to go by itself; null skips to SIGKILL. */
+  /** Asks the leader to exit by itself; null skips to SIGKILL. */
   ask: (() => Promise<unknown>) | null;
-  /** How long it may take to go when asked; 1 s by default. */
+  /** How long it may take to exit when asked; 1 s by default. */
   ask_ms?: number;
-  /** SIGTERM before SIGKILL. */
+  /** Whether to send SIGTERM before SIGKILL. */
   term: boolean;
 }
 
@@ -30,7 +30,7 @@ const GONE_MS = 5_000;
  */
 export async function endGroup(group: ProcessGroup, options: EndOptions): Promise<void> {
   const gone = group.exited.then(() => true);
-  // A leader that is gone already must not be signalled: its number may be another's by now.
+  // A leader that is already gone must not be signalled: its pid may belong to another process by now.
   let left = await within(0, gone);
   if (!left && options.ask) {
     const asked = options.ask().then(
@@ -86,6 +86,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone already, which is what was wanted.
+    // It is already gone, as intended.
   }
 }

@@ -17,7 +17,7 @@ export interface LaunchOptions {
   headless: boolean;
   /** X display such as `:100`; null only when headless. */
   display: string | null;
-  /** What the X server asks for, as a file of libXau; null only when headless. */
+  /** The X server's cookie, as a libXau file; null only when headless. */
   authority: Uint8Array | null;
   cdp_port: number;
   tag: string;
@@ -27,21 +27,21 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_certificate_errors: boolean;
-  /** Its way out, which its owner opened and closes. */
+  /** Its egress, which its owner opens and closes. */
   gate: LaneGate | null;
-  /** Known from an earlier start of the same program; null detects it. */
+  /** Known from an earlier start of the same program; null means detect it. */
   capture: LaneBrowser["capture"] | null;
   signal: AbortSignal;
 }
 
-/** A Chromium that is up, with ways to be rid of it without asking. */
+/** A running Chromium, with ways to get rid of it without asking. */
 export interface StartedBrowser extends LaneBrowser {
   tag: string;
-  /** As `kill`, without asking: for a browser whose state is thrown away. */
+  /** Like `kill`, but without asking: for a browser whose state is discarded. */
   killNow(): Promise<void>;
-  /** Ends the processes only: its job may still be sending what lies in the spool. */
+  /** Ends only the processes: its job may still be sending what is in the spool. */
   endProcesses(): Promise<void>;
-  /** Closes it as a person would and gives it 10 s to write its profile down; `dirs` stay. */
+  /** Closes it as a person would and gives it 10 s to save its profile; `dirs` stay. */
   shutDown(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export class BrowserStartError extends Error {
   }
 }
 
-/** Two cores under a load of 45 took more than 20 s; one that has died is told at once. */
+/** With a load of 45 on two cores it took more than 20 s; a browser that has died is reported at once. */
 const START_MS = 60_000;
 /** Cookies and storage are written at exit; with a large profile on a busy disk that takes seconds. */
 const SHUT_DOWN_MS = 10_000;
@@ -109,7 +109,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       shutDown: () => endOnce(true, SHUT_DOWN_MS),
     };
   } catch (err) {
-    // The pipe breaks before the exit is known, and the exit says more.
+    // The pipe breaks before the exit is known, and the exit is more informative.
     const died = err instanceof CdpError && err.gone;
     await kill(false);
     const reason = died ? exitReason(await spawned.exited) : errorMessage(err);
@@ -152,12 +152,18 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
   }
 }
 
-/** What Chromium on Linux starts for addresses that are not its own: mailto: at once, others after a question. */
+/**
+ * Programs that Chromium on Linux starts for URLs it does not handle itself: at once for mailto:, after a question
+ * for others.
+ */
 const STARTED_BY_CHROMIUM = [
   ...["xdg-open", "xdg-email", "xdg-settings", "xdg-mime", "xdg-desktop-menu", "xdg-icon-resource"],
 ];
 
-/** A directory for the front of PATH in which these programs do nothing: no page starts one of the machine's. */
+/**
+ * Creates a directory for the front of PATH in which these programs do nothing, so that no page can start the
+ * machine's own.
+ */
 async function placeStandIns(root: string): Promise<string> {
   const dir = join(root, "stand-ins");
   await rm(dir, { recursive: true, force: true });
@@ -167,7 +173,7 @@ async function placeStandIns(root: string): Promise<string> {
   return dir;
 }
 
-/** Writes it where the browser's user finds it, and nobody else. */
+/** Writes it where only the browser's user can read it. */
 async function placeAuthority({ authority, dirs, user }: LaunchOptions): Promise<string | null> {
   if (authority === null) return null;
   const path = join(dirs.root, "xauthority");
@@ -231,7 +237,7 @@ async function firstPage({ root }: CdpConnection): Promise<string> {
 
 const NO_SUCH_METHOD = -32_601;
 
-/** Durable messages are experimental, and exist on page sessions only, so one is opened for the question. */
+/** Durable messages are experimental and exist only on page sessions, so one is opened to find out. */
 export async function detectCapture(
   connection: CdpConnection,
   target_id: string,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 const ALLOW = 1;
 
 /**
- * First-run state of a plain profile: nothing that pops up over a page. Enterprise policies would be stronger (pages could
- * not be talked out of them), but Chromium reads those from root's directories only.
+ * First-run state of a plain profile: nothing pops up over a page. Enterprise policies would be stronger (nobody
+ * could change them in the browser), but Chromium reads them only from root's directories.
  */
 const PREFERENCES = {
   autofill: { credit_card_enabled: false, profile_enabled: false },
@@ -14,10 +14,11 @@ const PREFERENCES = {
   credentials_enable_autosignin: false,
   download: { prompt_for_download: false },
   plugins: { always_open_pdf_externally: true },
-  // The dialog would stop the page for as long as nobody answers it.
+  // The dialog would stop the page until somebody answers it.
   printing: { enabled: false },
   profile: {
-    // No page can see this one. Else the second file that a page starts by itself would be asked about, and refused.
+    // No page can see this setting. Without it, the second download that a page starts by itself would need
+    // permission and be refused.
     default_content_setting_values: { automatic_downloads: ALLOW },
     exit_type: "Normal",
     password_manager_enabled: false,
@@ -30,10 +31,10 @@ const PREFERENCES = {
 };
 
 /**
- * Of all profiles. Chromium opens 32 connections to a proxy at a time, and six requests that hang on each of six hosts
- * would stop a lane; 99 is the most it takes. A dialog for files would let whoever watches the lane, or has a page clicked,
- * browse the worker's disk: Chromium cancels every choice at once, also that of a file system handle. What CDP clients and
- * the API set is no choice.
+ * Applies to all profiles. Chromium opens 32 connections to a proxy at a time, and six hanging requests to each of
+ * six hosts would stop a lane; 99 is the most it accepts. A file dialog would let anyone who watches the lane, or
+ * makes a page click, browse the worker's disk: Chromium cancels every file dialog at once, including that of a file
+ * system handle. Files that CDP clients and the API set need no dialog.
  */
 export const LOCAL_STATE = {
   net: { max_connections_per_proxy: 99 },

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** Reading /proc: who belongs to a lane, and how much memory it holds. Linux only, like the lanes. */
 
-/** Variable that names the run a process belongs to; inherited by whatever it starts in turn. */
+/** Variable that names the run a process belongs to; everything the process starts inherits it. */
 export const LANE_TAG = "FLOTILLA_LANE";
-/** The same on a command line, because Chromium's processes write their titles over their environment. */
+/** The same on a command line, because Chromium's processes overwrite their environment with their titles. */
 export const TAG_SWITCH = "--flotilla-lane=";
 
 export interface ProcStat {
@@ -20,7 +20,7 @@ export interface ProcStat {
 
 const PAGE_BYTES = 4096;
 
-/** Parses /proc/<pid>/stat; the command may hold spaces and parentheses. Null when the text is not one. */
+/** Parses /proc/<pid>/stat; the command may hold spaces and parentheses. Null when the text has another format. */
 export function parseStat(text: string): ProcStat | null {
   const open = text.indexOf("(");
   const close = text.lastIndexOf(")");
@@ -65,7 +65,7 @@ export function listProcesses(): ProcStat[] {
   return found;
 }
 
-/** The value of one variable of a process's environment, null when absent or unreadable. */
+/** The value of one variable in a process's environment; null when absent or unreadable. */
 export function environmentOf(pid: number, name: string): string | null {
   const text = readProc(pid, "environ");
   const entry = text?.split("\0").find((pair) => pair.startsWith(`${name}=`));
@@ -107,7 +107,7 @@ export function findByTag(match: (tag: string) => boolean, sessions: number[] = 
   return all.filter((p) => ours.has(p.pid) && p.pid !== process.pid);
 }
 
-/** Resident bytes of a session's processes as the sum counts them: shared pages once per process, so too much. */
+/** Sum of the resident bytes of a session's processes. It counts shared pages once per process, so it is too high. */
 export const sumResident = (members: ProcStat[]): number =>
   members.reduce((sum, p) => sum + p.rss_pages * PAGE_BYTES, 0);
 

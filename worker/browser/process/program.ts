@@ -40,7 +40,8 @@ export function findXvnc(path: string): string {
 
 /**
  * Both programs; `xvnc` is null for lanes without a display.
- * @throws MissingProgramError for all that is missing, with the fonts that a browser needs, so that one command is enough.
+ * @throws MissingProgramError naming everything that is missing, including the fonts that a browser needs, so that
+ * one command is enough.
  */
 export function findPrograms(
   configured: string | null,

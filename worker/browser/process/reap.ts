@@ -15,14 +15,14 @@ function loadLibc(): Libc | null {
       waitpid: { args: [FFIType.i32, FFIType.ptr, FFIType.i32], returns: FFIType.i32 },
     }).symbols as Libc;
   } catch {
-    // Another libc: orphans then wait for whoever started the container with an init.
+    // This is another libc; orphans stay until a container with an init collects them.
     return null;
   }
 }
 
 /**
  * Collects zombies that became this process's children without having been started by it: orphans of a killed browser when
- * the worker is pid 1 of a container. `spawned` are waited for by the runtime and must not be taken from it.
+ * the worker is pid 1 of a container. The runtime waits for `spawned` processes; they must not be taken from it.
  */
 export function reapOrphans(zombies: ProcStat[], spawned: (pid: number) => boolean): number {
   let reaped = 0;

@@ -4,7 +4,7 @@ import type { BrowserExit } from "../lanes/types.ts";
 import { LANE_TAG } from "./proc.ts";
 
 const TAIL_BYTES = 4_096;
-/** What every Chromium without a desktop says; it hides the line that matters. */
+/** Every Chromium without a desktop prints these lines; they hide the one that matters. */
 const NOISE = /dbus|dconf|unexpected operator|^\s*$/;
 
 export interface SpawnOptions {
@@ -13,7 +13,7 @@ export interface SpawnOptions {
   environment: Record<string, string>;
   tag: string;
   user: BrowserUser | null;
-  /** Fds 3 and 4 as pipes. */
+  /** Whether file descriptors 3 and 4 are pipes. */
   pipe: boolean;
   cwd: string;
 }
@@ -27,7 +27,10 @@ export interface Spawned {
   tail(): string;
 }
 
-/** Starts a program as the leader of its own session, tagged, with its last words kept. @throws when it cannot be run. */
+/**
+ * Starts a program as the leader of its own session, with a tag, and keeps the end of its output. @throws when it
+ * cannot be run.
+ */
 export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
   const stdio: StdioOptions = options.pipe
     ? ["ignore", "ignore", "pipe", "pipe", "pipe"]
@@ -42,7 +45,7 @@ export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
   const errors = keepTail(child);
   const exited = new Promise<BrowserExit>((resolve) =>
     child.once("exit", (code, signal) =>
-      // Its last words are in the pipe already, but may not have been read in this turn.
+      // The end of its output is already in the pipe, but may not have been read yet.
       setImmediate(() => {
         child.stderr?.destroy();
         resolve({ code, signal, log_tail: errors.tail() });

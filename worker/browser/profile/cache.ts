@@ -8,19 +8,19 @@ import type { Log } from "#shared/kit/log.ts";
 import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
-/** No byte for this long: the attempt is given up. */
+/** An attempt is given up when no byte arrives for this long. */
 const STALL_MS = 30_000;
 const TRIES = 3;
 const RETRY_MS = 500;
 
-/** Where this worker's hub gives out files. */
+/** Where this worker's hub serves files. */
 export interface HubFiles {
   base_url: Promise<string>;
   worker_id: string;
   upload_token: string;
 }
 
-/** The profile cannot be had; the message is for the job's error. */
+/** The profile is not available; the message goes into the job's error. */
 export class ProfileError extends Error {
   constructor(message: string) {
     super(message);
@@ -38,7 +38,7 @@ export interface ProfileCacheDeps {
 /** Archives of profiles on this worker's disk, by version. */
 export interface ProfileCache {
   /**
-   * Calls `work` with the archive's path, fetched from the hub when it is not here; it stays while `work` runs.
+   * Calls `work` with the archive's path, fetched from the hub if it is missing; it stays while `work` runs.
    * @throws ProfileError
    */
   use<T>(
@@ -49,7 +49,7 @@ export interface ProfileCache {
   ): Promise<T>;
   /** Forgets a version whose file turned out to be damaged. */
   drop(ref: ProfileRef): Promise<void>;
-  /** Profiles with a version here, for the heartbeat. */
+  /** Profiles of which a version is cached, for the heartbeat. */
   names(): string[];
 }
 
@@ -62,7 +62,10 @@ interface Kept {
   users: number;
 }
 
-/** Opens the cache in `dir`, which is this worker's alone; the least recently used archives go beyond `max_bytes`. */
+/**
+ * Opens the cache in `dir`, which is this worker's alone; beyond `max_bytes`, the least recently used archives are
+ * removed.
+ */
 export async function openProfileCache({
   dir,
   max_bytes,
@@ -70,7 +73,7 @@ export async function openProfileCache({
   log,
 }: ProfileCacheDeps): Promise<ProfileCache> {
   await mkdir(dir, { recursive: true });
-  // Logins of people: for this account only.
+  // These are people's logins: only this account may read them.
   await chmod(dir, 0o700);
   const kept = new Map<string, Kept>();
   for (const file of await readdir(dir)) {
@@ -147,7 +150,7 @@ export async function openProfileCache({
   };
 }
 
-/** Streams the archive into the new file `path`, tried again after a network error. @throws ProfileError */
+/** Streams the archive into the new file `path`, with retries after network errors. @throws ProfileError */
 async function download(
   ref: ProfileRef,
   hub: HubFiles,
@@ -195,8 +198,7 @@ async function downloadOnce(
       redirect: "manual",
       signal: AbortSignal.any([signal, attempt.signal]),
     });
-    if (response.status === 404)
-      throw new ProfileError(`profile ${ref.name} does not exist any more`);
+    if (response.status === 404) throw new ProfileError(`profile ${ref.name} no longer exists`);
     if (!response.ok || !response.body) throw new Error(`the hub answered ${response.status}`);
     const hash = createHash("sha256");
     for await (const chunk of response.body) {

@@ -16,7 +16,7 @@ const BROWSERS: Record<string, string> = {
   "microsoft-edge": "microsoft-edge",
 };
 const MAX_CLONE_BYTES = 8 * 1024 ** 3;
-/** A browser in use writes its databases every few seconds, in a few milliseconds. */
+/** A browser in use writes to its databases every few seconds, for a few milliseconds. */
 const COPY_TRIES = 5;
 const COPY_RETRY_MS = 50;
 
@@ -116,20 +116,20 @@ async function copyTree(
   await walk([]);
 }
 
-/** A SQLite database with its journal or log: apart from each other they are a damaged database. */
+/** A SQLite database with its journal or log: separated from each other, they are a damaged database. */
 function groupsOf(files: string[]): string[][] {
   const names = new Set(files);
   const side = (file: string) => /^(.*)-(journal|wal|shm)$/s.exec(file);
   return files.flatMap((file) => {
     const main = side(file)?.[1];
     if (main !== undefined && names.has(main)) return [];
-    // The -shm is an index that SQLite makes anew.
+    // The -shm file is an index that SQLite rebuilds.
     const others = [`${file}-journal`, `${file}-wal`].filter((other) => names.has(other));
     return [[file, ...others]];
   });
 }
 
-/** Copies files of which none changes meanwhile, as far as a few tries get. @returns their bytes. */
+/** Copies files together; tries again a few times if one changes meanwhile. @returns their bytes. */
 async function copyTogether(
   files: string[],
   from: string,
@@ -140,7 +140,7 @@ async function copyTogether(
     const before = await stampOf(files, from);
     for (const file of files) {
       await mkdir(dirname(join(to, file)), { recursive: true, mode: 0o700 });
-      // Gone since it was listed: a journal whose change is done, or a temporary file.
+      // It is gone since it was listed: a journal whose transaction has ended, or a temporary file.
       await copyFile(join(from, file), join(to, file), constants.COPYFILE_FICLONE).catch(() => {});
     }
     const after = await stampOf(files, from);

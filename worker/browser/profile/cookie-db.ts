@@ -8,8 +8,8 @@ const SCHEMES = ["v10", "v11", "v20"] as const;
 const MAX_SCAN_BYTES = 32 * 1024 * 1024;
 
 /**
- * Schemes of encryption found in a profile's cookie database; null when it has no database. Only looked for in the bytes:
- * the file comes from a stranger, and is opened by Chromium's sandboxed side alone.
+ * Encryption schemes found in a profile's cookie database; null when it has no database. They are only searched for
+ * in the bytes: the file comes from a stranger, and only Chromium's sandboxed side opens it.
  */
 export async function cookieSchemes(user_data: string): Promise<string[] | null> {
   for (const place of PLACES) {
@@ -28,7 +28,7 @@ const KEYS: Record<string, string> = {
   v20: "a key bound to the browser they come from",
 };
 
-/** Why a database with cookies gives none. */
+/** Explains why a database with cookies yields none. */
 export const whyUnusable = (schemes: string[]): string => {
   const keys = schemes.toReversed().map((scheme) => `${KEYS[scheme]} (${scheme})`);
   return `they have expired, or are encrypted with ${keys.join(" or ")}; log in in a session and save its profile instead`;

@@ -6,12 +6,12 @@ import type { LaneBrowser } from "../lanes/types.ts";
 type Cookie = Protocol.Network.Cookie;
 type CookieParam = Protocol.Network.CookieParam;
 
-/** Reading and setting thousands of cookies takes a fraction of this, on a machine that is not starved. */
+/** Reading and setting thousands of cookies takes a fraction of this, unless the machine is starved. */
 const COOKIES_MS = 60_000;
 /** Chromium keeps some 3,000 cookies, of 4 KB at most. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Every cookie the browser can use: what it could not decrypt is not among them. */
+/** Every cookie the browser can use, without those it could not decrypt. */
 export async function readCookies(browser: LaneBrowser): Promise<Cookie[]> {
   const { root } = browser.connection;
   return (await root.send("Storage.getCookies", {}, { timeout_ms: COOKIES_MS })).cookies;
@@ -46,7 +46,7 @@ export async function writeCookies(browser: LaneBrowser, cookies: Cookie[]): Pro
     await set(params);
     return 0;
   } catch {
-    // One that is refused takes the others with it.
+    // One refused cookie makes the whole batch fail.
     let refused = 0;
     for (const param of params) await set([param]).catch(() => (refused += 1));
     return refused;

@@ -10,8 +10,8 @@ import { MAX_PROFILE_ENTRIES } from "#shared/protocol/limits.ts";
 const MAX_UNPACKED_BYTES = 64 * 1024 ** 3;
 
 /**
- * Unpacks a normalised profile archive into `user_data`, over the plain profile that lies there. Every entry is judged
- * as on the hub, and nothing is written but below `user_data`, which nobody else has touched.
+ * Unpacks a normalised profile archive into `user_data`, over the plain profile that lies there. Every entry is
+ * checked as on the hub, and nothing is written except below `user_data`, which nobody else has touched.
  * @throws ArchiveError
  */
 export async function extractProfile(

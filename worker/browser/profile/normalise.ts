@@ -4,7 +4,7 @@ import { LOCAL_STATE, writePreferences } from "../process/preferences.ts";
 
 type Json = Record<string, unknown>;
 
-/** Startup page: a new tab, so that neither last time's windows nor pinned pages open beside the job's. */
+/** Startup page: a new tab, so that neither the last session's windows nor pinned pages open next to the job's. */
 const OPEN_NEW_TAB = 5;
 
 const member = (of: Json, name: string): Json => {
@@ -14,7 +14,7 @@ const member = (of: Json, name: string): Json => {
   return object as Json;
 };
 
-/** A large profile's have 2 MB; what is larger is not theirs. */
+/** In a large profile these files have 2 MB; anything larger is something else. */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 
 async function readJson(path: string): Promise<Json | null> {
@@ -30,8 +30,8 @@ async function readJson(path: string): Promise<Json | null> {
 }
 
 /**
- * Makes a profile that was copied from elsewhere start as one that was closed properly: no crash bubble, no windows of
- * last time, no downloads into somebody's home, no locks, and as the directory's one profile.
+ * Makes a profile copied from elsewhere start as if it had been closed properly: no crash bubble, no windows of the
+ * last session, no downloads into somebody's home, no locks, and as the only profile of the directory.
  */
 export async function normaliseProfile(user_data: string): Promise<void> {
   for (const name of await readdir(user_data))
@@ -51,7 +51,7 @@ async function normalisePreferences(user_data: string): Promise<void> {
   delete preferences.pinned_tabs;
   const browser = member(preferences, "browser");
   Object.assign(browser, { check_default_browser: false, has_seen_welcome_page: true });
-  // The window of the other screen.
+  // Removes the window placement on the other screen.
   delete browser.window_placement;
   Object.assign(member(preferences, "webrtc"), { ip_handling_policy: "disable_non_proxied_udp" });
   const download = member(preferences, "download");
@@ -61,7 +61,7 @@ async function normalisePreferences(user_data: string): Promise<void> {
   await writeFile(path, JSON.stringify(preferences), { mode: 0o600 });
 }
 
-/** Chromium opens the profile that was used last; there is one here, and it is called Default. */
+/** Chromium opens the profile that was used last; the only one here is called Default. */
 async function normaliseLocalState(path: string): Promise<void> {
   const state = (await readJson(path)) ?? {};
   const profile = member(state, "profile");
@@ -71,7 +71,7 @@ async function normaliseLocalState(path: string): Promise<void> {
     profiles_order: ["Default"],
   });
   delete profile.info_cache;
-  // Choices of chrome://flags would be switches of the lane's Chromium.
+  // Choices in chrome://flags would become switches of the lane's Chromium.
   delete member(state, "browser").enabled_labs_experiments;
   Object.assign(member(state, "net"), LOCAL_STATE.net);
   Object.assign(member(state, "select_file_dialogs"), LOCAL_STATE.select_file_dialogs);

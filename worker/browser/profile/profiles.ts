@@ -11,7 +11,7 @@ import { readCookieFile, readCookies, writeCookies } from "./cookies.ts";
 import { extractProfile } from "./extract.ts";
 import { normaliseProfile } from "./normalise.ts";
 
-/** Tells what became of a profile; a job's story or the log. */
+/** Reports what became of a profile, in a job's log or the worker's. */
 export type Tell = (
   level: "info" | "warn",
   message: string,
@@ -20,7 +20,7 @@ export type Tell = (
 
 /** A profile on its way into one run's browser (rules/profiles#profile-of-a-run). */
 export interface SeededProfile {
-  /** Puts it into a new user-data directory, before the browser starts. @throws ProfileError */
+  /** Copies it into a new user-data directory, before the browser starts. @throws ProfileError */
   seed(user_data: string): Promise<void>;
   /** Once the browser is up: adds the cookies Chromium's database cannot carry, and says how many are usable. */
   settle(browser: LaneBrowser, tell: Tell): Promise<void>;
@@ -34,7 +34,7 @@ export function applyProfile(
   signal: AbortSignal,
 ): SeededProfile {
   return seeded(`profile ${ref.name}`, async (user_data) => {
-    if (ref.size === 0) throw new ProfileError(`profile ${ref.name} does not exist any more`);
+    if (ref.size === 0) throw new ProfileError(`profile ${ref.name} no longer exists`);
     try {
       await cache.use(ref, hub, signal, (path) => extractProfile(path, user_data, signal));
     } catch (err) {

@@ -22,8 +22,8 @@ export interface SaveProfileInput {
 
 /**
  * Stores a session's profile on the hub (rules/profiles#save-a-session-as-a-profile): the browser is closed cleanly, its
- * directory sent, and the browser started again with the same tabs and all cookies, so that the person goes on.
- * @returns the browser that runs now. It is there as well when the profile was refused, with `error` set.
+ * directory sent, and the browser started again with the same tabs and all cookies, so that the person can go on.
+ * @returns the browser that runs now. It also runs when the profile was refused; then `error` is set.
  */
 export async function saveProfile(
   input: SaveProfileInput,
@@ -65,7 +65,7 @@ async function send(
     );
 }
 
-/** What a profile keeps of a user-data directory, and every cookie of the closed browser. */
+/** The part of a user-data directory that a profile keeps, and every cookie of the closed browser. */
 async function* profileFiles(
   user_data: string,
   cookies: Protocol.Network.Cookie[],
@@ -77,7 +77,7 @@ async function* profileFiles(
   );
 }
 
-/** `Last Version` tells the hub which browser it comes from. */
+/** `Last Version` tells the hub which browser the profile comes from. */
 const isRootFile = (name: string | undefined) => name === LOCAL_STATE || name === "Last Version";
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -94,7 +94,7 @@ export async function* filesBelow(
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const below = [...path, entry.name];
     if (entry.isDirectory()) {
-      // A directory that is dropped may hold a hundred thousand files.
+      // A directory that is left out may hold a hundred thousand files.
       if (path.length === 0 ? entry.name === "Default" : keeps(below))
         yield* filesBelow(root, below, keeps);
     } else if (entry.isFile() && keeps(below)) {
@@ -114,7 +114,7 @@ async function openTabs(browser: LaneBrowser): Promise<string[]> {
     .toReversed();
 }
 
-/** The blank page a browser starts with gives way to them; Chromium's own popups are pages too, and stay. */
+/** They replace the blank page that a browser starts with; Chromium's own popups are pages too, and stay. */
 async function reopenTabs(browser: LaneBrowser, tabs: string[]): Promise<void> {
   const { root } = browser.connection;
   const { targetInfos } = await root.send("Target.getTargets");
