@@ -34,7 +34,7 @@ export type Signal =
 
 /** What the fleet's functions are given; built once by the program (`program/open-hub.ts`). */
 export interface FleetContext extends PlatformContext, ClusterContext {
-  /** How old what was stored is, whatever the wall clock does. */
+  /** Says how old a stored thing is, even when the wall clock jumps. */
   readonly wall_jumps: WallJumps;
   /** Uniform in [0, 1): breaks ties between workers. */
   readonly random: () => number;
@@ -51,7 +51,7 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly profile_archives: SealedObjects;
   /** Registered links by worker id. */
   readonly links: Map<string, WorkerLink>;
-  /** Sockets that have not registered yet, with the time they were opened. */
+  /** Sockets that have not registered yet, with the time each was opened. */
   readonly handshakes: Map<{ close(code: number, reason: string): void }, number>;
   /** Sessions whose lane is on one of `links`, by id. */
   readonly sessions: Map<string, HubSession>;
@@ -70,19 +70,22 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly settings_cache: SettingsCache;
   readonly webhooks: Webhooks;
   readonly arrivals: Arrivals;
-  /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
+  /** POST /jobs calls waiting for their job: each gets the row once a worker has accepted the job, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;
   /** Scripted jobs and their runners. */
   readonly scripted: Scripted;
-  /** What runs and plans scripts; tests put their own in. */
+  /** What runs and plans scripts; tests supply their own. */
   readonly script_tools: ScriptTools;
   /** Results that could not be stored yet, by lease token; never more than there are lanes. */
   readonly unstored: Map<number, UnstoredResult>;
-  /** Profiles that are being written, with who writes: one writer per name. */
+  /** Profiles that are being written, each with its writer: one writer per name. */
   readonly profile_writers: Map<string, string>;
-  /** Aborts when the hub is asked to stop: from now on nothing is assigned, and what runs has SVC_DRAIN_TIMEOUT_S. Its reason: until when. */
+  /**
+   * Aborts when the hub is asked to stop: from now on nothing is assigned, and what runs has SVC_DRAIN_TIMEOUT_S left.
+   * Its reason is the deadline.
+   */
   readonly draining: AbortSignal;
-  /** Aborts when that time is over: nobody waits for capacity any longer. */
+  /** Aborts when that time is up: nobody waits for capacity any longer. */
   readonly stopping: AbortSignal;
   readonly signal: (name: Signal, data: Record<string, unknown>) => void;
 }

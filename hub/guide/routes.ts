@@ -36,7 +36,7 @@ const contents = createRoute({
     "Open without a token: it is the same on every server of this version.",
   responses: {
     200: { description: "A page", content: { "text/html": text() } },
-    304: { description: "The client has it" },
+    304: { description: "The client already has it" },
   },
 });
 const FoundInGuide = z
@@ -87,7 +87,7 @@ const llms = createRoute({
     "In the form of llmstxt.org: a title, a summary, and a link to the Markdown of each page.",
   responses: {
     200: { description: "Markdown", content: { "text/plain": text() } },
-    304: { description: "The client has it" },
+    304: { description: "The client already has it" },
   },
 });
 

@@ -4,7 +4,7 @@ import { notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { assetKey, getAsset } from "../jobs/files.ts";
 
-/** The body of an asset, or the part that is asked for. @throws AppError not_found */
+/** The body of an asset, or the part the client asked for. @throws AppError not_found */
 export async function assetAnswer(
   ctx: FleetContext,
   c: Context,

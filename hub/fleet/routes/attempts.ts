@@ -32,7 +32,7 @@ export function attemptRoutes(ctx: FleetContext) {
     tags,
     operationId: "getJobAttempt",
     summary: "Read one attempt: prompt, reply, script, streams, verdict, timings, evidence",
-    description: "Also while it runs: what is not known yet is null or empty.",
+    description: "Works while the attempt runs, too: what is not known yet is null or empty.",
     request: { params: AttemptParams },
     responses: { ...ok(Attempt), ...fails(404) },
   });

@@ -18,8 +18,8 @@ const socket = createRoute({
   operationId: "connectSessionCdp",
   summary: "WebSocket: the session's browser over the DevTools protocol",
   description:
-    "For Playwright's connectOverCDP and Puppeteer's connect. Browser.close ends the connection, not the browser; what " +
-    "would reach beyond the lane is answered with an error. Closed with 4404 and the reason when there is no such " +
+    "For Playwright's connectOverCDP and Puppeteer's connect. Browser.close ends the connection, not the browser; a " +
+    "call that would reach beyond the lane gets an error. Closed with 4404 and the reason when there is no such " +
     "session or target, or the session ends.",
   request: { params: SessionParams },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 426, 502) },

@@ -45,7 +45,7 @@ export function conventionRoutes(ctx: FleetContext) {
     changes: ["conventions"],
     operationId: "putConvention",
     summary: "Create or replace a convention",
-    description: "One that is not enabled stays, and is not given to the planner.",
+    description: "A convention that is not enabled is kept, but the planner does not get it.",
     request: {
       params,
       headers,
@@ -62,7 +62,7 @@ export function conventionRoutes(ctx: FleetContext) {
     changes: ["conventions"],
     operationId: "deleteConvention",
     summary: "Delete a convention",
-    description: "Jobs that were submitted already are not changed.",
+    description: "Jobs that were already submitted do not change.",
     request: { params, headers },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });

@@ -35,7 +35,7 @@ const docs = {
     operationId: "listEngines",
     summary: "List all engines",
     description:
-      "The promoted one has `promoted: true`. Keys are never shown: only their variables.",
+      "The promoted one has `promoted: true`. Keys are never shown, only the names of their variables.",
     request: { query: PageQuery },
     responses: { ...ok(EngineList), ...fails(422, 503) },
   }),
@@ -52,17 +52,17 @@ const docs = {
     ...{ method: "get", path: "/engines/{slug}/resolve", tags },
     access: "worker",
     operationId: "resolveEngine",
-    summary: "All that a worker needs to call an engine, its key among it",
+    summary: "Everything a worker needs to call an engine, including its key",
     description:
-      "With X-Worker-Secret when WORKER_SECRET is set. `auto` is the promoted engine, else the only one; `default` the one " +
-      "that is used where none is named. 422 when its key's variable is not set.",
+      "With X-Worker-Secret when WORKER_SECRET is set. `auto` is the promoted engine, else the only one; `default` " +
+      "is the one used where none is named. 422 when the variable that holds its key is not set.",
     request: {
       params,
       query: z.object({
         purpose: z
           .enum(ENGINE_PURPOSES)
           .default("ask")
-          .openapi({ description: "What it is to do; decides what `default` is" }),
+          .openapi({ description: "What the engine should do; decides what `default` is" }),
       }),
       headers: z.object({ "x-worker-secret": z.string().optional() }),
     },
@@ -92,7 +92,7 @@ export function engineRoutes(ctx: FleetContext) {
     changes: ["engines"],
     operationId: "deleteEngine",
     summary: "Delete an engine",
-    description: "After the promoted one is deleted, none is promoted.",
+    description: "When the promoted engine is deleted, none is promoted.",
     request: { params, headers },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });
@@ -101,8 +101,8 @@ export function engineRoutes(ctx: FleetContext) {
     access: "operate",
     changes: ["engines"],
     operationId: "promoteEngine",
-    summary: "Make it the engine that `auto` prefers",
-    description: "No other one is promoted afterwards.",
+    summary: "Make this the engine that `auto` prefers",
+    description: "No other engine stays promoted.",
     request: { params, headers },
     responses: { ...ok(Engine), ...fails(404, 409, 413, 422, 503) },
   });
@@ -118,7 +118,7 @@ export function engineRoutes(ctx: FleetContext) {
     .openapi(docs.read, async (c) => c.json(await getEngine(ctx, c.req.valid("param").slug), 200))
     .openapi(put, async (c) => {
       const engine = c.req.valid("json");
-      // Whoever names it decides where the key is sent.
+      // The caller who names the endpoint decides where the key is sent.
       if (engine.api_key_env) await trustedOnly(c, ctx);
       return c.json(await putEngine(ctx, c.req.valid("param").slug, engine), 200);
     })

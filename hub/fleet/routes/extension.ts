@@ -10,7 +10,7 @@ import { ExtensionFileParams } from "./params.ts";
 
 const tags = ["profiles"];
 
-/** Where the caller has reached this hub: the address its extension is to use. */
+/** The address at which the caller reached this hub, and which its extension should use. */
 function addressOf(c: Context): string {
   return `${isSecure(c) ? "https" : "http"}://${new URL(c.req.url).host}`;
 }
@@ -35,7 +35,7 @@ const zip = createRoute({
   tags,
   operationId: "getExtensionZip",
   summary: "The cookie-sync extension as a zip",
-  description: "The address of this hub is in it.",
+  description: "It contains the address of this hub.",
   responses: { 200: bytes("The archive") },
 });
 
@@ -46,7 +46,7 @@ const file = createRoute({
   tags,
   operationId: "getExtensionFile",
   summary: "A file of the unpacked cookie-sync extension",
-  description: "As it lies in the zip.",
+  description: "As it is in the zip.",
   request: { params: ExtensionFileParams },
   responses: { 200: bytes("The file"), ...fails(404) },
 });
@@ -72,7 +72,7 @@ export function extensionRoutes() {
         c.body(found.text, 200, {
           ...headers,
           "Content-Type": found.type,
-          // Shown, its pages would be scripts of this hub.
+          // If the browser displayed them, its pages would run as scripts of this hub.
           "Content-Disposition": `attachment; filename="${found.name}"`,
         }),
       );

@@ -16,7 +16,7 @@ export function fleetSettingRoutes(ctx: FleetContext) {
     ...{ method: "get", path: "/settings", tags },
     access: "view",
     operationId: "getFleetSettings",
-    summary: "The fleet's settings as they count now, and what each key is",
+    summary: "The fleet's current settings, and what each key means",
     description:
       "`schema` is the JSON schema of PATCH, with a description and a default for each key.",
     responses: { ...ok(FleetSettings), ...fails(503) },
@@ -27,10 +27,10 @@ export function fleetSettingRoutes(ctx: FleetContext) {
     until_password: "operate",
     changes: ["settings"],
     operationId: "updateFleetSettings",
-    summary: "Change some of the settings; null goes back to the default",
+    summary: "Change some of the settings; null restores the default",
     description:
-      "All of the given keys or none. A change counts at every hub within a second. Asks for the administrator's password where " +
-      "there is one.",
+      "All of the given keys change, or none. A change takes effect at every hub within a second. Requires the " +
+      "administrator's password where there is one.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
     request: {
       headers: IdempotencyHeader,

@@ -15,11 +15,12 @@ const health = createRoute({
   access: "public",
   tags: ["health"],
   operationId: "getHealth",
-  summary: "Is the hub well?",
+  summary: "Is the hub healthy?",
   description:
-    "`degraded` names what does not work and why: a database or an object store that takes nothing, because its disk is full " +
-    "or read-only, is `degraded` with 200, for what is stored can be read; one that does not answer is 503. What was found " +
-    "counts for 5 s. `stopping` is of a hub that was asked to stop, and still serves: it assigns nothing. Open without a token.",
+    "`degraded` names what does not work and why: a database or an object store that cannot write, because its disk " +
+    "is full or read-only, is `degraded` with 200, because what is stored can be read; one that does not answer is " +
+    "503. A result is reused for 5 s. `stopping`: the hub was asked to stop and still serves, but assigns nothing. " +
+    "Needs no token.",
   responses: {
     ...ok(Health),
     503: {

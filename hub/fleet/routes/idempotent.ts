@@ -12,7 +12,7 @@ import { recordOf } from "../jobs/read.ts";
 export const idempotent = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   keyedCall(ctx, { replay: (answer) => replayJob(ctx, answer) });
 
-/** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
+/** The first answer; but a retry after "fleet at capacity" gets the job if it has got a lane since. */
 async function replayJob(ctx: FleetContext, answer: Answer): Promise<Answer> {
   const job_id = jobIdOf(answer);
   if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;

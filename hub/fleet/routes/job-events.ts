@@ -45,7 +45,7 @@ const eventPage = createRoute({
   operationId: "listJobEvents",
   summary: "Read the events of a job so far, a page of them",
   description:
-    "For those who cannot hold a WebSocket open: ask again with `since` = the last seq until done or error came.",
+    "For clients that cannot hold a WebSocket open: ask again with `since` = the last seq until done or error comes.",
   request: { params: JobParams, query: JobEventQuery },
   responses: { ...ok(JobEventList), ...fails(404, 422) },
 });
@@ -73,7 +73,7 @@ export function jobEventRoutes(ctx: FleetContext) {
       open: (socket: Socket) => {
         if (!job) return socket.close(EVENT_CLOSE.unknown_job, "job not found");
         stream = startEventStream(ctx, job, since, {
-          // -1: the message waits in the socket's buffer; 0: the socket is closed, which `close` tells.
+          // -1: the message waits in the socket's buffer; 0: the socket is closed, which `close` reports.
           send: (text) => socket.send(text) >= 0,
           close: (code, reason) => socket.close(code, reason),
         });

@@ -27,7 +27,7 @@ const result = createRoute({
   access: "view",
   tags,
   operationId: "getJobResult",
-  summary: "What a job came to",
+  summary: "Read the result of a job",
   description: "Where its page, log, HAR and assets are, and what the capture report says.",
   request,
   responses: { ...ok(JobResult), ...fails(404) },
@@ -54,8 +54,8 @@ const asset = createRoute({
   request: { params: AssetParams },
   responses: {
     200: bytes("The body, with its captured type"),
-    206: bytes("The range asked for"),
-    304: { description: "The client has it" },
+    206: bytes("The requested range"),
+    304: { description: "The client already has it" },
     ...fails(404, 416),
   },
 });
@@ -66,7 +66,7 @@ const page = createRoute({
   tags,
   operationId: "getJobPage",
   summary: "Read the captured HTML",
-  description: "The DOM as it was at the end, serialised; answered with a sandboxing CSP.",
+  description: "The DOM as it was at the end, serialised; sent with a sandboxing CSP.",
   request,
   responses: {
     200: {
@@ -82,7 +82,7 @@ const log = createRoute({
   access: "view",
   tags,
   operationId: "getJobLog",
-  summary: "Read the execution log, also of a running job",
+  summary: "Read the execution log, even of a running job",
   description: "Rendered from the stored events: one line for each, with its time.",
   request,
   responses: {
@@ -107,7 +107,7 @@ const har = createRoute({
   access: "view",
   tags,
   operationId: "getJobHar",
-  summary: "Read what the browser asked for and got, as HAR 1.2",
+  summary: "Read what the browser requested and received, as HAR 1.2",
   description:
     "Without bodies: content._asset names the asset that holds one. Cookies and credentials are masked.",
   request,
@@ -132,7 +132,7 @@ const zip = createRoute({
   summary: "Download every file of a job as one archive",
   description:
     "assets.json, log.txt, page.html, links.json, har.json and assets/, streamed and not compressed. " +
-    "A running job gives what is there.",
+    "A running job gives what it has so far.",
   request,
   responses: {
     200: {

@@ -18,9 +18,9 @@ function parsed(text: string | null): unknown {
 }
 
 /**
- * Puts the options of the preset that a body names below the body's own, before anything is validated: afterwards nobody
- * could tell what the client said from a default, and a rule such as "goal is required" is about both together. What is
- * no job at all goes on as it is, to be refused as such.
+ * Puts the options of the preset that a body names below the body's own, before anything is validated: afterwards
+ * nobody could tell what the client said from a default, and a rule like "goal is required" applies to both together. A
+ * body that is no job at all passes unchanged, and is refused later.
  */
 export const mergePreset = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function mergePresetOptions(c, next) {

@@ -19,7 +19,7 @@ export function jobScreenshotRoutes(ctx: FleetContext) {
     changes: ["jobs"],
     tags: ["job files"],
     operationId: "captureJobScreenshot",
-    summary: "Take a picture of a running job's page and store it as an asset",
+    summary: "Take a screenshot of a running job's page and store it as an asset",
     description: "409 when no lane is bound to the job: it is queued, or it has ended.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
     request: {
@@ -28,7 +28,7 @@ export function jobScreenshotRoutes(ctx: FleetContext) {
       headers: IdempotencyHeader,
     },
     responses: {
-      ...ok(Asset, "The stored picture"),
+      ...ok(Asset, "The stored screenshot"),
       ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
     },
   });

@@ -31,10 +31,10 @@ export function jobRoutes(ctx: FleetContext) {
     operationId: "submitJob",
     summary: "Submit a job",
     description:
-      "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of mode codegen-loop and rerun are " +
-      "answered at once, queued; one of codegen-loop is 409 while no engine is configured that could write its scripts, and " +
-      "the answer says what to configure. `preset` names options of /presets; those " +
-      "given here win over them. With `Prefer: respond-async` every job is answered at once, queued or not.",
+      "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of modes codegen-loop and rerun " +
+      "are answered at once, queued; a codegen-loop job is 409 while no engine is configured that could write its " +
+      "scripts, and the answer says what to configure. `preset` names options from /presets; those given here take " +
+      "precedence. With `Prefer: respond-async` every job is answered at once, queued or not.",
     middleware: [...middleware, mergePreset(ctx)],
     request: {
       ...json(SubmitJob, { url: "https://example.com/", options: { idle_seconds: 1 } }),
@@ -68,7 +68,7 @@ export function jobRoutes(ctx: FleetContext) {
     tags,
     operationId: "getJob",
     summary: "Read a job",
-    description: "The whole record, also while it is queued or runs.",
+    description: "The whole record, even while the job is queued or runs.",
     request: { params: JobParams },
     responses: { ...ok(Job), ...fails(404) },
   });

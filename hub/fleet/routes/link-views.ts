@@ -32,7 +32,7 @@ const page = createRoute({
   operationId: "getLinkViewer",
   summary: "Viewer page of the session that a link opens, for any iframe",
   description:
-    "Leads to the same path with a slash at its end, where the page is. A link of mode `view` takes no input, whatever its query says.",
+    "Redirects to the same path with a slash at its end, where the page is. A link of mode `view` takes no input, whatever its query says.",
   request: { ...request, query: ViewerQuery },
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },
@@ -51,8 +51,8 @@ const stream = createRoute({
   operationId: "connectLinkScreen",
   summary: "WebSocket: VNC byte stream of the session that a link opens",
   description:
-    "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when it " +
-    "was ended, by the administrator or with its token, with 4502 when the worker cannot be reached.",
+    "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when " +
+    "the link was ended, by the administrator or with its token, with 4502 when the worker cannot be reached.",
   request: { ...request, query: ViewerQuery.pick({ view_only: true }) },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426) },
 });
@@ -68,8 +68,8 @@ const socket = createRoute({
   operationId: "connectLinkCdp",
   summary: "WebSocket: the browser that a link opens, over the DevTools protocol",
   description:
-    "As /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when it was " +
-    "ended, by the administrator or with its token.",
+    "Like /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when " +
+    "it was ended, by the administrator or with its token.",
   request,
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426, 502) },
 });
@@ -82,7 +82,7 @@ const discovery = createRoute({
   tags,
   operationId: "getLinkCdpVersion",
   summary: "Discovery: where the browser's WebSocket is",
-  description: "As /sessions/{sid}/cdp/json/version; /json/list tells the targets.",
+  description: "Like /sessions/{sid}/cdp/json/version; /json/list lists the targets.",
   request,
   responses: {
     200: {
@@ -100,7 +100,9 @@ export function linkOf(c: C): LinkGrant {
   return link;
 }
 
-/** What viewer and CDP links open: the same as `/sessions/{sid}/novnc/` and `/cdp`, for as long as the link holds. */
+/**
+ * What viewer and CDP links open: the same as `/sessions/{sid}/novnc/` and `/cdp`, for as long as the link is valid.
+ */
 export function addLinkViews(ctx: FleetContext, app: App): void {
   for (const route of [page, stream, socket, discovery]) describeRoute(app, route);
   const sessionOf = (c: C) => requireSession(ctx, linkOf(c).id);
@@ -110,7 +112,7 @@ export function addLinkViews(ctx: FleetContext, app: App): void {
   app.get("/links/:link/", access(page.rules), (c) => viewerPage(c, sessionOf(c)));
   app.get("/links/:link", access(page.rules), (c) => {
     sessionOf(c);
-    // Relative, so that it holds behind a proxy with a prefix.
+    // Relative, so that it works behind a proxy with a prefix.
     return c.redirect(`${c.req.param("link")}/${new URL(c.req.url).search}`, 308);
   });
   app.get("/links/:link/viewer.js", access(page.rules), async (c) => {

@@ -29,9 +29,9 @@ const remove = createRoute({
   changes: [],
   tags,
   operationId: "endAllLinks",
-  summary: "End every signed link that was made so far (administrator)",
+  summary: "End every signed link created so far (administrator)",
   description:
-    "Replaces the key with which they are signed, at every hub within a second. Sockets that they opened are closed " +
+    "Replaces the key that signs them, at every hub within a second. Sockets that they opened are closed " +
     "within two seconds.",
   responses: { 204: { description: "Ended" }, ...fails(401, 403, 429, 503) },
 });
@@ -59,8 +59,8 @@ const asset = createRoute({
   request: { params: AssetOfLinkParams },
   responses: {
     200: bytes("The body, with its captured type"),
-    206: bytes("The range asked for"),
-    304: { description: "The client has it" },
+    206: bytes("The requested range"),
+    304: { description: "The client already has it" },
     ...fails(403, 404, 410, 416),
   },
 });
@@ -73,7 +73,7 @@ function pathOf({ kind, name, mode }: Pick<SignedLink, "kind" | "name" | "mode">
   return `?autoconnect=1&resize=scale&reconnect=1${view_only}`;
 }
 
-/** The address is a key: what is shown there tells it to nobody. */
+/** The address is a key: the page shown there must not leak it. */
 const keepLinkSecret: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await next();
   c.res.headers.set("Referrer-Policy", "no-referrer");
@@ -88,13 +88,13 @@ export function linkRoutes(ctx: FleetContext) {
     changes: [],
     tags,
     operationId: "createLink",
-    summary: "Make a link that opens one thing for a time, without a token",
+    summary: "Create a link that opens one thing for a limited time, without a token",
     description:
-      "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for all. A " +
-      "viewer's link of mode `view` shows the screen and takes no input, whatever its page sends; it does not tell the " +
-      "session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is itself the " +
-      "permission until then. It ends with the token with which it was made, when that is revoked or expires; DELETE /links " +
-      "ends all. Expired it is 410, otherwise refused 403. CDP cannot be kept to looking: mode `view` is 422.",
+      "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for " +
+      "all. A viewer link of mode `view` shows the screen and takes no input, whatever its page sends; it does not " +
+      "reveal the session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is " +
+      "itself the permission until then. It ends when the token that created it is revoked or expires; DELETE /links " +
+      "ends all. An expired link is 410, any other refused one 403. CDP cannot be view-only: mode `view` is 422.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
     request: {
       ...json(CreateSignedLink, {
@@ -106,7 +106,7 @@ export function linkRoutes(ctx: FleetContext) {
     },
     responses: {
       201: {
-        description: "The link was made",
+        description: "The link was created",
         content: { "application/json": { schema: SignedLink } },
       },
       ...fails(400, 404, 409, 413, 415, 422, 503),
@@ -147,7 +147,7 @@ export function linkRoutes(ctx: FleetContext) {
       const { id, name } = linkOf(c);
       const all = await listAssets(ctx, id);
       const items = name === null ? all : all.filter((item) => item.name === name);
-      // Whoever has the link reads them below it alone.
+      // The holder of the link can read them only below it.
       const below = items.map((item) => ({
         ...item,
         href: `assets/${encodeURIComponent(item.name)}`,

@@ -19,7 +19,7 @@ interface CdpMount {
   rules: Record<"socket" | "version" | "list", RouteRules>;
   /** @throws AppError not_found */
   sessionOf(c: C): HubSession;
-  /** What else its sockets are to do. */
+  /** What else its sockets must do. */
   wrap?: (c: C, handlers: SocketHandlers) => SocketHandlers;
 }
 
@@ -40,7 +40,7 @@ const socketBase = (c: C): string =>
 
 const TARGET = /^(browser|page)$/;
 
-/** A session's DevTools socket, and beside it the discovery that clients ask first. */
+/** A session's DevTools socket, and the discovery endpoints that clients ask first. */
 export function mountCdp(
   ctx: FleetContext,
   app: App,
@@ -85,7 +85,7 @@ export function mountCdp(
   for (const path of [`${at}/json`, `${at}/json/list`, `${at}/json/list/`])
     app.get(path, access(rules.list), async (c) => {
       const found = (await discover(c, "list")) as Record<string, unknown>[];
-      // The browser's own windows are nobody's pages.
+      // The browser's own windows are not anyone's pages.
       const pages = found.filter((t) => !/^(chrome|devtools):/.test(String(t.url)));
       return c.json(pages.map((t) => withoutAddresses(t, socketBase(c))));
     });

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** Path parameters are any text here: what cannot name a thing is simply not found. */
+/** Path parameters are any text here: a text that cannot name anything is simply not found. */
 const param = (name: string, example: string) =>
   z.string().openapi({ param: { name, in: "path" }, example });
 
@@ -37,7 +37,7 @@ export const DirectUploadParams = BatchParams.extend({
 
 export const IdempotencyHeader = z.object({
   "idempotency-key": z.string().optional().openapi({
-    description: "Same key and body within 24 h: the first answer again. Other body: 409.",
+    description: "Same key and body within 24 h: the first answer again. Different body: 409.",
   }),
 });
 

@@ -18,11 +18,14 @@ import { SAVE_MS } from "../sessions/save-profile.ts";
 
 type C = Context<HttpEnv>;
 
-/** Beyond what the other hub takes by its own deadlines: it is to be the one that says what was too slow. */
+/** Longer than the other hub's own deadlines: that hub should be the one that says what was too slow. */
 const RELAY_GRACE_MS = 5_000;
-/** Of a worker's dial that is passed on: it waits 3 s for the handshake, and a hub that hangs is not worth more of them. */
+/**
+ * For a worker's dial that is passed on: the worker waits 3 s for the handshake, and a hub that hangs must not use it
+ * up.
+ */
 const LINK_DIAL_MS = 1_500;
-/** A call without a deadline of its own; the longest is a picture that is taken and stored. */
+/** For a call without a deadline of its own; the longest one takes and stores a screenshot. */
 const ANSWER_MS = 120_000;
 
 type Find = (ctx: FleetContext, c: C) => Promise<HubEntry | null>;
@@ -34,7 +37,7 @@ const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
   job: (ctx, c) => findJobHub(ctx, idOf(c)),
 };
 
-/** The id that follows the resource's name, `/sessions/<id>/…`, or that a signed link stands for. */
+/** The id that follows the resource's name, `/sessions/<id>/…`, or the one that a signed link stands for. */
 function idOf(c: C): string {
   const link = c.get("link");
   if (link) return link.id;
@@ -47,9 +50,9 @@ function idOf(c: C): string {
 }
 
 /**
- * What one hub alone can answer is passed on to it (rules/cluster#calls-are-passed-on): calls of a session, and of a worker
- * by way of its link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was
- * passed on before is answered here, so no call travels twice.
+ * A call that only one hub can answer is passed on to it (rules/cluster#calls-are-passed-on): calls of a session, and
+ * calls of a worker through its link. This comes before everything else: validation, 404 and Idempotency-Key are the
+ * owner's. A call that was passed on before is answered here, so no call travels twice.
  */
 export const toOwner =
   (ctx: FleetContext) =>
@@ -61,7 +64,7 @@ export const toOwner =
     return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
   };
 
-/** Nobody but a hub of the fleet may say that a call was passed on. */
+/** Only a hub of the fleet may say that a call was passed on. */
 export const checkRelayMark = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function relayMarkChecked(c, next) {
     passedOnBy(ctx, c.req.raw.headers);
@@ -73,13 +76,15 @@ export const wasPassedOn = (ctx: FleetContext, c: C): boolean =>
   passedOnBy(ctx, c.req.raw.headers) !== null;
 
 /**
- * The other hub that keeps the link with which this worker wants to go on: a router may bring it to any. A worker that
- * wants a new link gets it here.
+ * The other hub that keeps the link which this worker wants to continue: a router may send the worker to any hub. A
+ * worker that wants a new link gets it here.
  */
 const findKeptLink = async (ctx: FleetContext, c: C): Promise<HubEntry | null> =>
   c.req.query("resume") === undefined ? null : findLinkHub(ctx, idOf(c)).catch(() => null);
 
-/** To the hub that keeps the link. One that cannot be reached keeps nothing: what the worker runs is taken up here. */
+/**
+ * To the hub that keeps the link. A hub that cannot be reached keeps nothing: what the worker runs is taken up here.
+ */
 async function passLinkOn(ctx: FleetContext, c: C): Promise<Response | null> {
   const hub = isUpgrade(c) ? await findKeptLink(ctx, c) : null;
   if (!hub) return null;
@@ -87,7 +92,7 @@ async function passLinkOn(ctx: FleetContext, c: C): Promise<Response | null> {
   const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers, LINK_DIAL_MS).catch(
     (err: unknown) => {
       if (!(err instanceof AppError)) throw err;
-      ctx.log.warn({ hub_id, worker_id: idOf(c) }, "its hub is not there");
+      ctx.log.warn({ hub_id, worker_id: idOf(c) }, "the hub of this worker's link is not there");
       return null;
     },
   );
@@ -133,7 +138,7 @@ const isSmallJson = (c: C): boolean =>
 
 const ACTION = /^\/sessions\/[^/]+\/([a-z_]+)$/;
 
-/** An action may take as long as it says; one that does not say it in JSON, as long as any. */
+/** An action may take as long as it says; one that does not say so in JSON gets the longest time of all. */
 function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
   if (c.req.method !== "POST") return ANSWER_MS;
   if (c.req.path.endsWith("/profile/save")) return SAVE_MS + ACTION_GRACE_MS + RELAY_GRACE_MS;
@@ -146,7 +151,7 @@ function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
   return Math.max(ANSWER_MS, most_s * 1_000 + ACTION_GRACE_MS + RELAY_GRACE_MS);
 }
 
-/** What the action may take, its default among it; an invalid one is answered at once. */
+/** How long the action may take, by its own default if need be; an invalid one is answered at once. */
 function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   try {
     const text = Buffer.from(body).toString();
@@ -157,7 +162,10 @@ function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   }
 }
 
-/** A viewer's browser shows no status of a refused handshake, only the reason of a close (rules/http#refused-websockets). */
+/**
+ * A viewer's browser does not show the status of a refused handshake, only the reason of a close
+ * (rules/http#refused-websockets).
+ */
 const VIEWER = /\/websockify$/;
 
 async function passSocketOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {

@@ -55,7 +55,7 @@ export function presetRoutes(ctx: FleetContext) {
     changes: ["presets"],
     operationId: "deletePreset",
     summary: "Delete a preset",
-    description: "Jobs that were submitted already are not changed.",
+    description: "Jobs that were already submitted do not change.",
     request: { params, headers },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });

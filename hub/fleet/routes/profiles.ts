@@ -38,7 +38,7 @@ const list = createRoute({
   tags,
   operationId: "listProfiles",
   summary: "List profiles",
-  description: "Newest version of each, with size and checksum.",
+  description: "The newest version of each, with size and checksum.",
   request: { query: PageQuery },
   responses: { ...ok(ProfileList), ...fails(422, 503) },
 });
@@ -49,7 +49,7 @@ const showDefault = createRoute({
   tags,
   operationId: "getDefaultProfile",
   summary: "Show the default profile",
-  description: "The one of jobs that name none; `name` is null when there is none.",
+  description: "Jobs that name no profile use it; `name` is null when there is none.",
   responses: { ...ok(DefaultProfile), ...fails(503) },
 });
 const get = createRoute({
@@ -58,7 +58,7 @@ const get = createRoute({
   access: "view",
   tags,
   operationId: "getProfile",
-  summary: "Metadata of a profile",
+  summary: "Read the metadata of a profile",
   description:
     "Size, number of files, checksum and where it came from; the archive itself goes to workers only.",
   request: { params: ProfileParams },
@@ -99,7 +99,7 @@ export function profileName(name: string): string {
   return parsed.data;
 }
 
-/** The body of a call that sends an archive. The answer may take longer than a silent connection lives. */
+/** The body of a call that sends an archive. The answer may take longer than Bun lets a silent connection live. */
 export function archiveUpload(ctx: FleetContext, c: Context<HttpEnv>): ProfileUpload {
   const { raw } = c.req;
   if (!raw.body) throw invalid(["body"], "the archive is empty");
@@ -123,7 +123,7 @@ export function profileRoutes(ctx: FleetContext) {
     tags,
     operationId: "clearDefaultProfile",
     summary: "Clear the default profile",
-    description: "Jobs that name no profile start with an empty one again.",
+    description: "Jobs that name no profile then start with an empty one again.",
     middleware,
     request: { headers: IdempotencyHeader },
     responses: { ...ok(DefaultProfile), ...fails(409, 413, 422, 503) },
@@ -136,7 +136,7 @@ export function profileRoutes(ctx: FleetContext) {
     tags,
     operationId: "deleteProfile",
     summary: "Delete a profile",
-    description: "Runs that were just given it still find it for some minutes.",
+    description: "Runs that just got it can still fetch it for a few minutes.",
     middleware,
     request: { params: ProfileParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
@@ -148,8 +148,8 @@ export function profileRoutes(ctx: FleetContext) {
     changes: ["profiles"],
     tags,
     operationId: "setDefaultProfile",
-    summary: "Make it the default profile",
-    description: "For every job from now on that names none.",
+    summary: "Make this the default profile",
+    description: "For every job from now on that names no profile.",
     middleware,
     request: { params: ProfileParams, headers: IdempotencyHeader },
     responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },

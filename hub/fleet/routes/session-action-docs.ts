@@ -59,7 +59,7 @@ export const describeAction = (action: SessionActionName) =>
       },
       ...fails(400, 404, 409, 413, 415, 502, 503, 504),
       422: {
-        description: "A field breaks a rule, or the page refused the action: then with {error}",
+        description: "A field breaks a rule, or the page refused the action (then with {error})",
         content: { "application/json": { schema: ActionFailure } },
       },
     },
@@ -67,11 +67,11 @@ export const describeAction = (action: SessionActionName) =>
 
 const DESCRIPTION =
   "Names and arguments are Playwright's; every action takes timeout_s, and frame (the selector of an iframe, or a list of " +
-  "them from outside in) where it goes to elements. 422 with {error} when the page refused it, 504 when it took too long, " +
+  "them from outside in) where it addresses elements. 422 with {error} when the page refused it, 504 when it took too long, " +
   "404 when the session has ended.";
 const FORM = { selector: "#upload", files: ["report.pdf"] };
 
-/** What a caller may send, one for each. */
+/** One example for each action. */
 const EXAMPLES: { [A in SessionActionName]: SessionActionInput<A> } = {
   navigate: { url: "https://example.com/" },
   click: { selector: "text=More" },
@@ -125,10 +125,10 @@ const SUMMARIES: Record<SessionActionName, string> = {
   check: "Tick a checkbox",
   uncheck: "Untick a checkbox",
   scroll: "Scroll by pixels, or to an element",
-  wait: "Wait for an element, a load state or a time",
+  wait: "Wait for an element, a load state or a length of time",
   evaluate: "Run JavaScript in the page",
   set_input_files: "Give files to an input; up to 100 MB as multipart/form-data",
-  screenshot: "Take a picture of the page or an element",
+  screenshot: "Take a screenshot of the page or an element",
   pdf: "Print the page (headless sessions)",
   content: "Read the HTML",
   text: "Read the visible text",
@@ -143,7 +143,7 @@ const SUMMARIES: Record<SessionActionName, string> = {
   dialog: "Accept or dismiss a dialog",
   downloads: "List what the browser downloaded",
   read_download: "Read a downloaded file, once it is whole",
-  keepalive: "Count as activity; may set the idle TTL",
+  keepalive: "Count as activity; can set the idle TTL",
   recipe: "Run the actions of a recipe",
   ask: "Ask an engine about the page",
   agent: "Let an engine work towards a goal, step by step",

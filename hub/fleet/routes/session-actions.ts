@@ -27,7 +27,7 @@ import { thisSession } from "./sessions.ts";
 const NAMES = Object.keys(SESSION_ACTIONS) as SessionActionName[];
 type Outcome = Awaited<ReturnType<typeof actOn>>;
 
-/** Whether the client asks for the picture itself and not for JSON. */
+/** Whether the client asks for the image itself and not for JSON. */
 const wantsRaw = (c: Context, action: string): boolean =>
   isPicture(action) &&
   /\b(image\/|application\/pdf)/i.test(c.req.header("accept") ?? "") &&
@@ -101,7 +101,7 @@ const replyHead = (session: HubSession, { ms }: Outcome) => ({
   ms,
 });
 
-/** The answer of an action; a large result is passed through from the worker's bridge as it is. */
+/** The answer of an action; a large result is passed through unchanged from the worker's bridge. */
 async function answer(ctx: FleetContext, session: HubSession, outcome: Outcome): Promise<Response> {
   const head = replyHead(session, outcome);
   if (outcome.blob === null) return Response.json({ ...head, result: outcome.result ?? null });
@@ -138,7 +138,7 @@ async function rawAnswer(
 ): Promise<Response> {
   const picture = Picture.safeParse(await resultOf(ctx, session, outcome));
   if (!picture.success || !RAW_TYPES.includes(picture.data.mime))
-    throw new AppError("relay_failed", "the worker sent no picture");
+    throw new AppError("relay_failed", "the worker sent no screenshot");
   return new Response(Buffer.from(picture.data.content_base64, "base64"), {
     headers: { "Content-Type": picture.data.mime, "Cache-Control": "no-store" },
   });

@@ -27,7 +27,7 @@ import { IdempotencyHeader, SessionFileParams, SessionParams } from "./params.ts
 import { thisSession } from "./sessions.ts";
 
 const tags = ["sessions"];
-/** What a call that needs the worker may be answered with. */
+/** The errors of a call that needs the worker. */
 const RELAYED = [404, 422, 502, 503, 504] as const;
 const PASSED_HEADERS = ["content-length", "content-range", "accept-ranges", "last-modified"];
 
@@ -47,7 +47,7 @@ export function sessionFileRoutes(ctx: FleetContext) {
     ...route("get", "/sessions/{sid}/cookies", {
       operationId: "listSessionCookies",
       summary: "List the cookies, with their values",
-      description: "In Playwright's shape. Whoever knows the session's id may read them.",
+      description: "In Playwright's shape. Anyone who knows the session's id may read them.",
     }),
     access: "operate",
     request: params,
@@ -75,7 +75,7 @@ export function sessionFileRoutes(ctx: FleetContext) {
     ...route("delete", "/sessions/{sid}/cookies", {
       operationId: "clearSessionCookies",
       summary: "Delete every cookie",
-      description: "Of the session's browser; those stored for hosts stay.",
+      description: "Deletes them from the session's browser; cookies stored for hosts stay.",
     }),
     access: "operate",
     changes: ["sessions"],
@@ -87,7 +87,7 @@ export function sessionFileRoutes(ctx: FleetContext) {
     ...route("get", "/sessions/{sid}/network", {
       operationId: "getSessionNetwork",
       summary: "Read the network log",
-      description: "`since` is the `next` of the answer before; 0 reads from the start.",
+      description: "`since` is the `next` of the previous answer; 0 reads from the start.",
     }),
     access: "view",
     request: {
@@ -107,7 +107,7 @@ export function sessionFileRoutes(ctx: FleetContext) {
     ...route("get", "/sessions/{sid}/files", {
       operationId: "listSessionFiles",
       summary: "List what the browser has downloaded",
-      description: "With size and state; a download that runs is listed too.",
+      description: "With size and state; downloads in progress are listed too.",
     }),
     access: "view",
     request: params,
@@ -118,26 +118,26 @@ export function sessionFileRoutes(ctx: FleetContext) {
       operationId: "getSessionFile",
       summary: "Read a downloaded file",
       description:
-        "As an attachment, with Range. `name` is as the list tells it, or the guid that the browser calls the download by over CDP.",
+        "As an attachment, with Range. `name` is the one in the list, or the guid by which CDP names the download.",
     }),
     access: "view",
     request: { params: SessionFileParams },
     responses: {
       200: bytes("The file, as an attachment"),
-      206: bytes("The range asked for"),
+      206: bytes("The requested range"),
       ...fails(404, 502),
     },
   });
   const preview = createRoute({
     ...route("get", "/sessions/{sid}/preview.jpg", {
       operationId: "getSessionPreview",
-      summary: "A small picture, a few seconds old at most",
+      summary: "Read a small screenshot, a few seconds old at most",
       description: "Its age is at most the setting preview_interval_s (2 s).",
     }),
     access: "view",
     request: params,
     responses: {
-      200: { description: "The picture", content: { "image/jpeg": { schema: RAW } } },
+      200: { description: "The screenshot", content: { "image/jpeg": { schema: RAW } } },
       ...fails(...RELAYED),
     },
   });

@@ -9,7 +9,7 @@ import { actOn } from "../sessions/act.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { dropUploads, putUpload } from "../sessions/uploads.ts";
 
-/** Files of one form; as many as the JSON form takes. */
+/** Files of one form: as many as the JSON body may have. */
 const MAX_FILES = 100;
 
 /** set_input_files as a form: `selector`, `timeout_s` and files, streamed to the worker and set by one call. */
@@ -18,9 +18,9 @@ export async function setStreamedFiles(
   c: Context,
   session: HubSession,
 ): ReturnType<typeof actOn> {
-  // Its body is not kept to be compared with a later one.
+  // The body is not kept, so a later one could not be compared with it.
   if (c.req.header("idempotency-key") !== undefined)
-    throw invalid(["header", "Idempotency-Key"], "cannot go with multipart/form-data");
+    throw invalid(["header", "Idempotency-Key"], "cannot be combined with multipart/form-data");
   const files: InputFile[] = [];
   const limits = { max_bytes: MAX_INPUT_FILES_BYTES, max_files: MAX_FILES };
   try {

@@ -21,8 +21,8 @@ import { wasPassedOn } from "./pass-on.ts";
 const tags = ["sessions"];
 
 /**
- * Whatever is asked of a session that is not there is 404, before anything else is looked at
- * (rules/sessions#ended-sessions-are-404). A repeated call with an Idempotency-Key is let through: it gets its first answer.
+ * Any call for a session that does not exist is 404, before anything else is checked
+ * (rules/sessions#ended-sessions-are-404). A repeated call with an Idempotency-Key passes: it gets its first answer.
  */
 export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
@@ -38,7 +38,7 @@ export const thisSession = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
     await next();
   };
 
-/** Sessions: open, list, look at, end (rules/sessions#open-a-session). */
+/** Sessions: open, list, read, end (rules/sessions#open-a-session). */
 export function sessionRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const open = createRoute({
@@ -71,7 +71,7 @@ export function sessionRoutes(ctx: FleetContext) {
     operationId: "listSessions",
     summary: "List the sessions that are open, oldest first",
     description:
-      "A session is in this list exactly while its URLs answer; those of a hub that does not answer in time are left out.",
+      "A session is listed exactly while its URLs answer; the sessions of a hub that does not answer in time are left out.",
     request: { query: PageQuery },
     responses: { ...ok(SessionList), ...fails(422, 503) },
   });
@@ -83,7 +83,7 @@ export function sessionRoutes(ctx: FleetContext) {
     tags,
     operationId: "getSession",
     summary: "Read a session; 404 for ever once it has ended",
-    description: "The same as /state. Reading it is no activity and does not prolong it.",
+    description: "The same as /state. Reading is not activity and does not prolong the session.",
     request: { params: SessionParams },
     responses: { ...ok(Session), ...fails(404) },
   });
@@ -95,7 +95,7 @@ export function sessionRoutes(ctx: FleetContext) {
     tags,
     operationId: "getSessionState",
     summary: "Read a session; 404 for ever once it has ended",
-    description: "Reading it is no activity and does not prolong it.",
+    description: "Reading is not activity and does not prolong the session.",
     request: { params: SessionParams },
     responses: { ...ok(Session), ...fails(404) },
   });
@@ -108,7 +108,7 @@ export function sessionRoutes(ctx: FleetContext) {
     tags,
     operationId: "closeSession",
     summary: "End a session and its browser; a job that runs in it is cancelled",
-    description: "The lane is offered again when its browser has been replaced.",
+    description: "The lane is offered again once its browser has been replaced.",
     middleware,
     request: { params: SessionParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Ended" }, ...fails(404, 409, 413, 422, 503) },
@@ -126,7 +126,7 @@ export function sessionRoutes(ctx: FleetContext) {
     })
     .openapi(list, async (c) => {
       const { headers, signal } = c.req.raw;
-      // Another hub asks for all that this one has, to make a page of everybody's.
+      // Another hub asks for everything this one has, to build a page of all hubs' sessions.
       if (wasPassedOn(ctx, c))
         return c.json({ sessions: listSessions(ctx), next_cursor: null }, 200);
       const all = await listEverywhere(ctx, headers, signal);
@@ -144,7 +144,7 @@ export function sessionRoutes(ctx: FleetContext) {
     });
 }
 
-/** The job may end by itself meanwhile, or leave its session behind: it is ended all the same. */
+/** The job may end by itself meanwhile, or leave its session behind: the session is ended all the same. */
 async function cancelIts(ctx: FleetContext, { job_id }: HubSession): Promise<void> {
   if (job_id === null) return;
   await cancelJob(ctx, job_id).catch((err) => {

@@ -13,7 +13,7 @@ const tags = ["skills"];
 const params = SlugParams;
 const headers = IdempotencyHeader;
 
-/** Skills: pieces of script that the planner is offered (rules/library#skills). */
+/** Skills: pieces of script offered to the planner (rules/library#skills). */
 export function skillRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
@@ -21,7 +21,7 @@ export function skillRoutes(ctx: FleetContext) {
     access: "view",
     operationId: "listSkills",
     summary: "List all skills",
-    description: "By slug; `host` keeps those for a host, `tag` those that carry it.",
+    description: "By slug; `host` keeps those for a host, `tag` those that have it.",
     request: { query: SkillListQuery },
     responses: { ...ok(SkillList), ...fails(422, 503) },
   });
@@ -59,7 +59,7 @@ export function skillRoutes(ctx: FleetContext) {
     changes: ["skills"],
     operationId: "deleteSkill",
     summary: "Delete a skill",
-    description: "Jobs that were submitted already are not changed.",
+    description: "Jobs that were already submitted do not change.",
     request: { params, headers },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });

@@ -24,10 +24,10 @@ const submitByPath = createRoute({
   changes: ["jobs"],
   tags: ["jobs"],
   operationId: "submitUrl",
-  summary: "Submit the URL that is the path, with default options",
+  summary: "Submit the URL given as the path, with default options",
   description:
     "The path is the target URL as it is, or percent-encoded: /https://example.org/a?b=1. A path whose // was folded " +
-    "to / is understood. With Accept: text/html the answer leads to the job's page.",
+    "to / is understood. With Accept: text/html the answer redirects to the job's page.",
   request: {
     params: z.object({
       target_url: z.string().openapi({
@@ -61,7 +61,7 @@ const SCHEME = /^\/+([a-z][a-z0-9+.-]*)(:|%3a)/i;
 
 /**
  * The URL in a request line's path and query, or null when there is none. `//` may have been folded to `/` on the way,
- * and clients may have encoded the whole of it. Everything else stays as it was sent.
+ * and clients may have encoded the whole URL. Everything else stays as it was sent.
  */
 export function targetOf(path_and_query: string): string | null {
   if (!SCHEME.test(path_and_query)) return null;
@@ -83,7 +83,7 @@ function splitPreset(path_and_query: string): { preset: string | null; rest: str
   return { preset: found?.[1] ?? null, rest: found?.[2] ?? path_and_query };
 }
 
-/** For who left out the scheme of the URL they meant. */
+/** For callers who left out the scheme of their URL. */
 function noSuchPath(path_and_query: string): string {
   const place = path_and_query.replace(/^\/+/, "");
   return withScheme(place) === null

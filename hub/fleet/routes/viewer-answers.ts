@@ -24,7 +24,7 @@ const agreedProtocol = (c: C): string | null =>
     ? "binary"
     : null;
 
-/** @throws AppError relay_failed when its worker does not answer */
+/** @throws AppError relay_failed when the worker does not answer */
 export async function viewerPage(c: C, session: HubSession): Promise<Response> {
   await probeBridge(bridgeOf(session));
   return c.html(VIEWER_PAGE, 200, HEADERS);
@@ -39,7 +39,7 @@ export async function viewerScriptFile(c: C): Promise<Response> {
 
 interface StreamOptions {
   view_only: boolean;
-  /** What else the socket is to do. */
+  /** What else the socket must do. */
   wrap?: (handlers: SocketHandlers) => SocketHandlers;
 }
 
@@ -50,7 +50,7 @@ export async function viewerStream(
   session: HubSession,
   { view_only, wrap = (handlers) => handlers }: StreamOptions,
 ): Promise<Response> {
-  // A browser shows no status of a refused handshake, only the reason of a close.
+  // A browser does not show the status of a refused handshake, only the reason of a close.
   const bridge = await openScreen(bridgeOf(session), session).catch((err: Error) => err);
   try {
     const handlers = viewerSocket(ctx, session, bridge, { view_only });

@@ -44,7 +44,7 @@ const page = createRoute({
   operationId: "getSessionViewer",
   summary: "Viewer page of a session, for any iframe",
   description:
-    "Leads to the same path with a slash at its end, where the page is. `view_only=true` is kept by the hub, whatever the page does.",
+    "Redirects to the same path with a slash at its end, where the page is. The hub enforces `view_only=true`, whatever the page does.",
   request: { params: SessionParams, query: ViewerQuery },
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },
@@ -81,7 +81,7 @@ export function viewerRoutes(ctx: FleetContext) {
   app.get("/sessions/:sid/novnc/", access(page.rules), (c) => viewerPage(c, sidOf(c)));
   app.get("/sessions/:sid/novnc", access(page.rules), (c) => {
     sidOf(c);
-    // Relative, so that it holds behind a proxy with a prefix; the page's own files lie beside it.
+    // Relative, so that it works behind a proxy with a prefix; the page's own files are next to it.
     return c.redirect(`novnc/${new URL(c.req.url).search}`, 308);
   });
   app.get("/sessions/:sid/novnc/viewer.js", access(page.rules), async (c) => {

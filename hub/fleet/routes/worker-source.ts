@@ -15,20 +15,21 @@ const source = createRoute({
   operationId: "getWorkerSource",
   summary: "The program's sources, as workers fetch them",
   description:
-    "A gzip tar of the sources and VERSION; the same bytes for the same version. With `for` it is signed by the key " +
-    "of the installation, in a signed build by the release key too. Open without a token: do not expose " +
-    "it outside of the LAN. 503 when the hub has no sources, or they changed since it started.",
+    "A gzip tar of the sources and VERSION; the same bytes for the same version. With `for` it is signed with the " +
+    "key of the installation, and in a signed build also with the release key. Needs no token: do not expose it " +
+    "outside the LAN. 503 when the hub has no sources, or they have changed since it started.",
   request: {
     headers: z.object({ "if-none-match": z.string().optional() }),
     query: z.object({
       for: z.string().regex(NONCE).optional().openapi({
-        description: "Random: the answer's X-Flotilla-Update-Signature is for it alone",
+        description:
+          "A random value: the answer's X-Flotilla-Update-Signature is valid for this value only",
       }),
     }),
   },
   responses: {
     200: bytes("The archive"),
-    304: { description: "If-None-Match names it" },
+    304: { description: "If-None-Match names this version" },
     ...fails(422, 503),
   },
 });

@@ -19,7 +19,7 @@ import type { JobLane } from "../links/worker-link.ts";
 import { BatchParams, UploadParams } from "./params.ts";
 
 const tags = ["worker uploads"];
-/** Of what a worker stores for the job that it runs. */
+/** The errors when a worker stores something for the job it runs. */
 export const RULES = {
   access: "worker",
   proof: "upload token",
@@ -79,7 +79,7 @@ const putAssets = createRoute({
   description:
     "With Authorization: Bearer <upload_token> of the link's registration. For each body: the length of its head " +
     "(32 bits, big endian), the head (AssetMeta with size and sha256, as JSON) and its bytes. Every body is answered " +
-    "on its own; a batch that is not well formed is refused whole.",
+    "on its own; a malformed batch is refused as a whole.",
   request: {
     params: BatchParams,
     headers: UploadHeaders.pick({ "x-lease-token": true }),
@@ -157,7 +157,7 @@ export function leaseOf(ctx: FleetContext, c: Context): JobLane {
   return requireLease(ctx, worker_id, isToken, job_id, Number(token));
 }
 
-/** Bodies from workers, streamed to the object store; only under the lease of a running job. */
+/** Bodies from workers, streamed to the object store, and only under the lease of a running job. */
 export function workerUploadRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, putAsset);

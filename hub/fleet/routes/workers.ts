@@ -29,7 +29,7 @@ export function workerRoutes(ctx: FleetContext) {
     operationId: "listWorkers",
     summary: "List workers, connected or remembered",
     description:
-      "With their lanes and what those do. 503 when the store of the fleet's view does not answer.",
+      "With their lanes and what each lane is doing. 503 when the store that holds the view of the fleet does not answer.",
     request: { query: PageQuery },
     responses: { ...ok(WorkerList), ...fails(422, 503) },
   });
@@ -40,7 +40,7 @@ export function workerRoutes(ctx: FleetContext) {
     tags,
     operationId: "getWorker",
     summary: "Read one worker, connected to any hub or remembered",
-    description: "As GET /workers lists it.",
+    description: "In the same form as GET /workers.",
     request: { params: WorkerParams },
     responses: { ...ok(Worker), ...fails(404, 503) },
   });

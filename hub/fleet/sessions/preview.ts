@@ -51,7 +51,7 @@ async function takePreview(
     counts_as_activity: false,
   });
   const picture = Picture.safeParse(await resultOf(ctx, session, reply));
-  if (!picture.success) throw new AppError("relay_failed", "the worker sent no picture");
+  if (!picture.success) throw new AppError("relay_failed", "the worker sent no screenshot");
   const { content_base64: jpeg_base64 } = picture.data;
   const kept: KeptPreview = { taken_at: ctx.clock.now(), jpeg_base64 };
   await ctx.kv.set(previewKey(session.session_id), kept, interval_ms + KEPT_EXTRA_MS);

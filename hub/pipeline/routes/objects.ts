@@ -28,8 +28,8 @@ const read = createRoute({
   },
   responses: {
     200: bytes("The object"),
-    206: bytes("The range asked for"),
-    304: { description: "The client has it" },
+    206: bytes("The requested range"),
+    304: { description: "The client already has it" },
     ...fails(400, 404, 416),
   },
 });

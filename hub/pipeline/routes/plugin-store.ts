@@ -124,8 +124,8 @@ const byKey = {
     request,
     responses: {
       200: bytes("The blob, with the type it was stored with"),
-      206: bytes("The range asked for"),
-      304: { description: "The client has it" },
+      206: bytes("The requested range"),
+      304: { description: "The client already has it" },
       ...fails(400, 404, 416, 422, 503),
     },
   }),

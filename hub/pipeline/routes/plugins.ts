@@ -55,7 +55,7 @@ const archive = createRoute({
       description: "The archive",
       content: { "application/gzip": { schema: { type: "string", format: "binary" } } },
     },
-    304: { description: "The client has it" },
+    304: { description: "The client already has it" },
     ...fails(404, 409),
   },
 });
@@ -70,8 +70,8 @@ const web = createRoute({
   request: { params: WebParams },
   responses: {
     200: bytes("The file"),
-    206: bytes("The range asked for"),
-    304: { description: "The client has it" },
+    206: bytes("The requested range"),
+    304: { description: "The client already has it" },
     ...fails(400, 404, 409, 416),
   },
 });
