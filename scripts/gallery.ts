@@ -197,7 +197,7 @@ const SHOTS: Shot[] = [
     path: ({ session_id }) => `/ui/sessions/${session_id}`,
     prepare: async ({ page }) => {
       await page.getByRole("button", { name: "Share the viewer by a link" }).click();
-      await page.getByRole("button", { name: "Make a link" }).click();
+      await page.getByRole("button", { name: "Create a link" }).click();
       await page.getByLabel("Link", { exact: true }).waitFor();
     },
   },

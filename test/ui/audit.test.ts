@@ -41,7 +41,7 @@ test("beside a viewer a link is made that shows it, and a look takes nothing ove
     const { page } = ui;
     await page.getByRole("button", { name: "Share the viewer by a link" }).click();
     const dialog = page.getByRole("dialog", { name: "Share this viewer" });
-    await dialog.getByRole("button", { name: "Make a link" }).click();
+    await dialog.getByRole("button", { name: "Create a link" }).click();
     const url = await dialog.getByLabel("Link", { exact: true }).inputValue();
     expect(url).toContain("view_only=true");
     expect(url).not.toContain(session_id);
@@ -49,7 +49,7 @@ test("beside a viewer a link is made that shows it, and a look takes nothing ove
     expect(shown.status).toBe(200);
     expect(await shown.text()).toContain("viewer.js");
     await dialog.getByText("Take over").click();
-    await dialog.getByRole("button", { name: "Make a link" }).click();
+    await dialog.getByRole("button", { name: "Create a link" }).click();
     const second = await dialog.getByLabel("Link", { exact: true }).inputValue();
     expect(second).not.toContain("view_only");
     await ui.judge();

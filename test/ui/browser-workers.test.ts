@@ -42,7 +42,7 @@ test("filters are in the address; a table without a match says so (rules/web-app
     height: 844,
     colors: "dark",
   });
-  await ui.page.getByRole("heading", { name: "No worker is like this" }).waitFor();
+  await ui.page.getByRole("heading", { name: "No worker matches" }).waitFor();
   await ui.page.getByRole("textbox", { name: "Id, host or version" }).fill(worker.worker_id);
   await ui.page.waitForURL(`**show=standby&q=${worker.worker_id}`);
   await ui.page.goto(`${rig.url}/ui/workers?q=${worker.worker_id}`);

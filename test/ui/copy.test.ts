@@ -93,7 +93,7 @@ test("over plain HTTP, where pages have no navigator.clipboard, the text is copi
   // A browser whose owner forbids even that.
   await page.evaluate("document.execCommand = () => false");
   await page.getByRole("button", { name: "Copy the address" }).click();
-  const told = page.getByRole("alert").filter({ hasText: "lets this page copy nothing" });
+  const told = page.getByRole("alert").filter({ hasText: "does not let this page copy" });
   await told.getByText(job.url, { exact: true }).waitFor();
   expect(await page.getByRole("tooltip", { name: "Copied" }).count()).toBe(0);
   await ui.judge(/501/);

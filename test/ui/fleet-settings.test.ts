@@ -36,7 +36,7 @@ test("settings are changed together, a wrong one says so at its field, and each 
   expect(await page.getByLabel("webhook_url", { exact: true }).inputValue()).toBe("");
   for (const key of ["retention_days", "cors_origins"]) {
     await page.getByRole("button", { name: `Reset ${key}` }).click();
-    await page.getByText(`${key} is its default again`).waitFor();
+    await page.getByText(`${key} has its default value again`).waitFor();
   }
   expect(await read()).toMatchObject({ retention_days: 0, cors_origins: [] });
   await ui.judge(/401|422/);

@@ -30,7 +30,7 @@ describe("in the browser", () => {
     const { page } = ui;
     const node = page.locator('[data-id="workload:g-flow-a"]');
     await node.getByText(name).waitFor();
-    await node.getByText("nobody runs it").waitFor();
+    await node.getByText("no worker runs it").waitFor();
     await page.locator('[data-id="workload:g-flow-b"]').waitFor();
     await ui.judge();
 
@@ -70,7 +70,7 @@ describe("in the browser", () => {
     const { page } = ui;
     const row = page.getByRole("row", { name: /Workload g-past/ });
     await row.getByText("idle").waitFor();
-    await page.getByRole("slider", { name: "Minute that is shown" }).press("ArrowLeft");
+    await page.getByRole("slider", { name: "Shown minute" }).press("ArrowLeft");
     await row.getByText("quiet").waitFor();
     expect(new URL(page.url()).searchParams.get("at")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/);
     await ui.judge();

@@ -106,7 +106,7 @@ test("cookies are added, given another value, replaced as JSON and deleted; no v
   await page.getByText("old", { exact: true }).waitFor({ state: "detached" });
   expect((await jar()).map(({ name }) => name)).toEqual(["d-new"]);
 
-  await page.getByRole("button", { name: "Replace all by JSON" }).click();
+  await page.getByRole("button", { name: "Replace all with JSON" }).click();
   const json = page.getByRole("dialog", { name: "Replace all cookies" });
   expect(await json.getByLabel("JSON").inputValue()).toContain('"value": "***"');
   await json

@@ -21,7 +21,7 @@ test("a hub that is stopping says so on its pages, and what it waits for", async
   const { session_id } = (await hub.call("POST", "/sessions", {})).body;
   await using ui = await rig.open("/ui/workers", { url: hub.url });
   const banner = ui.page.getByRole("region", { name: "Hub" });
-  const title = banner.getByText("This hub is stopping, and assigns nothing");
+  const title = banner.getByText("This hub is stopping and assigns no work");
   await ui.page.getByRole("heading", { name: "Browser workers" }).waitFor();
   expect(await title.count()).toBe(0);
   const stopped = hub.stop();

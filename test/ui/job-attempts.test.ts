@@ -96,7 +96,7 @@ test("attempts are shown with script, changes, output, picture and verdict; host
   await page.getByRole("tab", { name: "Output" }).click();
   await page.getByText(`"said": "${EVIL}"`).waitFor();
   await page.getByText(EVIL, { exact: true }).waitFor();
-  await page.getByRole("tab", { name: "Picture and page" }).click();
+  await page.getByRole("tab", { name: "Screenshot and page" }).click();
   const picture = page.getByRole("img", { name: "The page after attempt 2" });
   await until("the picture", 10_000, () =>
     picture.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth > 0),

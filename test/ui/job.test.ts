@@ -187,8 +187,8 @@ test("a running job is told live, pictured and cancelled; then it is run again a
   await log.getByText("load event after").waitFor();
   await page.getByRole("tab", { name: "Live" }).click();
   await page.locator("iframe").first().waitFor();
-  await page.getByRole("button", { name: "Take a picture" }).click();
-  await page.getByText("The picture is stored as").waitFor();
+  await page.getByRole("button", { name: "Take a screenshot" }).click();
+  await page.getByText("The screenshot is stored as").waitFor();
   const { items } = await rig.api<{ items: { mime: string }[] }>(
     "GET",
     `/jobs/${running.job_id}/assets.json`,
@@ -245,7 +245,7 @@ test("a job that failed says why and what to do; one that is not there says so (
   await using ui = await openJob(dead.job_id, "?tab=har");
   const { page } = ui;
   await page.getByText(failed.error ?? "no error").waitFor();
-  await page.getByText("Check the address for a slip").waitFor();
+  await page.getByText("Check the address for typing errors").waitFor();
   await page.goto(new URL("/ui/jobs/nothing", page.url()).href);
   await page.getByRole("heading", { name: "There is no such job" }).waitFor();
   await ui.judge(/404/);

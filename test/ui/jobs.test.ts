@@ -76,15 +76,15 @@ test("jobs are filtered by what the address names (rules/jobs#list-jobs)", async
 
   await page.getByRole("combobox", { name: "Status" }).click();
   await page.getByRole("option", { name: "failed" }).click();
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
   await page.getByRole("button", { name: "No filters" }).click();
   await page.getByText(HOSTILE).waitFor();
   await page.getByRole("textbox", { name: "Host" }).fill("elsewhere.test");
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
   await page.getByRole("textbox", { name: "Host" }).fill("127.0.0.1");
   await page.getByText(HOSTILE).waitFor();
   await page.getByLabel("Created from").fill("2999-01-01T00:00");
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
   expect(new URL(page.url()).searchParams.get("since")).toMatch(/^(2999-01-01|2998-12-31)T/);
   await page.getByRole("button", { name: "No filters" }).click();
   await page.getByText(HOSTILE).waitFor();
@@ -122,7 +122,7 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
     "2020-07-02T13:00",
   ]);
   await from.fill("2020-07-02T13:00");
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
   // As the field stands while its year is typed: what was typed before stays.
   await from.fill("0002-07-02T13:00");
   await page.waitForURL(/since=0002-/);
@@ -134,7 +134,7 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
   const address = page.getByRole("textbox", { name: "Address has" });
   await address.fill("%3Cimg&a=%26");
   await page.waitForURL(/q=%253Cimg%26a%3D%2526/);
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
   expect(await address.inputValue()).toBe("%3Cimg&a=%26");
   expect(ui.complaints()).toEqual([]);
   await rig.api("DELETE", `/jobs/${old.job_id}`);
@@ -181,7 +181,7 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete them" }).click();
   await until("their end", 10_000, async () => (await of()).length === 0);
-  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
 });
 
 test("what could not be done to a job is said, with why", async () => {

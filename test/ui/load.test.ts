@@ -42,7 +42,7 @@ test("without GPUs the page says where readings come from", async () => {
     route.fulfill({ contentType: "application/json", body: series }),
   );
   await ui.page.goto(`${rig.url}/ui/load`);
-  await ui.page.getByText("No GPU was told of in this time").waitFor();
+  await ui.page.getByText("No GPU was reported in this period").waitFor();
   await ui.judge();
 });
 

@@ -62,7 +62,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
   await edited.getByLabel("Value").fill('{"words": 2}');
   await rig.api("PUT", at, { words: 9 });
   await edited.getByRole("button", { name: "Save" }).click();
-  await edited.getByText("The plugin changed it meanwhile").waitFor();
+  await edited.getByText("The plugin has changed it in the meantime").waitFor();
   await edited.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByRole("heading", { name: "No state" }).waitFor();

@@ -48,7 +48,7 @@ test("a profile is uploaded, made the default and not, replaced and deleted (rul
 
   await page.locator("input[type=file]").setInputFiles(await archive("again.tgz"));
   await form.getByLabel("Name").fill("d-work");
-  await form.getByText("it is replaced").waitFor();
+  await form.getByText("will be replaced").waitFor();
   await form.getByRole("button", { name: "Upload and replace" }).click();
   await page.getByText("d-work is stored").last().waitFor();
 

@@ -117,7 +117,7 @@ test("what the API refuses is said at its field; JSON and steps show the same (r
     { kind: "wait", selector: "", timeout_s: 5 },
   ]);
   await json.fill("{");
-  await page.getByText("Not taken over").waitFor();
+  await page.getByText("Not applied").waitFor();
   await json.fill('{"pattern": "/b", "actions": [{"kind": "press", "key": "Escape"}]}');
   await page.getByText("Steps", { exact: true }).first().click();
   expect(await page.getByLabel("Step 1: Key").inputValue()).toBe("Escape");

@@ -37,7 +37,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   await form.getByLabel("Kind").click();
   await page.getByRole("option", { name: /^vision-chat/ }).click();
   await form.getByLabel("Timeout").fill("45");
-  await form.getByLabel("Variable of its key").fill("E_API_KEY");
+  await form.getByLabel("Variable with its key").fill("E_API_KEY");
   await form.getByLabel("Calls tools").check({ force: true });
   await form.getByLabel("Writes scripts").check({ force: true });
   await form.getByLabel("Notes").fill("of the tests");
@@ -55,7 +55,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   await page.getByLabel("Filter engines").fill("e-engine");
   await page.getByText(HOSTILE).waitFor();
   await page.getByRole("button", { name: "Promote e-engine" }).click();
-  await page.getByText("e-engine is the promoted engine now").waitFor();
+  await page.getByText("e-engine is now the promoted engine").waitFor();
   expect((await rig.api<Engine>("GET", "/engines/e-engine")).promoted).toBe(true);
 
   await page.getByRole("row", { name: /e-engine/ }).press("Enter");
@@ -111,7 +111,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
   await page.goto(`${rig.url}/ui/skills?create=1`);
   const form = page.getByRole("dialog", { name: "New skill" });
   await form.getByLabel("Slug").fill("e-left");
-  await form.getByText("There is already one of this name").waitFor();
+  await form.getByText("One with this name already exists").waitFor();
   await form.getByLabel("Slug").fill("e-new");
   await form.getByLabel("Tags").fill("e-tag");
   await form.getByLabel("Tags").press("Enter");

@@ -77,7 +77,7 @@ test("several engines keep their order; what is wrong with the second is said at
       .getByLabel("URL")
       .fill(n === 1 ? "ftp://x" : `http://127.0.0.1:${n + 1}/v1`);
   }
-  await nth(1).getByLabel("Variable of its key").fill("NOT A NAME");
+  await nth(1).getByLabel("Variable with its key").fill("NOT A NAME");
   await nth(2).getByLabel("Model").fill(HOSTILE);
   await save.click();
   await logIn(ui);
@@ -86,7 +86,7 @@ test("several engines keep their order; what is wrong with the second is said at
     (await nth(n).getByLabel(label).getAttribute("aria-invalid")) === "true";
   const marks = async () => [
     ...[await wrong(0, "URL"), await wrong(1, "Name"), await wrong(1, "URL")],
-    ...[await wrong(1, "Variable of its key"), await wrong(2, "URL")],
+    ...[await wrong(1, "Variable with its key"), await wrong(2, "URL")],
   ];
   expect(await marks()).toEqual([false, false, true, true, false]);
   // Others move into its place and are not blamed for it.
@@ -94,7 +94,7 @@ test("several engines keep their order; what is wrong with the second is said at
   await panel.getByText(/value\.1\.url/).waitFor({ state: "detached" });
   expect(await wrong(1, "URL")).toBe(false);
   await nth(0).getByLabel("URL").fill("http://127.0.0.1:9/v1");
-  await nth(0).getByLabel("Variable of its key").fill("E_API_KEY");
+  await nth(0).getByLabel("Variable with its key").fill("E_API_KEY");
   await nth(0).getByLabel("Name").fill("e-third");
   await save.click();
   await panel.getByText("two engines have the same name").waitFor();

@@ -24,7 +24,7 @@ test("the first token closes the server, is shown once, and leaves the browser t
   await page.getByRole("button", { name: "New token" }).first().click();
   const form = page.getByRole("dialog", { name: "New token" });
   await form.getByLabel("Name").fill("me");
-  await form.getByRole("button", { name: "Make the token" }).click();
+  await form.getByRole("button", { name: "Create the token" }).click();
   const token = await page.getByText(/^flt_[\w-]{43}$/).textContent();
   await page.getByText("workers still join without a secret").waitFor();
   await page.getByRole("button", { name: "It is kept" }).click();

@@ -148,7 +148,7 @@ test("a version is pinned, one that nobody has is refused, and the pin is taken 
   await dialog.getByRole("button", { name: "Pin", exact: true }).click();
   await banner.getByText(`The fleet is pinned to ${version}.`).waitFor();
   await banner.getByRole("button", { name: "Pin a version" }).click();
-  await dialog.getByRole("button", { name: "Take the pin away" }).click();
+  await dialog.getByRole("button", { name: "Remove the pin" }).click();
   await until("no pin", 10_000, async () => (await updates()).pin === null);
   await ui.judge(/401|422/);
 });

@@ -82,7 +82,7 @@ test("failed tasks are reset together, retried by selection, and deleted (rules/
       15_000,
       async () => (await runs()) === n && (await tasks.counts("f-one-failed")).failed === 3,
     );
-  await ui.page.getByRole("button", { name: "Reset all failed" }).click();
+  await ui.page.getByRole("button", { name: "Retry all failed" }).click();
   await again(6);
   await ui.page.reload();
   await table.getByRole("checkbox", { name: "Select b" }).check();
@@ -143,7 +143,7 @@ test("running tasks are cancelled by selection; a workload with claimed ones is 
   await ui.judge();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Delete the workload" }).click();
-  await page.getByRole("button", { name: "Delete all the same" }).click();
+  await page.getByRole("button", { name: "Delete anyway" }).click();
   await page.waitForURL("**/ui/workloads");
   const { workloads } = await rig.api<{ workloads: { slug: string }[] }>(
     "GET",
@@ -212,12 +212,12 @@ test("settings that were changed elsewhere meanwhile are told and shown (rules/p
   await page.getByRole("textbox", { name: "Priority" }).fill("6");
   const now = await rig.api<Settings>("GET", tasks.at("f-one-meanwhile"));
   await rig.api("PATCH", `${tasks.at("f-one-meanwhile")}/enabled`, { enabled: !now.enabled });
-  await page.getByText("It was changed elsewhere meanwhile").waitFor();
+  await page.getByText("It has been changed elsewhere in the meantime").waitFor();
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("6");
   const refused = page.waitForResponse((answer) => answer.request().method() === "PUT");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   expect((await refused).status()).toBe(412);
-  await page.getByRole("button", { name: "Show what is there now" }).click();
+  await page.getByRole("button", { name: "Show the current settings" }).click();
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("0");
   // Nobody's change is lost unless somebody says so.
   await page.getByRole("textbox", { name: "Priority" }).fill("7");
@@ -245,7 +245,7 @@ test("a workload that the supervisor paused says why, and runs again when it is 
   await page.getByText("The supervisor stepped in").waitFor();
   const at = `${tasks.at("f-one-paused")}/supervisor`;
   expect(await rig.api<object>("GET", at)).toMatchObject({ paused_at: null, action: "pause" });
-  await page.getByRole("button", { name: "Reset all failed" }).click();
+  await page.getByRole("button", { name: "Retry all failed" }).click();
   await until("more runs", 10_000, async () => (await tasks.runs("f-one-paused")).length > 20);
   expect(ui.complaints()).toEqual([]);
 });

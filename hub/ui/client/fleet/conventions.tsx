@@ -73,10 +73,9 @@ export function Page() {
     <RegistryPage<Convention>
       title="Conventions"
       noun="convention"
-      one="a convention"
       path="/conventions"
       field="conventions"
-      note="House rules that the planner is given while they are enabled."
+      note="House rules that the planner receives while they are enabled."
       columns={COLUMNS}
       keep={({ enabled }) => state === "" || (state === "on") === enabled}
       textOf={({ slug, title, text }) => `${slug} ${title} ${text}`}
@@ -96,7 +95,7 @@ export function Page() {
         />
       }
       empty={{
-        text: "Say once what every script has to keep to: formats, limits, what never to click.",
+        text: "State once what every script must follow: formats, limits, what never to click.",
         command: EXAMPLE,
       }}
       Form={ConventionForm}

@@ -13,7 +13,7 @@ const EXAMPLE = `curl -X PUT ${location.origin}/engines/local -H 'content-type: 
 
 function Promote({ engine }: { engine: Engine }) {
   const promote = useChange(() => call("POST", `/engines/${seg(engine.slug)}/promote`), {
-    done: `${engine.slug} is the promoted engine now`,
+    done: `${engine.slug} is now the promoted engine`,
     failed: "The engine was not promoted",
   });
   if (engine.promoted)
@@ -69,7 +69,7 @@ const COLUMNS: Column<Engine>[] = [
   { key: "uses", title: "Used for", width: "110px", from: "md", cell: usesOf },
   {
     key: "key",
-    title: "Variable of its key",
+    title: "Variable with its key",
     width: "150px",
     from: "lg",
     cell: ({ api_key_env }) => <Clip text={api_key_env} mono />,
@@ -106,10 +106,9 @@ export function Page() {
     <RegistryPage<Engine>
       title="Engines"
       noun="engine"
-      one="an engine"
       path="/engines"
       field="engines"
-      note="AI backends that write scripts, answer questions and judge. Auto takes the promoted one, or the only one."
+      note="AI backends that write scripts, answer questions and judge results. Auto picks the promoted engine, or the only one."
       columns={COLUMNS}
       textOf={({ slug, name, model, endpoint }) => `${slug} ${name} ${model} ${endpoint}`}
       empty={{

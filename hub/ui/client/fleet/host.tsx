@@ -43,7 +43,7 @@ export function Page({ params }: { params: Record<string, string> }) {
             variant="light"
             loading={remove.isPending}
             question={`Delete ${name}?`}
-            text="Its recipes, login and cookies are deleted with it. Jobs that run already keep what they were given."
+            text="Its recipes, login and cookies are deleted too. Running jobs keep what they were given."
             confirm="Delete"
             onConfirm={() => remove.mutate(undefined)}
           >
@@ -56,8 +56,7 @@ export function Page({ params }: { params: Record<string, string> }) {
           title="This host has no settings"
           command={`curl -X PUT ${location.origin}/hosts/${seg(name)} -H 'content-type: application/json' -d '{}'`}
         >
-          It may have been deleted. A recipe, a login or cookies that are stored for it make it
-          again.
+          It may have been deleted. Storing a recipe, a login or cookies for it creates it again.
         </Empty>
       ) : (
         <Loadable query={query}>

@@ -96,7 +96,7 @@ export function Page() {
     <>
       <PageHead
         title="Hosts"
-        note="What jobs do on a site: recipes run after the page has loaded, a login, cookies and what happens to popups."
+        note="What jobs do on a site: recipes that run after the page has loaded, a login, cookies and what happens to popups."
       >
         <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
           New host
@@ -111,8 +111,8 @@ export function Page() {
               command={`curl -X PUT ${location.origin}/hosts/example.org -H 'content-type: application/json' -d '{"notes": "our shop", "popup_policy": "block"}'`}
               action={<Button onClick={() => setAdding(true)}>New host</Button>}
             >
-              Jobs go to every host without any. Add one to give its pages a recipe, a login or
-              cookies.
+              Jobs can open any host without settings. Add a host to give its pages a recipe, a
+              login or cookies.
             </Empty>
           ) : (
             <>
@@ -143,7 +143,7 @@ export function Page() {
                         ? `Delete ${chosen[0]}?`
                         : `Delete ${chosen.length} hosts?`
                     }
-                    text="Their recipes, logins and cookies are deleted with them. Jobs that run already keep what they were given."
+                    text="Their recipes, logins and cookies are deleted too. Running jobs keep what they were given."
                     confirm="Delete"
                     onConfirm={() => remove.mutate(chosen)}
                   >

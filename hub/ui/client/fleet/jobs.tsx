@@ -70,7 +70,7 @@ export function Page() {
 }
 
 function NoJobs({ filtered }: { filtered: boolean }) {
-  if (filtered) return <Empty title="No job fits these filters">Take some away to see more.</Empty>;
+  if (filtered) return <Empty title="No job matches these filters">Remove some to see more.</Empty>;
   return (
     <Empty
       title="There are no jobs yet"

@@ -25,7 +25,7 @@ export function Page() {
       <PageHead
         title="Presets"
         crumbs={editing ? [{ title: "Presets", href: "/ui/presets" }] : []}
-        note="Options of jobs under one name. What a job says itself wins over them."
+        note="Job options under one name. What a job sets itself takes precedence."
       >
         {!editing && (
           <Button leftSection={<IconPlus size={16} />} onClick={create}>

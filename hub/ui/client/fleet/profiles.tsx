@@ -81,7 +81,7 @@ export function Page() {
     failed: "The default profile was not changed",
   });
   const clear = useChange(() => call("DELETE", "/profiles/default"), {
-    done: "There is no default profile any more",
+    done: "There is no longer a default profile",
     failed: "The default profile was not cleared",
   });
   const remove = useChange((name: string) => call("DELETE", `/profiles/${seg(name)}`), {
@@ -120,8 +120,8 @@ export function Page() {
         question={`Delete ${one.name}?`}
         text={
           one.is_default
-            ? "It is the default profile: jobs that name none start with an empty one afterwards."
-            : "Jobs that name it are refused afterwards. Runs that were just given it still find it for some minutes."
+            ? "It is the default profile: jobs that name none will start with an empty profile."
+            : "Jobs that name it will be refused. Runs that have just received it can still use it for a few minutes."
         }
         confirm="Delete"
         onConfirm={() => remove.mutate(one.name)}
@@ -134,7 +134,7 @@ export function Page() {
     <>
       <PageHead
         title="Profiles"
-        note="Browser profiles with cookies, saved passwords, extensions and settings. A job is started in one with use_profile; the default is for jobs that name none."
+        note="Browser profiles with cookies, saved passwords, extensions and settings. use_profile starts a job in one; the default is for jobs that name none."
       />
       <Stack>
         <Loadable query={profiles}>
@@ -155,7 +155,7 @@ export function Page() {
                   rowKey={({ name }) => name}
                 />
                 <Text size="sm" c="dimmed">
-                  Archives go to workers only and cannot be downloaded: they hold logins.
+                  Archives go only to workers and cannot be downloaded: they hold logins.
                 </Text>
               </>
             )

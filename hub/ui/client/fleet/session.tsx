@@ -111,8 +111,8 @@ function Ended({ last }: { last: Session | undefined }) {
         }
       >
         <Text size="sm">
-          It was ended, nobody used it for its idle time, its job came to an end, or its worker went
-          away. An ended session never comes back.
+          Somebody ended it, it was idle for too long, its job ended, or its worker disappeared. An
+          ended session never comes back.
         </Text>
       </Empty>
     </>

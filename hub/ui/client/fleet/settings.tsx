@@ -17,7 +17,7 @@ export function Page() {
     <>
       <PageHead
         title="Fleet settings"
-        note="They count at every hub within a second of being saved. What a job says itself goes before them."
+        note="They take effect on every hub within a second of being saved. What a job sets itself takes precedence."
       />
       <Loadable query={query} lines={12}>
         {(data) => <SettingsForm data={data} />}
@@ -47,7 +47,7 @@ function SettingsForm({ data }: { data: FleetSettings }) {
     },
   );
   const reset = useChange((key: string) => call("PATCH", "/settings", { json: { [key]: null } }), {
-    done: (_, key) => `${key} is its default again`,
+    done: (_, key) => `${key} has its default value again`,
     failed: "The setting was not reset",
     onDone: (_, key) => setDraft(({ [key]: __, ...rest }) => rest),
   });

@@ -73,7 +73,7 @@ const COLUMNS: Column<Skill>[] = [
   },
   {
     key: "by",
-    title: "Made by",
+    title: "Created by",
     width: "150px",
     from: "sm",
     cell: (skill) => <CreatedBy skill={skill} />,
@@ -99,12 +99,11 @@ export function Page() {
     <RegistryPage<Skill>
       title="Skills"
       noun="skill"
-      one="a skill"
       path="/skills"
       field="skills"
       query={{ host, tag }}
       narrowed={host !== "" || tag !== ""}
-      note="Pieces of script that the planner may use for the hosts they are for. What a job leaves behind waits to be accepted."
+      note="Script snippets that the planner may use on their hosts. What a job leaves behind waits to be accepted."
       columns={COLUMNS}
       textOf={({ slug, name, description, code }) => `${slug} ${name} ${description} ${code}`}
       filters={
@@ -128,7 +127,7 @@ export function Page() {
         </>
       }
       empty={{
-        text: "Write what works on a site once; scripts for it begin from there.",
+        text: "Write what works on a site once; its scripts start from there.",
         command: EXAMPLE,
       }}
       Form={SkillForm}

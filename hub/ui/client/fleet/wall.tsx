@@ -37,7 +37,7 @@ export function Page() {
   const openNew = useCallback((worker: string) => setFilter({ new: worker }), [setFilter]);
   return (
     <>
-      <PageHead title="Wall" note={`Pictures are at most ${interval_s} s old.`}>
+      <PageHead title="Wall" note={`Screenshots are at most ${interval_s} s old.`}>
         <Button leftSection={<IconPlus size={16} />} onClick={() => openNew(ANY)}>
           Open a session
         </Button>
@@ -53,7 +53,7 @@ export function Page() {
               <FilterBar lanes={lanes} workers={connected} filter={filter} onChange={setFilter} />
               {shown.length === 0 && (
                 <Empty
-                  title="No lane is like this"
+                  title="No lane matches"
                   action={
                     <Button
                       variant="default"

@@ -30,7 +30,7 @@ export function Page() {
         badges={
           skewed > 0 && (
             <Badge color="orange" variant="light" className="status">
-              {skewed === 1 ? "1 has" : `${skewed} have`} another version than the hub
+              {skewed === 1 ? "1 has" : `${skewed} have`} a version other than the hub's
             </Badge>
           )
         }
@@ -78,7 +78,7 @@ export function Page() {
                 />
               </Group>
               {shown.length === 0 ? (
-                <Empty title="No worker is like this" />
+                <Empty title="No worker matches" />
               ) : (
                 <DataTable
                   label="Browser workers"

@@ -19,7 +19,7 @@ const COPIED_MS = 1_500;
 function showUncopied(text: string): void {
   notifications.show({
     color: "yellow",
-    title: "The browser lets this page copy nothing: select it here",
+    title: "The browser does not let this page copy: select the text here",
     message: (
       <Code block className="command" mah="40dvh" style={{ overflow: "auto" }} tabIndex={0}>
         {text}

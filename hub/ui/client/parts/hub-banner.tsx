@@ -18,7 +18,7 @@ const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "
 const waitsFor = ({ jobs, sessions, left_s }: Stopping): string =>
   jobs + sessions === 0
     ? "Nothing runs here any more."
-    : `It waits for ${count(jobs, "job")} and ${count(sessions, "session")}, for ${left_s} s at most; what still runs then goes on at its worker.`;
+    : `It waits for ${count(jobs, "job")} and ${count(sessions, "session")}, for at most ${left_s} s; whatever still runs then continues on its worker.`;
 
 /** That anybody may do anything here. */
 function OpenNote() {
@@ -27,10 +27,10 @@ function OpenNote() {
     return (
       <Alert color="yellow" title="This server is open" role="status" mb="md" py="xs">
         <Text size="sm">
-          Nobody is asked for a token: whoever reaches it may steer its browsers and run commands at
+          No token is required: anyone who can reach it may control its browsers and run commands on
           its workers.{" "}
           <Anchor component={Link} href="/ui/tokens" size="sm" c="inherit" underline="always">
-            Make a token
+            Create a token
           </Anchor>{" "}
           to close it.
         </Text>
@@ -40,8 +40,7 @@ function OpenNote() {
   return (
     <Alert color="yellow" title="Workers join without a secret" role="status" mb="md" py="xs">
       <Text size="sm">
-        People are asked for a token, workers for nothing: set WORKER_SECRET at the hubs and the
-        workers.
+        People need a token, workers need nothing: set WORKER_SECRET on the hubs and the workers.
       </Text>
     </Alert>
   );
@@ -59,7 +58,7 @@ export function HubBanner() {
       {stopping && (
         <Alert
           color="orange"
-          title="This hub is stopping, and assigns nothing"
+          title="This hub is stopping and assigns no work"
           role="status"
           mb="md"
         >

@@ -11,10 +11,10 @@ function adviceOf(err: unknown): string {
   if (!(err instanceof ApiError))
     return "Reload the page. If it happens again, the browser's console says more.";
   if (err.status === 0)
-    return "Check that the server runs and that this machine reaches it. It is tried again by itself.";
+    return "Check that the server is running and that this machine can reach it. The page retries by itself.";
   if (err.status === 401) return "Reload the page and log in.";
   if (err.status === 404) return "It may have been deleted, or the address is mistyped.";
-  if (err.status === 503) return "The server cannot answer now. It is tried again by itself.";
+  if (err.status === 503) return "The server cannot answer now. The page retries by itself.";
   if (err.status >= 500) return "The server's log says more.";
   return "";
 }

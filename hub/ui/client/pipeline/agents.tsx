@@ -50,8 +50,8 @@ function Inventory() {
           ) : (
             <Text size="sm" c="dimmed">
               {all.length === 0
-                ? "Nothing should run on any host. “Start workers” asks an agent for some."
-                : "No instance is like this."}
+                ? "No worker is requested on any host. “Start workers” asks an agent for some."
+                : "No instance matches."}
             </Text>
           )
         }
@@ -67,7 +67,7 @@ export function Page() {
     <>
       <PageHead
         title="Agents"
-        note="An agent keeps as many workers running on its host as is asked for here. Starting and stopping is for the administrator."
+        note="An agent keeps as many workers running on its host as you ask for here. Only the administrator may start and stop them."
       >
         <SpawnButton agents={agents} />
       </PageHead>

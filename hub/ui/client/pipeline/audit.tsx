@@ -190,7 +190,7 @@ export function Page() {
     <>
       <PageHead
         title="Audit log"
-        note="Who changed what, took a browser over or was refused, the newest first."
+        note="Who changed something, took over a browser or was refused, newest first."
       />
       <FilterBar filters={filters} set={set} />
       <Loadable query={query}>
@@ -214,7 +214,7 @@ export function Page() {
                 title="No entries"
                 command={`curl -H 'X-Admin-Password: …' '${location.origin}/audit?limit=20'`}
               >
-                Nothing matches the filters. Entries are kept for SVC_AUDIT_DAYS.
+                Nothing matches the filters. Entries are kept for SVC_AUDIT_DAYS days.
               </Empty>
             )}
             <Pager

@@ -78,7 +78,7 @@ export function Page() {
       state.data?.deploys[0]?.state === "running" ? EVERY_MS.running : EVERY_MS.quiet,
   });
   const head = (
-    <PageHead title="Deploys" note="Runs of the command of SVC_DEPLOY_ARGV, one at a time.">
+    <PageHead title="Deploys" note="Runs of the SVC_DEPLOY_ARGV command, one at a time.">
       {admin && query.data && (
         <Button
           size="xs"
@@ -98,7 +98,7 @@ export function Page() {
           title="Only the administrator sees deploys"
           action={<Button onClick={() => void query.refetch()}>Log in as administrator</Button>}
         >
-          The password was shown once at the first start of the server.
+          The password was shown once, when the server first started.
         </Empty>
       </>
     );
@@ -116,7 +116,7 @@ export function Page() {
                   command={`curl -u admin -X POST ${location.origin}${PATH} \\
   -H 'content-type: application/json' -d '{"target":"production"}'`}
                 >
-                  The server runs the command of SVC_DEPLOY_ARGV with a target and arguments.
+                  The server runs the SVC_DEPLOY_ARGV command with a target and arguments.
                 </Empty>
               ) : (
                 <DataTable

@@ -60,7 +60,7 @@ function LayoutButtons({ moved, onDone }: { moved: Positions; onDone: () => void
       <ConfirmButton
         size="xs"
         question="Reset the layout?"
-        text="Every saved position is forgotten, for everybody; nodes are put into columns again."
+        text="Every saved position is forgotten, for everybody; the nodes return to columns."
         confirm="Reset it"
         loading={reset.isPending}
         onConfirm={() => reset.mutate(undefined)}
@@ -110,8 +110,8 @@ export function Page() {
   }, [snapshot.data, filters.q, frame]);
   const note =
     at === null
-      ? "Rates are means of the last 5 minutes. Drag to place, click to open."
-      : "Events of one minute. Nodes are those of now; of workers and sources the past is not kept. ≤: shared with other edges.";
+      ? "Rates are averages over the last 5 minutes. Drag to place, click to open."
+      : "Events of one minute. Nodes are the current ones; the past of workers and sources is not kept. ≤: shared with other edges.";
   return (
     <>
       <PageHead title="Flow" note={note}>
@@ -124,7 +124,7 @@ export function Page() {
               title="Nothing flows yet"
               command={`curl -s ${location.origin}/api/v1/workloads -H 'content-type: application/json' -d '{"slug": "hello", "executor_type": "command", "executor_config": {"argv": ["true"]}}'`}
             >
-              The graph has a node for every source, workload, plugin and worker. Make a workload.
+              The graph has a node for every source, workload, plugin and worker. Create a workload.
             </Empty>
           ) : (
             <>

@@ -71,9 +71,9 @@ function GpuSection({ metrics }: { metrics: GpuMetrics }) {
   const hosts = [...new Set(metrics.series.map(({ host }) => host))].sort();
   if (hosts.length === 0)
     return (
-      <Empty title="No GPU was told of in this time" command="nvidia-smi --list-gpus">
-        Workers and agents tell of the GPUs of their host by themselves where nvidia-smi is found.
-        Look whether it is, on a host that has one:
+      <Empty title="No GPU was reported in this period" command="nvidia-smi --list-gpus">
+        Workers and agents report their host's GPUs by themselves where they find nvidia-smi. On a
+        host with a GPU, check that it works:
       </Empty>
     );
   return hosts.map((host) => (
@@ -100,10 +100,10 @@ export function Page() {
           {(data) =>
             data.hosts.length === 0 ? (
               <Empty
-                title="No pipeline worker tells of its load"
+                title="No pipeline worker reports its load"
                 command={`flotilla worker --control-url=${location.origin}`}
               >
-                Every worker tells with its heartbeat. Start one:
+                Every worker reports it with its heartbeat. Start one:
               </Empty>
             ) : (
               <CpuSection cpu={data} updated_at={cpu.dataUpdatedAt} />

@@ -29,7 +29,7 @@ export function Page() {
     <>
       <PageHead
         title="Service logs"
-        note="What hubs, control planes, agents and workers say of themselves."
+        note="What hubs, control planes, agents and workers log about themselves."
       >
         <Button
           size="xs"
@@ -50,8 +50,8 @@ export function Page() {
                 title="No lines"
                 command={`curl '${location.origin}/api/v1/service-logs?limit=20'`}
               >
-                Nothing matches the filters. What is kept, and for how long, is among the settings:
-                service_log_level, service_log_days.
+                Nothing matches the filters. The settings service_log_level and service_log_days
+                decide what is kept, and for how long.
               </Empty>
             ) : (
               <Stack gap="xs">
@@ -62,7 +62,7 @@ export function Page() {
                   </Text>
                   {cut ? (
                     <Text size="sm" c="dimmed">
-                      Older lines were left out: narrow the time to see them.
+                      Older lines were left out: narrow the time range to see them.
                     </Text>
                   ) : (
                     <Button

@@ -53,7 +53,7 @@ export function Page() {
           if (states.length === 0)
             return (
               <Empty title="There is no workload yet" command={createCommand()}>
-                A workload is a queue of tasks and what runs them. The button above makes one, or:
+                A workload is a queue of tasks and what runs them. The button above creates one, or:
               </Empty>
             );
           return (
@@ -61,7 +61,7 @@ export function Page() {
               <Section title={wrong.length === 0 ? "No problems" : `Problems (${wrong.length})`}>
                 {wrong.length === 0 ? (
                   <Quiet>
-                    Nothing is paused, no lease expired in the last hour, no task waits long.
+                    Nothing is paused, no lease expired in the last hour, and no task waits long.
                   </Quiet>
                 ) : (
                   <StateTable label="Workloads with problems" rows={wrong} wrong />

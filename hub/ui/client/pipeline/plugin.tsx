@@ -142,7 +142,7 @@ export function Page({ params }: { params: Record<string, string> }) {
         {() =>
           plugin === undefined ? (
             <Empty title={`There is no plugin ${slug}`}>
-              A plugin is there as soon as its folder lies in the plugins directory.
+              A plugin appears as soon as its folder is in the plugins directory.
             </Empty>
           ) : (
             <Stack gap="md">

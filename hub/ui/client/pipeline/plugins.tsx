@@ -65,7 +65,7 @@ export function Page() {
     <>
       <PageHead
         title="Plugins"
-        note="Folders of the plugins directory: each is there as soon as its folder is, and comes to workers by itself."
+        note="Each folder in the plugins directory is a plugin. It appears here by itself, and workers receive it by themselves."
       />
       <Loadable query={query}>
         {({ plugins }) => {

@@ -124,7 +124,7 @@ export function Page() {
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
   return (
     <>
-      <PageHead title="Runs" note="Every attempt of a task that ended, the newest first." />
+      <PageHead title="Runs" note="Every attempt of a task that has ended, newest first." />
       <FilterBar filters={filters} set={set} />
       <Loadable query={runs}>
         {({ runs: rows, next_before }) => (
@@ -133,11 +133,11 @@ export function Page() {
             {rows.length === 0 &&
               (next_before !== null ? (
                 <Text size="sm" c="dimmed" role="status">
-                  None among those looked through so far: “Older” goes on from there.
+                  None among the runs searched so far: “Older” continues from there.
                 </Text>
               ) : (
                 <Empty
-                  title={filtered ? "No run matches" : "Nothing was run yet"}
+                  title={filtered ? "No run matches" : "Nothing has run yet"}
                   command={
                     filtered
                       ? undefined

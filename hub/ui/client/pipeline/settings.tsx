@@ -71,7 +71,7 @@ export function Page() {
     <>
       <PageHead
         title="Settings"
-        note="Of the control plane. Only the administrator changes them; secrets are never shown."
+        note="Settings of the control plane. Only the administrator can change them; secrets are never shown."
       />
       <Loadable query={query} lines={10}>
         {({ settings }) => {
@@ -115,7 +115,7 @@ export function Page() {
                     Set by variables
                   </Title>
                   <Text size="sm" c="dimmed">
-                    Read when the program starts: change the variable and start it again.
+                    Read when the program starts: change the variable and restart it.
                   </Text>
                   <DataTable
                     label="Settings that variables set"
@@ -135,7 +135,7 @@ export function Page() {
                   <SettingPanel setting={edited} onDone={close} />
                 ) : (
                   <Empty title="This setting is not changed here">
-                    {edited ? edited.description : "There is none of this name."}
+                    {edited ? edited.description : "There is no setting with this name."}
                   </Empty>
                 )}
               </SidePanel>

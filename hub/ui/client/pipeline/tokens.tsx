@@ -28,7 +28,7 @@ function Revoke({ token }: { token: Token }) {
       color="red"
       variant="light"
       question={`Revoke ${token.name}?`}
-      text="It opens nothing from now on, and browsers that were let in with it are logged out."
+      text="It stops working at once, and browsers that logged in with it are logged out."
       confirm="Revoke it"
       loading={revoke.isPending}
       onConfirm={() => revoke.mutate(undefined)}
@@ -108,7 +108,7 @@ export function Page() {
     <>
       <PageHead
         title="Tokens"
-        note="Each has a role: viewers look, submitters put work in, operators work with the fleet, admins rule it."
+        note="Each has a role: viewers look, submitters also submit work, operators also run the fleet, admins may do everything."
       >
         {button}
       </PageHead>
@@ -121,7 +121,7 @@ export function Page() {
                 command="flotilla tokens create me admin"
                 action={button}
               >
-                With the first one every call asks for a token.
+                Once there is one, every call needs a token.
               </Empty>
             ) : (
               <DataTable

@@ -97,9 +97,9 @@ function summary(workers: readonly PullWorker[]): string {
   const sum = (of: (worker: PullWorker) => number) => there.reduce((n, one) => n + of(one), 0);
   const skewed = there.filter(({ version }) => version !== info.version).length;
   return [
-    `${there.length} of ${workers.length} are there`,
+    `${there.length} of ${workers.length} are connected`,
     `${sum((one) => one.in_flight)} of ${sum((one) => one.slots)} slots in use`,
-    ...(skewed > 0 ? [`${skewed} with another version than the server's ${info.version}`] : []),
+    ...(skewed > 0 ? [`${skewed} with a version other than the server's ${info.version}`] : []),
   ].join(" · ");
 }
 
@@ -124,7 +124,7 @@ export function Page() {
               title="No pipeline worker yet"
               command={`flotilla worker --control-url=${location.origin} --slots=4`}
             >
-              A worker asks this server for tasks; start one on any host that reaches it.
+              A worker asks this server for tasks; start one on any host that can reach it.
             </Empty>
           ) : (
             <>
@@ -148,7 +148,7 @@ export function Page() {
                 />
               </Group>
               {rows.length === 0 ? (
-                <Empty title="No worker is like this">Change the filter above.</Empty>
+                <Empty title="No worker matches">Change the filter above.</Empty>
               ) : (
                 <DataTable
                   label="Pipeline workers"

@@ -120,7 +120,7 @@ export function Page() {
           if (rows.length === 0)
             return (
               <Empty title="There is no workload yet" command={createCommand()}>
-                A workload is a queue of tasks and what runs them. The button above makes one, or:
+                A workload is a queue of tasks and what runs them. The button above creates one, or:
               </Empty>
             );
           return (

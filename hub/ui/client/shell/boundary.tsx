@@ -12,7 +12,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: unknow
     return (
       <ErrorNote
         error={this.state.error}
-        title="This page broke"
+        title="This page has crashed"
         retry={() => this.setState({ error: null })}
       />
     );

@@ -44,7 +44,7 @@ function Leave({ who: { name, role } }: { who: WhoIAm }) {
 function Guide() {
   const [location] = useLocation();
   return (
-    <Tooltip label="What the guide says of this page">
+    <Tooltip label="What the guide says about this page">
       <ActionIcon
         component="a"
         href={guideFor(location)}

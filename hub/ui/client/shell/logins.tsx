@@ -6,14 +6,14 @@ const TEXTS: Record<LoginKind, { title: string; label: string; note: string; oth
   token: {
     title: "This server asks for its token",
     label: "API token",
-    note: "A token with a role, or the value of SVC_API_TOKEN on the server. This browser keeps a session in its place, which ends when you log out.",
-    other: "Give the administrator's password instead",
+    note: "A token with a role, or the value of SVC_API_TOKEN on the server. This browser keeps a session instead, which ends when you log out.",
+    other: "Use the administrator's password instead",
   },
   admin: {
     title: "Only the administrator may do this",
     label: "Administrator's password",
-    note: "It was shown once at the first start; `flotilla admin reset-password` makes another. This browser keeps a session in its place, which ends when you leave.",
-    other: "Give a token of the role admin instead",
+    note: "It was shown once at the first start; `flotilla admin reset-password` sets a new one. This browser keeps a session instead, which ends when you leave.",
+    other: "Use a token with the role admin instead",
   },
 };
 const WRONG: Record<string, string> = {

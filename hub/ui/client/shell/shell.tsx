@@ -14,7 +14,7 @@ import { Palette } from "./palette.tsx";
 
 function NoSuchPage() {
   return (
-    <Empty title="There is no such page">The navigation and Ctrl K lead to those that are.</Empty>
+    <Empty title="There is no such page">The navigation and Ctrl K lead to those that exist.</Empty>
   );
 }
 

@@ -58,7 +58,7 @@ export function Builder({ host, title, state, head, buttons, error }: BuilderPro
       {error && <ErrorNote error={error} title="It was not saved" />}
       {state.issues.length > 0 && !error && (
         <Alert color="red" role="alert">
-          The API does not take it: see the marked fields.
+          The API rejected it: see the marked fields.
         </Alert>
       )}
       <div className="builder">

@@ -20,6 +20,6 @@ export async function changeHost(
 export function sameRecipe(now: Host, index: number, read: unknown): void {
   if (JSON.stringify(now.recipes[index]) !== JSON.stringify(read))
     throw new Error(
-      "Somebody else has changed the recipes of this host meanwhile. Copy your JSON, open the recipe again and put it in.",
+      "Somebody else has changed this host's recipes in the meantime. Copy your JSON, reopen the recipe and paste it in.",
     );
 }

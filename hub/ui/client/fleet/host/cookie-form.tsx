@@ -70,7 +70,7 @@ export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
           />
           <PasswordInput
             label="Value"
-            description={cookie ? "Empty: the stored value stays" : undefined}
+            description={cookie ? "Leave empty to keep the stored value" : undefined}
             data-autofocus={cookie !== null || undefined}
             autoComplete="off"
             visibilityToggleButtonProps={{ "aria-label": "Show what you type" }}
@@ -80,7 +80,7 @@ export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
           />
           <TextInput
             label="Domain"
-            description="With a leading dot it is for subdomains too"
+            description="A leading dot includes subdomains"
             required
             readOnly={cookie !== null}
             value={draft.domain}
@@ -98,7 +98,7 @@ export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
           <Group grow align="flex-end">
             <TextInput
               label="Ends"
-              description="Empty: with the browser"
+              description="Empty: when the browser closes"
               type="datetime-local"
               value={draft.expires < 0 ? "" : momentText(draft.expires * 1_000)}
               onChange={({ currentTarget }) =>

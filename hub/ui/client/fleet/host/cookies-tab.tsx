@@ -93,7 +93,7 @@ export function CookiesTab({ host }: { host: Host }) {
         Add a cookie
       </Button>
       <Button size="xs" variant="default" onClick={() => setOpen("json")}>
-        Replace all by JSON
+        Replace all with JSON
       </Button>
     </>
   );
@@ -105,14 +105,14 @@ export function CookiesTab({ host }: { host: Host }) {
           action={<Group gap="xs">{add}</Group>}
           command={`curl -X PUT ${location.origin}/hosts/${seg(name)}/cookies -H 'content-type: application/json' -d '{"cookies": [{"name": "sid", "value": "abc123", "domain": "${name}"}]}'`}
         >
-          Jobs of this host start without any. The browser extension sends those of your own
+          Jobs on this host start without cookies. The browser extension sends those of your own
           browser: see Profiles.
         </Empty>
       ) : (
         <>
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              Values are kept secret: they can be replaced, not read.
+              Values are secret: they can be replaced but not read.
             </Text>
             <Group gap="xs">
               <ConfirmButton
@@ -124,7 +124,7 @@ export function CookiesTab({ host }: { host: Host }) {
                 question={
                   chosen.size === 1 ? "Delete this cookie?" : `Delete ${chosen.size} cookies?`
                 }
-                text="Jobs from now on are not given them."
+                text="New jobs will not receive them."
                 confirm="Delete"
                 onConfirm={() => remove.mutate(chosen)}
               >

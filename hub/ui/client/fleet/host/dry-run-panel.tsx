@@ -36,8 +36,8 @@ export function DryRunPanel({ host, steps, dry }: DryRunPanelProps) {
         <form onSubmit={submit}>
           <Stack gap="sm">
             <Text size="sm">
-              Opens a browser on a page of the host and does the steps there, with a picture after
-              each. It has the cookies of its profile only. The session ends when you leave.
+              Opens a browser on a page of the host and runs the steps there, with a screenshot
+              after each. It has only its profile's cookies. The session ends when you leave.
             </Text>
             <TextInput
               label="Page"
@@ -49,7 +49,7 @@ export function DryRunPanel({ host, steps, dry }: DryRunPanelProps) {
               label="Profile"
               placeholder="The default"
               clearable
-              clearButtonProps={{ "aria-label": "Take the default profile" }}
+              clearButtonProps={{ "aria-label": "Use the default profile" }}
               data={profiles.data?.profiles.map(({ name }) => name) ?? []}
               value={use_profile}
               onChange={setProfile}

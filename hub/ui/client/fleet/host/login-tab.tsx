@@ -20,8 +20,8 @@ export function LoginTab({ host }: { host: Host }) {
         title="No login recipe"
         action={<Button onClick={() => setAdding(true)}>Write a login recipe</Button>}
       >
-        Steps that log in before a job of this host goes on. Secrets stay in the hub's environment
-        and stand in the steps as {PLACEHOLDER}.
+        Steps that log in before a job on this host continues. Secrets stay in the hub's
+        environment; the steps refer to them as {PLACEHOLDER}.
       </Empty>
     );
   return <LoginEditor host={host} onRemoved={() => setAdding(false)} />;
@@ -59,7 +59,7 @@ function LoginEditor({ host, onRemoved }: { host: Host; onRemoved: () => void })
         <div className="recipe-head">
           <TextInput
             label="Logged in"
-            description="A selector that is there once somebody is logged in: the steps are skipped then, and have failed without it"
+            description="A selector that is there only when logged in: if it is there, the steps are skipped; if it is missing after them, the login has failed"
             value={typeof head.logged_in === "string" ? head.logged_in : ""}
             onChange={(event) => state.setHead("logged_in", event.currentTarget.value || null)}
             error={messageAt(state.issues, "logged_in")}
@@ -88,7 +88,7 @@ function LoginEditor({ host, onRemoved }: { host: Host; onRemoved: () => void })
               variant="light"
               loading={remove.isPending}
               question="Remove the login recipe?"
-              text="Jobs of this host do not log in any more."
+              text="Jobs on this host no longer log in."
               confirm="Remove"
               onConfirm={() => remove.mutate(undefined)}
             >

@@ -14,7 +14,7 @@ export function RawJson({ state }: { state: DraftState }) {
       state.replace(draftFromText(next, state.draft));
       setError(null);
     } catch (err) {
-      setError(`Not taken over: ${errorText(err)}`);
+      setError(`Not applied: ${errorText(err)}`);
     }
   };
   return (

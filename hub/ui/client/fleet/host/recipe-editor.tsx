@@ -74,7 +74,7 @@ export function RecipeEditor({ host, index, recipe, onClose }: RecipeEditorProps
             <ConfirmButton
               size="xs"
               question="Leave without saving?"
-              text="What you have changed is lost."
+              text="Your changes will be lost."
               confirm="Leave"
               onConfirm={onClose}
             >
@@ -160,7 +160,7 @@ function RecipeHead({ state }: { state: DraftState }) {
           <Textarea
             {...nullable("code")}
             label="Code"
-            description="Kept with the recipe, no job runs it yet; JavaScript of a page goes into an Evaluate step"
+            description="Kept with the recipe, no job runs it yet; page JavaScript belongs in an Evaluate step"
             autosize
             minRows={2}
             maxRows={16}

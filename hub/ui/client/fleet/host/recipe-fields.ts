@@ -25,12 +25,12 @@ interface KindForm<K extends Kind> {
 
 const selector: Field = {
   label: "Selector",
-  hint: "CSS, text=… or another selector of Playwright",
+  hint: "CSS, text=… or another Playwright selector",
   input: "line",
 };
 /** Stands for a value of the hub's environment (rules/recipes#secrets-in-recipes). */
 export const PLACEHOLDER = ["$", "{ENV:NAME}"].join("");
-const secret = `A secret stands as ${PLACEHOLDER}: its value comes from the hub's environment`;
+const secret = `Write a secret as ${PLACEHOLDER}: its value comes from the hub's environment`;
 
 /** The form of every kind of step (rules/recipes#actions). */
 export const KINDS: { [K in Kind]: KindForm<K> } = {
@@ -41,7 +41,7 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
       selector,
       timeout_s: {
         ...{ label: "At most", unit: "s", input: "number", optional: true, min: 0.1, max: 3_600 },
-        hint: "By default as long as the recipe has left",
+        hint: "By default, the time the recipe has left",
       },
     },
     blank: { kind: "wait", selector: "" },

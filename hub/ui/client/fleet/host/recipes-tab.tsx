@@ -45,7 +45,7 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
       }),
     {
       done: (_, { recipe }) =>
-        used(recipe) ? "Jobs use the recipe no more" : "Jobs use the recipe from now on",
+        used(recipe) ? "Jobs no longer use the recipe" : "Jobs use the recipe from now on",
       failed: "The recipe was not changed",
     },
   );
@@ -171,7 +171,7 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
         action={add}
         command={`curl -X POST ${location.origin}/hosts/${seg(name)}/recipes -H 'content-type: application/json' -d '{"pattern": "/gallery/*", "actions": [{"kind": "click", "selector": "#more"}]}'`}
       >
-        A recipe is a list of steps that a job does after its page has loaded: clicks, texts,
+        A recipe is a list of steps that a job runs after its page has loaded: clicks, typing,
         scrolling.
       </Empty>
     );
@@ -179,7 +179,8 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
     <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Of the recipes in use whose pattern matches the URL's path, the longest pattern is run.
+          Among the recipes in use whose pattern matches the URL's path, the one with the longest
+          pattern runs.
         </Text>
         {add}
       </Group>

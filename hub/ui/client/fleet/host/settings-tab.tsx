@@ -9,12 +9,12 @@ import { changeHost } from "./change-host.ts";
 import { messageAt } from "./draft.ts";
 
 const POPUPS: { value: PopupPolicy; label: string; description: string }[] = [
-  { value: "allow", label: "Allow", description: "They open as tabs of their own" },
+  { value: "allow", label: "Allow", description: "They open in their own tabs" },
   { value: "block", label: "Block", description: "They are closed at once" },
   {
     value: "same_tab",
     label: "Same tab",
-    description: "What they would show is opened in the tab",
+    description: "What they would show opens in the same tab",
   },
 ];
 
@@ -38,7 +38,7 @@ export function SettingsTab({ host }: { host: Host }) {
       <Stack maw={720}>
         <Radio.Group
           label="Popups"
-          description="What becomes of windows that pages of this host open"
+          description="What happens to windows that this host's pages open"
           value={popup_policy}
           onChange={(value) => setPolicy(value as PopupPolicy)}
         >
@@ -50,7 +50,7 @@ export function SettingsTab({ host }: { host: Host }) {
         </Radio.Group>
         <Textarea
           label="Notes"
-          description="For people: who owns the login, what to look out for. No secrets: everybody with access reads them."
+          description="For people: who owns the login, what to look out for. No secrets: everybody with access can read them."
           autosize
           minRows={4}
           maxRows={20}

@@ -80,7 +80,7 @@ export function StepCard(props: StepCardProps) {
           <span
             className="step-grip"
             draggable
-            title="Drag to another place"
+            title="Drag to reorder"
             data-grip={index}
             onDragStart={(event) => {
               event.dataTransfer.effectAllowed = "move";
@@ -133,7 +133,7 @@ export function StepCard(props: StepCardProps) {
         <StepFields action={action} name={name} issues={issues} onChange={onChange} />
       ) : (
         <Text size="sm" className="wrap">
-          There is no such kind of step. Choose one, or mend it in the JSON.
+          There is no such kind of step. Choose one, or fix it in the JSON.
         </Text>
       )}
       {wrong && (

@@ -9,9 +9,9 @@ export function CookieSyncNote() {
         Cookies from your browser
       </Title>
       <Text size="sm" mb="sm">
-        The browser extension sends the cookies of the site in front, or of all sites, to this hub.
-        Each lands at the host of its domain, and jobs to that host are then logged in as you are. A
-        host that is not known is made. The newest cookies win.
+        The browser extension sends the cookies of the current site, or of all sites, to this hub.
+        Each cookie goes to the host of its domain, and jobs on that host are then logged in as you
+        are. Unknown hosts are created. The newest cookies win.
       </Text>
       <Group gap="sm">
         <Button

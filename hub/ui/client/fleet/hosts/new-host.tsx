@@ -32,7 +32,7 @@ export function NewHost({ opened, onClose, hrefOf }: NewHostProps) {
   const [typed, setTyped] = useState("");
   const [, navigate] = useLocation();
   const make = useChange(makeHost, {
-    failed: "The host was not made",
+    failed: "The host was not created",
     quiet: true,
     onDone: (host) => {
       setTyped("");
@@ -51,7 +51,7 @@ export function NewHost({ opened, onClose, hrefOf }: NewHostProps) {
           <TextInput
             data-autofocus
             label="Host"
-            description="A name without scheme, port and path; an address is cut down to it. Subdomains are hosts of their own."
+            description="A name without scheme, port or path; a full address is shortened to it. Subdomains are separate hosts."
             placeholder="example.org"
             required
             value={typed}

@@ -2,7 +2,7 @@
 const ADVICE: readonly [RegExp, string][] = [
   [
     /^queue timeout/,
-    "It waited in vain for a browser, and the error says what for. Run it again once that is mended, or start more workers with: flotilla worker.",
+    "It waited for a browser in vain; the error says what was missing. Run it again once that is fixed, or start more workers with: flotilla worker.",
   ],
   [
     /no answer within|max_wait/i,
@@ -10,20 +10,20 @@ const ADVICE: readonly [RegExp, string][] = [
   ],
   [
     /certificate|ERR_CERT|TLS|SSL/i,
-    "The site's certificate is not good for this address. Check the address, or ask the site's owner.",
+    "The site's certificate is not valid for this address. Check the address, or ask the site's owner.",
   ],
   [
     /could not open|cannot be reached|ERR_NAME|ERR_CONNECTION|ERR_ADDRESS|ERR_TUNNEL|ERR_INTERNET/,
-    "Check the address for a slip, and that the worker's machine reaches the site.",
+    "Check the address for typing errors, and that the worker's machine can reach the site.",
   ],
   [/refused to open/, "The address leads somewhere the fleet's conventions do not allow."],
   [
     /credentials|password|login recipe|logged_in/i,
-    "The page wants a login. Give the host its cookies or a login recipe (Hosts), or use a profile that is logged in.",
+    "The page requires a login. Give the host its cookies or a login recipe (Hosts), or use a profile that is logged in.",
   ],
   [
     /recipe/i,
-    "A step of the host's recipe did not work. Mend the recipe (Hosts), or submit again with fetch_strategy normal.",
+    "A step of the host's recipe did not work. Fix the recipe (Hosts), or submit again with fetch_strategy normal.",
   ],
   [
     /no engine|engine/i,
@@ -32,11 +32,11 @@ const ADVICE: readonly [RegExp, string][] = [
   [/no video/i, "The page may not hold a video, or it is behind a login."],
   [
     /crashed|connection to Chromium|was closed|without a result|lease|worker .*(gone|lost)/i,
-    "The browser or its worker went away in the middle. Run it again.",
+    "The browser or its worker disappeared while the job ran. Run it again.",
   ],
   [
     /SyntaxError|is not defined|not found in module|bad_script/,
-    "The script has a mistake: see the attempt's script and output.",
+    "The script has an error: see the attempt's script and output.",
   ],
   [
     /judged|wrong_result|goal/i,

@@ -105,7 +105,7 @@ export function Assets({ job }: { job: Job }) {
               </Button>
             </Group>
             {shown.length === 0 ? (
-              <Empty title="No file is like that">Change the filters.</Empty>
+              <Empty title="No file matches">Change the filters.</Empty>
             ) : filters.view === "list" ? (
               <DataTable
                 label="Files of the job"

@@ -41,7 +41,7 @@ function Parts({ job, attempt }: { job: Job; attempt: Attempt }) {
     { name: "output", title: "Output", show: <Output attempt={attempt} /> },
     {
       name: "page",
-      title: "Picture and page",
+      title: "Screenshot and page",
       show: <Evidence job_id={job.job_id} attempt={attempt} />,
     },
     ...(attempt.prompt === null && attempt.reply === null
@@ -112,7 +112,7 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
       <Stack gap="sm">
         <Alert color={color} title={`Attempt ${n}: ${title}`} p="sm">
           <Text size="sm" className="wrap">
-            {verdict?.reason ?? "It runs: what it does is in the log."}
+            {verdict?.reason ?? "It is running: the log shows what it does."}
           </Text>
           {verdict?.advice && (
             <Text size="sm" className="wrap">

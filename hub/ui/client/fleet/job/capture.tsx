@@ -5,14 +5,14 @@ import { countText, percentText } from "../../lib/units.ts";
 const REASONS: Record<string, string> = {
   evicted: "left the browser's buffer before they were read",
   target_gone: "their page or worker was closed first",
-  aborted: "the page broke them off",
+  aborted: "the page cancelled them",
   empty_reply: "the browser gave an empty body",
   too_large: "larger than a body may be",
   timeout: "took too long",
   unread: "their page did not read them",
   protected: "protected content",
   upload_failed: "could not be stored",
-  spool_full: "the worker's disk had no room",
+  spool_full: "the worker's disk was full",
 };
 
 /** What became of the bodies that the browser received. */
@@ -57,8 +57,8 @@ export function Capture({ report }: { report: CaptureReport }) {
           </Text>
         )}
         {late > 0 && (
-          <Text size="sm" title="Asked for after the wait was over: not captured">
-            {countText(late)} asked for too late
+          <Text size="sm" title="Requested after the wait was over: not captured">
+            {countText(late)} requested too late
           </Text>
         )}
         {unanswered > 0 && (

@@ -25,7 +25,7 @@ export function Evidence({ job_id, attempt }: { job_id: string; attempt: Attempt
         />
       ) : (
         <Text size="sm" c="dimmed">
-          There is no picture of the page.
+          There is no screenshot of the page.
         </Text>
       )}
       <Title order={2} size="h5">

@@ -50,8 +50,8 @@ export function JobHead({ job }: { job: Job }) {
         timeout_ms: 60_000,
       }),
     {
-      done: ({ name }) => `The picture is stored as ${name}`,
-      failed: "No picture was taken",
+      done: ({ name }) => `The screenshot is stored as ${name}`,
+      failed: "No screenshot was taken",
     },
   );
   const scripted = job.mode !== "fetch" && job.attempts > 0;
@@ -76,7 +76,7 @@ export function JobHead({ job }: { job: Job }) {
           loading={picture.isPending}
           onClick={() => picture.mutate(undefined)}
         >
-          Take a picture
+          Take a screenshot
         </Button>
       )}
       {!ended && (

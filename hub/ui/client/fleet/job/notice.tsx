@@ -51,9 +51,9 @@ function Queued({ job }: { job: Job }) {
 
 /** What a person can do about what the hub says it waits for. */
 const HELP: Partial<Record<WaitingFor["reason"], string>> = {
-  stopping: "It starts when the next hub is there.",
-  no_worker: "Start one with: flotilla worker. The job starts by itself then.",
-  workers_paused: "Set one to active on the page Browser workers.",
+  stopping: "It starts when the next hub is running.",
+  no_worker: "Start one with: flotilla worker. The job then starts by itself.",
+  workers_paused: "Set one to active on the Browser workers page.",
   disk_full: "Make room on a worker's disk.",
   no_lane: "The worker's log says why its browsers do not start.",
 };

@@ -25,8 +25,8 @@ export function Requests({ job }: { job: Job }) {
   );
   if (job.finished_at === null)
     return (
-      <Empty title="The requests come with the end of the job">
-        The log tells meanwhile what happens.
+      <Empty title="The requests appear when the job ends">
+        Meanwhile, the log shows what happens.
       </Empty>
     );
   if (query.error instanceof ApiError && query.error.status === 404)

@@ -61,8 +61,8 @@ export function SavedPage({ job }: { job: Job }) {
             ) : (
               <>
                 <Alert color="gray" mb="sm" p="xs">
-                  As it was captured: nothing in it runs, and nothing is asked of its site. Only
-                  captured pictures and styles are shown.
+                  As it was captured: nothing in it runs, and nothing is requested from its site.
+                  Only captured images and styles are shown.
                 </Alert>
                 <iframe
                   className="job-page"

@@ -16,7 +16,7 @@ export interface Stage {
 }
 
 const TITLES: Record<string, string> = {
-  ...{ queued: "Waiting in the queue", lane: "Browser made ready" },
+  ...{ queued: "Waiting in the queue", lane: "Browser prepared" },
   ...{ navigate: "Page opened", wait: "Waiting for the page", settle: "Settling" },
   ...{ scroll: "Scrolling", idle: "Network going quiet", recipe: "Recipe of the host" },
   ...{

@@ -32,7 +32,7 @@ export function usePicks(): Record<string, Pick> {
         value: name,
         label: is_default ? `${name} (default)` : name,
       })),
-      none: "No profile was uploaded yet: add one under Profiles.",
+      none: "No profile has been uploaded yet: add one under Profiles.",
     },
     cookies_from: {
       choices: (hosts?.hosts ?? [])

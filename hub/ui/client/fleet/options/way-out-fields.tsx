@@ -41,7 +41,7 @@ export function WayOutFields({ values, set, issueOf }: WayOutFieldsProps) {
       />
       <PasswordInput
         label="Proxy"
-        description="Its login is shown nowhere afterwards"
+        description="Its login is never shown again"
         placeholder="http://user:password@proxy.example.com:3128"
         autoComplete="off"
         value={values.proxy}

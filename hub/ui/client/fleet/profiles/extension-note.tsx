@@ -13,11 +13,11 @@ export function ExtensionNote() {
           Browser extension
         </Title>
         <Text size="sm" mb="sm">
-          Sends the cookies of your own browser to the hosts of this hub. The hub's address is in it
-          already. Saved passwords and storage are not sent: upload a profile for those.
+          Sends the cookies of your own browser to the hosts of this hub. It already knows the hub's
+          address. Saved passwords and storage are not sent: upload a profile for those.
         </Text>
         <List type="ordered" size="sm" spacing={4} mb="sm">
-          <List.Item>Unpack the zip into a folder that stays where it is.</List.Item>
+          <List.Item>Unpack the zip into a permanent folder.</List.Item>
           <List.Item>
             Open <Code>chrome://extensions</Code> and switch on Developer mode.
           </List.Item>
@@ -25,7 +25,7 @@ export function ExtensionNote() {
             Choose “Load unpacked” and pick the folder that holds <Code>manifest.json</Code>.
           </List.Item>
           <List.Item>
-            Log in to a site, click the extension's button, then Send. Its cookies are shown at the
+            Log in to a site, click the extension's button, then Send. Its cookies appear under the
             host.
           </List.Item>
         </List>

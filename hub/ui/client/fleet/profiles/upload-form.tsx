@@ -70,7 +70,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
               accept=".tar,.gz,.tgz,application/x-tar,application/gzip"
               leftSection={<IconUpload size={16} />}
               clearable
-              clearButtonProps={{ "aria-label": "Take another file" }}
+              clearButtonProps={{ "aria-label": "Choose another file" }}
               value={file}
               onChange={pick}
               disabled={upload.isPending}
@@ -88,7 +88,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
           </Group>
           {replaces && !upload.isPending && (
             <Text size="sm">
-              There is a profile of this name: it is replaced. Jobs that run keep what they were
+              A profile with this name exists and will be replaced. Running jobs keep what they were
               given.
             </Text>
           )}
@@ -121,8 +121,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
         </Stack>
       </form>
       <Text size="sm" mt="md" mb={4}>
-        Close the browser, then pack its profile. Caches, locks and open windows are left out by the
-        hub.
+        Close the browser, then pack its profile. The hub leaves out caches, locks and open windows.
       </Text>
       <Command
         text={`tar -czf work.tar.gz -C ~/.config/chromium Default "Local State"\ncurl -X POST ${location.origin}/profiles/work -H 'content-type: application/gzip' --data-binary @work.tar.gz`}
@@ -136,7 +135,7 @@ function Sent({ sent, total }: UploadState) {
   const whole = sent >= total;
   return (
     <div>
-      <Progress value={share} animated={whole} aria-label="Sent of the archive" />
+      <Progress value={share} animated={whole} aria-label="Upload progress" />
       <Text size="sm" mt={4} role="status">
         {whole
           ? `${bytesText(total)} sent; the hub checks and packs it`

@@ -49,7 +49,7 @@ export async function uploadProfile(
       signal.removeEventListener("abort", cancel);
       if (signal.aborted) reject(signal.reason);
       else if (request.status >= 200 && request.status < 300) resolve(answerOf(request) as Profile);
-      else if (request.status === 0) reject(new Error("the connection was lost while it was sent"));
+      else if (request.status === 0) reject(new Error("the connection was lost during the upload"));
       else reject(errorOf(request.status, answerOf(request)));
     };
     request.open("POST", `/profiles/${seg(name)}`);

@@ -20,7 +20,7 @@ export function ConventionForm(props: FormProps<Convention>) {
       noun="convention"
       path="/conventions"
       body={values}
-      deleteText="The planner is not given it any more. To keep it for later, switch it off instead."
+      deleteText="The planner no longer receives it. To keep it for later, switch it off instead."
     >
       {(said) => (
         <>
@@ -32,7 +32,7 @@ export function ConventionForm(props: FormProps<Convention>) {
           />
           <Textarea
             label="Text"
-            description="The rule, as the planner is told it"
+            description="The rule, as the planner reads it"
             required
             autosize
             minRows={6}
@@ -44,7 +44,7 @@ export function ConventionForm(props: FormProps<Convention>) {
           />
           <Switch
             label="Enabled"
-            description="One that is not stays, and is not given to the planner"
+            description="When off, it is kept but not given to the planner"
             checked={values.enabled}
             onChange={(event) => set({ enabled: event.currentTarget.checked })}
           />

@@ -46,7 +46,7 @@ export function EngineForm(props: FormProps<Engine>) {
       noun="engine"
       path="/engines"
       body={body}
-      deleteText="Jobs that name it fail from now on. If it is the promoted one, none is promoted afterwards."
+      deleteText="Jobs that name it will fail. If it is the promoted engine, none will be promoted."
     >
       {(said) => (
         <>
@@ -58,7 +58,7 @@ export function EngineForm(props: FormProps<Engine>) {
           />
           <TextInput
             label="Endpoint"
-            description="Base URL of an OpenAI-compatible API; /v1/chat/completions is added unless it ends so"
+            description="Base URL of an OpenAI-compatible API; /v1/chat/completions is added unless it already ends that way"
             placeholder="http://127.0.0.1:11434"
             required
             classNames={{ input: "code-input" }}
@@ -84,14 +84,14 @@ export function EngineForm(props: FormProps<Engine>) {
             />
             <TextInput
               label="Protocol"
-              description="There is one so far"
+              description="There is only one so far"
               readOnly
               value={values.protocol}
               error={said("protocol")}
             />
             <NumberInput
               label="Timeout"
-              description="Of one answer, 1 to 3600 s"
+              description="For one answer, 1 to 3600 s"
               suffix=" s"
               min={1}
               max={3_600}
@@ -102,7 +102,7 @@ export function EngineForm(props: FormProps<Engine>) {
             />
           </SimpleGrid>
           <TextInput
-            label="Variable of its key"
+            label="Variable with its key"
             description="Name of a variable in the server's environment; never the key itself. Empty: no key is sent"
             placeholder="OPENAI_API_KEY"
             classNames={{ input: "code-input" }}
@@ -113,13 +113,13 @@ export function EngineForm(props: FormProps<Engine>) {
           />
           <Switch
             label="Calls tools"
-            description="The backend understands the tools of chat completions"
+            description="The backend supports tools in chat completions"
             checked={supports_tools}
             onChange={(event) => set({ supports_tools: event.currentTarget.checked })}
           />
           <Switch
             label="Writes scripts"
-            description="Offered where a job's scripts are to be written by AI"
+            description="Offered where AI writes a job's scripts"
             checked={use_for_codegen}
             onChange={(event) => set({ use_for_codegen: event.currentTarget.checked })}
           />

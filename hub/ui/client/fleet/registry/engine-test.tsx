@@ -5,16 +5,17 @@ import { useChange } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";
 
 const ADVICE: Record<NonNullable<LlmTested["error_kind"]>, string> = {
-  refused_address: "Addresses of cloud metadata and of the link alone are never called.",
+  refused_address: "Cloud metadata and link-local addresses are never called.",
   no_key: "Set the variable in the server's environment and start it again.",
   dns: "The host name is not known: check the address.",
   refused: "Nothing listens there: start the backend, or check the port.",
   network: "Check the address and the network between server and backend.",
   tls: "Check the certificate of the backend, or https against http.",
-  timeout: "The backend is too slow or hangs; llm_timeout_s of the settings is how long is waited.",
-  auth: "The key is wrong or missing: check the variable that is named.",
+  timeout:
+    "The backend is too slow or hangs; the setting llm_timeout_s says how long the server waits.",
+  auth: "The key is wrong or missing: check the named variable.",
   http_status: "The backend answered and refused: its reason is above.",
-  bad_json: "This is no OpenAI-compatible address; most end with /v1.",
+  bad_json: "This is not an OpenAI-compatible address; most end with /v1.",
 };
 
 /** How a test of an engine went: always said in words, and by the colour too. */
@@ -73,7 +74,7 @@ export function EngineTest({ url, model, api_key_env }: TestInput) {
           Test
         </Button>
         <Text size="xs" c="dimmed">
-          Asks it for one word, as the form says now
+          Asks it for one word, with the form as it is now
           {api_key_env ? "; only the administrator may have a key sent" : ""}.
         </Text>
       </Group>

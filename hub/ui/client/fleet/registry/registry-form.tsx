@@ -52,7 +52,7 @@ export function RegistryForm<T extends Named>(props: RegistryFormProps<T>) {
             onChange={(event) => setSlug(event.currentTarget.value)}
             error={
               inUse
-                ? `There is already one of this name: close this and open it in the list.`
+                ? `One with this name already exists: close this and open it from the list.`
                 : issueAt(save.error, "slug")
             }
             data-autofocus

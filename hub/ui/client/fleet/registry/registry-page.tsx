@@ -24,8 +24,6 @@ interface RegistryPageProps<T extends Named> {
   title: string;
   /** "engine": in the texts of buttons and messages. */
   noun: string;
-  /** "an engine". */
-  one: string;
   /** Of the list; its records lie under `field` in the answer. */
   path: string;
   field: string;
@@ -47,7 +45,7 @@ interface RegistryPageProps<T extends Named> {
 
 /** A list of named records with the form of one beside it: `?edit=` and `?create=1` of the address open it. */
 export function RegistryPage<T extends Named>(props: RegistryPageProps<T>) {
-  const { title, noun, one, path, field, query, columns, textOf, keep = () => true, Form } = props;
+  const { title, noun, path, field, query, columns, textOf, keep = () => true, Form } = props;
   const [filters, set] = useFilters({ q: "", edit: "", create: "" });
   const list = useGet<Record<string, T[]>>(path, query);
   const close = () => set({ edit: "", create: "" });
@@ -122,7 +120,7 @@ export function RegistryPage<T extends Named>(props: RegistryPageProps<T>) {
                 {record ? (
                   form(record)
                 ) : (
-                  <Empty title={`There is not ${one} of this name`}>
+                  <Empty title={`There is no ${noun} with this name`}>
                     It may have been deleted, or a filter leaves it out.
                   </Empty>
                 )}

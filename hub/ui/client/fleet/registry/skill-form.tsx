@@ -45,7 +45,7 @@ export function SkillForm(props: FormProps<Skill>) {
           {record ? (
             <Group gap="xs">
               <Text size="sm" c="dimmed">
-                Made by
+                Created by
               </Text>
               <CreatedBy skill={record} />
               <Text size="sm" c="dimmed">
@@ -55,7 +55,7 @@ export function SkillForm(props: FormProps<Skill>) {
           ) : (
             <Stack gap={4}>
               <Text size="sm" fw={500} id="created-by">
-                Made by
+                Created by
               </Text>
               <SegmentedControl
                 size="xs"
@@ -87,7 +87,7 @@ export function SkillForm(props: FormProps<Skill>) {
           />
           <TextInput
             label="Hosts"
-            description="A glob on the host name: * for any, *.example.org for those below"
+            description="A glob on the host name: * for any, *.example.org for its subdomains"
             required
             classNames={{ input: "code-input" }}
             value={values.host_pattern}
@@ -96,7 +96,7 @@ export function SkillForm(props: FormProps<Skill>) {
           />
           <TagsInput
             label="Tags"
-            description="Enter adds one. While it carries offered, no planner is given it"
+            description="Enter adds one. While it is tagged offered, no planner receives it"
             value={values.tags}
             onChange={(tags) => set({ tags })}
             error={said("tags")}

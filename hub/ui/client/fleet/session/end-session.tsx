@@ -25,7 +25,7 @@ export function EndSession({ session: { session_id, job_id }, size, onEnded }: E
       question="End this session?"
       text={
         job_id === null
-          ? "Its browser is closed with everything that is not saved as a profile."
+          ? "Its browser is closed, and everything that is not saved as a profile is lost."
           : `Its browser is closed. If job ${job_id} still runs in it, the job is cancelled.`
       }
       onConfirm={() => end.mutate(undefined)}

@@ -56,7 +56,7 @@ function OpenDialog({ session, dialog }: { session: Session; dialog: Dialog }) {
         )}
         <Text size="xs" c="dimmed">
           {closes_at === null
-            ? "A program that is connected to the session has it."
+            ? "A program connected to the session is handling it."
             : "It is dismissed when nobody answers."}
         </Text>
       </Group>
@@ -68,5 +68,5 @@ const TITLES: Record<Dialog["type"], string> = {
   alert: "The page says",
   confirm: "The page asks",
   prompt: "The page asks for text",
-  beforeunload: "The page asks whether it may be left",
+  beforeunload: "The page asks whether you want to leave it",
 };

@@ -92,7 +92,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
           data={profiles.data?.profiles.map(({ name }) => name) ?? []}
         />
         <Switch
-          label="Headless: without a window, watched through the page's own pictures"
+          label="Headless: without a window, watched through the page's own screenshots"
           checked={values.headless}
           onChange={(event) => set({ headless: event.currentTarget.checked })}
         />

@@ -29,7 +29,7 @@ export function Pictures({ session }: { session: Session }) {
       return response.blob();
     },
     {
-      failed: "No picture was taken",
+      failed: "No screenshot was taken",
       onDone: (blob) => {
         const at = new Date().toISOString().slice(0, 19).replaceAll(":", "");
         setShot({ url: URL.createObjectURL(blob), size: blob.size, name: `session-${at}.png` });

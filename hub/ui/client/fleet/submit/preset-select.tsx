@@ -19,7 +19,9 @@ export function PresetSelect({ presets, value, error, onChange }: PresetSelectPr
   return (
     <Select
       label="Preset"
-      description={chosen?.description || "Options under one name. What is set below wins over it."}
+      description={
+        chosen?.description || "Options under one name. What is set below takes precedence."
+      }
       placeholder={presets.length === 0 ? "There are no presets yet" : "None"}
       data={known ? choices : [...choices, { value, label: `${value} (not there)` }]}
       value={value}

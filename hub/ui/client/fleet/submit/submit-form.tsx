@@ -76,7 +76,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
               <Text size="xs" c="dimmed" visibleFrom={submit.isPending ? undefined : "lg"}>
                 {submit.isPending
                   ? "Looking for a free lane: this takes up to 8 s."
-                  : "Ctrl Enter submits too. Without a free lane the job waits in the queue."}
+                  : "Ctrl+Enter also submits. Without a free lane the job waits in the queue."}
               </Text>
               {issues.fields.size > 0 && (
                 <Text size="sm" c="red" role="alert">

@@ -51,7 +51,7 @@ function ShareForm({ sid }: { sid: string }) {
       call<SignedLink>("POST", "/links", {
         json: { kind: "viewer", id: sid, mode, expires_in_s: Number(expires) },
       }),
-    { failed: "The link was not made" },
+    { failed: "The link was not created" },
   );
   const { data: made, reset } = making;
   return (
@@ -88,13 +88,13 @@ function ShareForm({ sid }: { sid: string }) {
             rightSection={<Copy text={made.url} label="Copy the link" />}
           />
           <Text size="sm" c="dimmed">
-            Whoever has it needs no login, until {momentText(made.expires_at).replace("T", " ")}.
+            Anyone who has it needs no login, until {momentText(made.expires_at).replace("T", " ")}.
           </Text>
         </>
       ) : (
         <Group justify="flex-end">
           <Button loading={making.isPending} onClick={() => making.mutate(undefined)}>
-            Make a link
+            Create a link
           </Button>
         </Group>
       )}

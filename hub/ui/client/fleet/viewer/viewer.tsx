@@ -22,7 +22,7 @@ interface ViewerProps {
 }
 
 const fillScreen = (box: HTMLElement): Promise<void> =>
-  box.requestFullscreen().catch((err) => tellError("The browser gives no full screen", err));
+  box.requestFullscreen().catch((err) => tellError("The browser does not allow full screen", err));
 
 /**
  * The live screen of a session, by itself or inside any page: watch, take over, full screen, addresses. Says so when the

@@ -59,6 +59,6 @@ export const STATE_TEXTS: Record<Lane["state"], string> = {
   running: "Something is being opened on it",
   resetting: "Getting a clean browser",
   recycling: "Its browser is being replaced",
-  quarantined: "Failed repeatedly, tried again now and then",
+  quarantined: "Failed repeatedly; retried now and then",
   dead: "Out of service",
 };

@@ -9,7 +9,7 @@ export function LaneList({ lanes }: { lanes: readonly Lane[] }) {
   if (lanes.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        It has told of none
+        It has reported none
       </Text>
     );
   return (

@@ -5,9 +5,9 @@ import { updateWords } from "../../parts/updates/words.ts";
 export const isSkewed = ({ version }: Pick<Worker, "version">, hub_version: string): boolean =>
   version !== hub_version;
 
-/** What becomes of a worker with another version than the hub's (rules/updates#states-of-an-update). */
+/** What becomes of a worker with a version other than the hub's (rules/updates#states-of-an-update). */
 export function nextOfUpdate({ alive, update }: Worker): string {
   if (update) return updateWords(update);
-  if (!alive) return "It gets the hub's version after it has connected again.";
-  return "It has told of no update. Unless SVC_WORKER_AUTO_FETCH_SOURCE or SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH is 0 there, it takes the hub's version by itself.";
+  if (!alive) return "It gets the hub's version after it reconnects.";
+  return "It has reported no update. Unless SVC_WORKER_AUTO_FETCH_SOURCE or SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH is 0 there, it takes the hub's version by itself.";
 }

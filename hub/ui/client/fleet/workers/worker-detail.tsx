@@ -66,14 +66,14 @@ export function WorkerDetail({ worker, hub_version, onForgotten }: WorkerDetailP
         <Fact name="Last heartbeat">
           <Ago at={worker.last_heartbeat_at} />
         </Fact>
-        <Fact name="Hub it is linked to">{worker.link_hub ?? "–"}</Fact>
+        <Fact name="Linked to hub">{worker.link_hub ?? "–"}</Fact>
         <Fact name="Jobs and sessions">
           {worker.in_flight} of at most {capabilities.max_concurrent}
         </Fact>
         <Fact name="Capture">
           {capabilities.capture === "durable"
-            ? "durable: what was captured outlives a crash of the worker"
-            : "buffered: what was captured is lost in a crash of the worker"}
+            ? "durable: captured data survives a worker crash"
+            : "buffered: captured data is lost in a worker crash"}
         </Fact>
         {loads.map(([name, percent]) => (
           <Fact key={name} name={name}>
@@ -105,13 +105,13 @@ function Gone({
     <Alert color="gray" title="It is not connected" role="status">
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
-          It was heard last <Ago at={last_heartbeat_at} />. It comes back by itself when it is
-          started; its status is kept for it.
+          It was last heard from <Ago at={last_heartbeat_at} />. It comes back by itself when it
+          starts; its status is kept.
         </Text>
         <ConfirmButton
           size="xs"
           question={`Forget worker ${worker_id}?`}
-          text="Its status is forgotten with it. When it connects again it is a new worker."
+          text="Its status is forgotten too. If it connects again, it is a new worker."
           loading={forget.isPending}
           onConfirm={() => forget.mutate(undefined)}
         >

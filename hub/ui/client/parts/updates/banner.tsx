@@ -9,7 +9,7 @@ const LOOKS: Record<FleetUpdates["state"], { title: string; color: string }> = {
   up_to_date: { title: "Every worker has its version", color: "gray" },
   canary: { title: "A canary takes the new version", color: "blue" },
   rolling: { title: "Workers take the new version one after the other", color: "blue" },
-  waiting_for_hubs: { title: "Workers wait for the hubs to have one version", color: "orange" },
+  waiting_for_hubs: { title: "Workers wait until all hubs have the same version", color: "orange" },
   waiting_for_approval: { title: "Updates wait for your approval", color: "orange" },
   paused: { title: "Updates are paused", color: "orange" },
   stopped: { title: "An update failed, and the others keep their version", color: "red" },

@@ -16,8 +16,8 @@ export function UpdateButtons({ updates }: { updates: FleetUpdates }) {
     failed: "Updates were not paused",
   });
   const resume = useUpdateCall(() => ({ path: "resume" }), {
-    done: "Updates go on",
-    failed: "Updates do not go on",
+    done: "Updates have resumed",
+    failed: "Updates were not resumed",
   });
   const approve = useUpdateCall(
     () => ({ path: "approve", json: target === null ? {} : { version: target } }),

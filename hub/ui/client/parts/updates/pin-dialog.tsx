@@ -19,7 +19,7 @@ export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
       path: "pin",
       json: { version: to, ...(worker.trim() !== "" && { worker_id: worker.trim() }) },
     }),
-    { done: "The pin counts from now on", failed: "The version was not pinned", quiet: true },
+    { done: "The version is pinned", failed: "The version was not pinned", quiet: true },
   );
   const send = (to: string | null) => pin.mutate(to, { onSuccess: onClose });
   const { pin: fleet_pin, worker_pins } = updates;
@@ -34,8 +34,8 @@ export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
         }}
       >
         <Text size="sm">
-          Workers keep to this version, whatever the hub has. They can go back to one that they
-          still have: their program's own, and the one before.
+          Workers keep this version, whatever version the hub has. They can go back to a version
+          that they still have: their own program's, or the one before.
         </Text>
         <TextInput
           label="Version"
@@ -46,7 +46,7 @@ export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
         />
         <TextInput
           label="Worker"
-          description="Left empty it counts for the whole fleet"
+          description="Empty: the whole fleet"
           value={worker}
           onChange={(event) => setWorker(event.currentTarget.value)}
         />
@@ -58,7 +58,7 @@ export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
         <Group justify="flex-end">
           {pinned && (
             <Button variant="default" loading={pin.isPending} onClick={() => send(null)}>
-              Take the pin away
+              Remove the pin
             </Button>
           )}
           <Button type="submit" loading={pin.isPending} disabled={version.trim() === ""}>

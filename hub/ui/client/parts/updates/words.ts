@@ -32,7 +32,7 @@ export function updateWords({ target, state, error }: WorkerUpdate): string {
     case "restarting":
       return `It is away, and comes back with version ${target}.`;
     case "proving":
-      return `It is back with version ${target} and has to show that it works${error ? `: ${error}` : "."}`;
+      return `It is back with version ${target} and must show that it works${error ? `: ${error}` : "."}`;
     case "failed":
       return `Its update to ${target} failed: ${error ?? "it gave no reason"}.`;
     case "off":

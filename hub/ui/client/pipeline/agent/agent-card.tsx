@@ -28,7 +28,7 @@ function StopNewest({ host, most }: { host: string; most: number }) {
       <ConfirmButton
         size="xs"
         question={`Stop the ${n} newest on ${host}?`}
-        text="They take no new tasks, end what they run, and are not started again."
+        text="They take no new tasks, finish what they run, and are not restarted."
         confirm={`Stop ${n}`}
         loading={stop.isPending}
         onConfirm={() => stop.mutate({ host, count: n })}
@@ -59,7 +59,7 @@ export function AgentCard({
         </Group>
         <Text size="sm">
           {running} of {desired.instances.length} running
-          {restarts > 0 && `, started again ${restarts === 1 ? "once" : `${restarts} times`}`}
+          {restarts > 0 && `, restarted ${restarts === 1 ? "once" : `${restarts} times`}`}
         </Text>
         <Text size="xs" c="dimmed" component="div">
           Last seen <Ago at={last_seen_at} />

@@ -17,7 +17,7 @@ export const useStop = () =>
     {
       done: ({ instances }) =>
         instances.length === 0
-          ? "Nothing was to be stopped there"
+          ? "There was nothing to stop there"
           : `${instances.map(({ instance_id }) => instance_id).join(", ")}: drained and ended by the agent`,
       failed: "No instance was stopped",
     },
@@ -29,7 +29,7 @@ function StopOne({ instance_id }: Instance) {
     <ConfirmButton
       size="compact-xs"
       question={`Stop ${instance_id}?`}
-      text="It takes no new tasks, ends what it runs, and is not started again."
+      text="It takes no new tasks, finishes what it runs, and is not restarted."
       confirm="Stop it"
       loading={stop.isPending}
       onConfirm={() => stop.mutate({ instance_id })}

@@ -72,7 +72,7 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
             {spawn.error && <ErrorNote error={spawn.error} title="No instance was started" />}
             <Select
               label="Host"
-              description="Empty: the host that is there and has the fewest"
+              description="Empty: the connected host with the fewest instances"
               data={agents.map(({ host }) => host)}
               value={fields.host}
               onChange={(host) => put({ host })}
@@ -88,7 +88,7 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
             />
             <NumberInput
               label="Slots of each"
-              description="Tasks that one runs at a time; empty: by the host's CPUs"
+              description="Tasks that each runs at a time; empty: from the host's CPUs"
               min={1}
               max={1_000}
               allowDecimal={false}
@@ -106,7 +106,7 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
             />
             <TextInput
               label="Name"
-              description="Of a single one; empty: a new name"
+              description="For a single instance; empty: a new name"
               value={fields.instance_id}
               disabled={Number(fields.count) > 1}
               onChange={(event) => put({ instance_id: event.currentTarget.value })}

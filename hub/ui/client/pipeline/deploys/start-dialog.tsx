@@ -43,7 +43,7 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
       <form onSubmit={submit} noValidate>
         <Stack gap="sm">
           <Alert color="yellow">
-            This runs the command of SVC_DEPLOY_ARGV on the server. It is not taken back from here.
+            This runs the SVC_DEPLOY_ARGV command on the server. It cannot be undone from here.
           </Alert>
           <TextInput
             label="Target"
@@ -55,7 +55,7 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
           />
           <Textarea
             label="Arguments"
-            description="One in each line"
+            description="One per line"
             autosize
             minRows={2}
             maxRows={8}

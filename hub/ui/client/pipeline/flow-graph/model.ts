@@ -61,7 +61,7 @@ function workloadHealth(
   if (!on) return { health: "off", state: "disabled" };
   if (failed && failed >= succeeded) return { health: "bad", state: "failing" };
   if (failed) return { health: "warn", state: "some fail" };
-  if (pending && !claimed && !succeeded) return { health: "warn", state: "nobody runs it" };
+  if (pending && !claimed && !succeeded) return { health: "warn", state: "no worker runs it" };
   return { health: "good", state: claimed || succeeded ? "running" : "idle" };
 }
 

@@ -70,7 +70,7 @@ export function Scrubber({ range_min, last, at, onRange, onGo }: ScrubberProps) 
           go(to);
         }}
         label={null}
-        thumbLabel="Minute that is shown"
+        thumbLabel="Shown minute"
         thumbProps={{
           "aria-valuetext": at === null ? "now" : minuteText(at),
         }}

@@ -74,7 +74,7 @@ export function FlowTables({ nodes, edges, shownOf }: TablesProps) {
         href={hrefOf}
       />
       <Title order={2} size="h4">
-        What goes between them
+        What flows between them
       </Title>
       {edges.length === 0 ? (
         <Text size="sm" c="dimmed">

@@ -59,7 +59,7 @@ function judge(one: Omit<WorkloadState, "problems" | "weight">): [string, number
       : null,
     oldest_s !== null && oldest_s > WAIT_S
       ? [
-          `a ready task waits for ${Math.round(oldest_s / 60)} min`,
+          `a ready task has waited for ${Math.round(oldest_s / 60)} min`,
           50 + Math.min(100, oldest_s / 60),
         ]
       : null,

@@ -69,7 +69,7 @@ const COLUMNS: Record<string, Column<WorkloadState>> = {
     cell: ({ oldest_s }) => (oldest_s === null ? "–" : durationText(oldest_s * 1_000)),
   },
   minute: {
-    ...{ key: "minute", title: "Done a minute", width: "120px", align: "end", from: "md" },
+    ...{ key: "minute", title: "Done per minute", width: "120px", align: "end", from: "md" },
     cell: ({ minute }) => `${countText(minute.succeeded ?? 0)} / min`,
   },
   expired: {

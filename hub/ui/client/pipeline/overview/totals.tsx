@@ -37,7 +37,7 @@ export function Totals({ states }: { states: readonly WorkloadState[] }) {
       <Total
         name="Oldest ready"
         value={oldest < 0 ? "–" : durationText(oldest * 1_000)}
-        note={oldest < 0 ? "nothing waits" : "waits so long"}
+        note={oldest < 0 ? "nothing waits" : "time it has waited"}
       />
     </SimpleGrid>
   );

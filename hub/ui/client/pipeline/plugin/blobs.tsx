@@ -130,7 +130,7 @@ export function Blobs({ slug }: { slug: string }) {
               title="No blobs"
               command={`curl -X PUT ${location.origin}${at}/chart.png -H 'content-type: image/png' --data-binary @chart.png`}
             >
-              The plugin, its page or anybody may keep files of at most 5 MB.
+              The plugin, its page or anybody else may store files of at most 5 MB.
             </Empty>
           ) : (
             <>

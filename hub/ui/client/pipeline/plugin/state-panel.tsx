@@ -113,7 +113,7 @@ export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
             other
               ? new Error(
                   read
-                    ? "The plugin changed it meanwhile. Close this and open it again to see what it is now."
+                    ? "The plugin has changed it in the meantime. Close this and open it again to see the current value."
                     : "There is already a value with this key.",
                 )
               : save.error
@@ -127,7 +127,7 @@ export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
           {read && (
             <ConfirmButton
               question={`Delete ${key}?`}
-              text="The plugin does not find it any more."
+              text="The plugin will no longer find it."
               confirm="Delete it"
               color="red"
               variant="light"

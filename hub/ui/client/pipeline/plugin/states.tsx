@@ -45,7 +45,7 @@ export function States({ slug }: { slug: string }) {
               title="No state"
               command={`curl -X PUT ${location.origin}${at}/totals -H 'content-type: application/json' -d '{"words":0}'`}
             >
-              The plugin, its page or anybody may keep JSON under a key.
+              The plugin, its page or anybody else may store JSON under a key.
             </Empty>
           ) : (
             <>

@@ -17,7 +17,7 @@ export function Commands({ worker: { id, host, state } }: { worker: PullWorker }
   const tell = useChange(
     (command: WorkerCommand["command"]) =>
       call<WorkerCommand>("POST", `${path}/admin-command`, { json: { command } }),
-    { done: (_, command) => `${id} ${DONE[command]}`, failed: "The worker was not told" },
+    { done: (_, command) => `${id} ${DONE[command]}`, failed: "The command was not sent" },
   );
   const restart = useChange(() => call("POST", `${path}/restart`), {
     done: `The restart of ${id} has begun; its result is in the service logs`,
@@ -51,7 +51,7 @@ export function Commands({ worker: { id, host, state } }: { worker: PullWorker }
       <ConfirmButton
         size="xs"
         question={`Stop ${id}?`}
-        text="It takes no new tasks, ends what it runs, and its process ends. Whoever supervises it on its host may start it again."
+        text="It takes no new tasks, finishes what it runs, and its process ends. A supervisor on its host may start it again."
         loading={busy("stop")}
         onConfirm={() => tell.mutate("stop")}
       >
@@ -60,7 +60,7 @@ export function Commands({ worker: { id, host, state } }: { worker: PullWorker }
       <ConfirmButton
         size="xs"
         question={`Restart ${id} over SSH?`}
-        text={`The command of SVC_RESTART_ARGV is run on ${host}, by the administrator. What runs there may be lost and is tried again.`}
+        text={`The SVC_RESTART_ARGV command restarts it on ${host}; only the administrator may do this. Its running tasks may be lost and are then retried.`}
         confirm="Restart it"
         loading={restart.isPending}
         onConfirm={() => restart.mutate(undefined)}

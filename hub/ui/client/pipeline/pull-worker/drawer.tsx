@@ -31,13 +31,13 @@ export function WorkerDrawer({ id, worker, onClose }: WorkerDrawerProps) {
       }
     >
       {worker === undefined ? (
-        <Alert color="yellow">There is no worker of this name, or not any more.</Alert>
+        <Alert color="yellow">There is no worker with this name, or no longer.</Alert>
       ) : (
         <Stack gap="lg">
           {worker.state === "offline" && (
             <Alert color="red" role="status">
-              Nothing was heard of it for more than 30 s. What it held is given to others when the
-              leases end.
+              Nothing has been heard from it for more than 30 s. Its tasks go to other workers when
+              their leases end.
             </Alert>
           )}
           <Commands worker={worker} />

@@ -32,7 +32,7 @@ export function FilterEditor({ worker: { id, filter, workloads } }: { worker: Pu
   return (
     <Stack gap="xs">
       <Group gap={4} aria-label="Filter">
-        {filter === null && <Text size="sm">Every workload, also those that are made later.</Text>}
+        {filter === null && <Text size="sm">Every workload, including those created later.</Text>}
         {filter?.length === 0 && <Text size="sm">None: it runs nothing.</Text>}
         {filter?.map((slug) => (
           <Badge
@@ -87,7 +87,7 @@ export function FilterEditor({ worker: { id, filter, workloads } }: { worker: Pu
           <ConfirmButton
             size="xs"
             question={`Let ${id} run every workload?`}
-            text="Its filter is taken away."
+            text="Its filter is removed."
             confirm="Run every workload"
             onConfirm={() => change.mutate({ op: "replace", workloads: [] })}
           >

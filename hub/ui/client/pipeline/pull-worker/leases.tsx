@@ -85,7 +85,7 @@ export function HeldTasks({ id }: { id: string }) {
       {printed.map(({ task_id, epoch, workload, pk, stdout, stderr }) => (
         <div key={`${task_id}-${epoch}`}>
           <Text size="xs" c="dimmed" className="wrap">
-            {workload} {pk} printed last (told <Ago at={live.data?.at} />)
+            {workload} {pk} printed last (reported <Ago at={live.data?.at} />)
           </Text>
           <Code block className="wrap" tabIndex={0} mah={180} style={{ overflow: "auto" }}>
             {[stdout, stderr].filter(Boolean).join("\n")}

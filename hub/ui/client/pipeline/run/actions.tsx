@@ -10,7 +10,7 @@ export function TaskActions({ history: { workload, pk, task } }: { history: Task
   const path = `/api/v1/workloads/${seg(workload)}/queue/${seg(pk)}`;
   const retry = useChange(() => call("POST", `${path}/reset`), {
     done: "The task is ready again",
-    failed: "The task was not reset",
+    failed: "The task was not retried",
   });
   const remove = useChange(() => call("DELETE", path), {
     done: task?.state === "claimed" ? "The task was cancelled" : "The task was deleted",

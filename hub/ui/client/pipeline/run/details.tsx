@@ -30,7 +30,7 @@ export function RunDetails({ run_id }: { run_id: string }) {
           )}
           {run.truncated && (
             <Alert color="yellow" role="note">
-              It printed more than is kept: of each stream the first and the last 256 KB are here.
+              It printed more than is kept: the first and the last 256 KB of each stream are here.
             </Alert>
           )}
           <FactList label={`Run ${run.run_id}`}>
@@ -70,10 +70,10 @@ export function LiveDetails({ workload, task }: { workload: string; task: QueueR
       <Text size="sm" c="dimmed">
         {query.data?.at ? (
           <>
-            The last 8 KB of each stream, as the worker told <Ago at={query.data.at} />.
+            The last 8 KB of each stream, as the worker reported them <Ago at={query.data.at} />.
           </>
         ) : (
-          "The worker tells what it prints every few seconds."
+          "The worker reports what it prints every few seconds."
         )}
       </Text>
       {run && <NotesOf notes={run} live />}

@@ -13,7 +13,7 @@ export function NotesOf({ notes, live = false }: { notes: Notes; live?: boolean 
         <section aria-label="Progress">
           <Group justify="space-between" mb={4}>
             <Text size="sm" className="wrap">
-              {progress.text || (live ? "Running" : "How far it came")}
+              {progress.text || (live ? "Running" : "How far it got")}
             </Text>
             <Text size="sm" className="nums">
               {percent} %

@@ -56,8 +56,8 @@ function EnginesEditor({ value, error, onChange }: EditorProps) {
               error={said(at, "model")}
             />
             <TextInput
-              label="Variable of its key"
-              description="Name of a variable of the server; never the key"
+              label="Variable with its key"
+              description="Name of a variable on the server; never the key itself"
               autoComplete="off"
               value={engine.api_key_env ?? ""}
               onChange={(event) => change(at, { api_key_env: event.currentTarget.value || null })}

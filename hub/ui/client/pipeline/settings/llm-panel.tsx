@@ -47,7 +47,7 @@ export function LlmPanel({ settings }: { settings: Setting[] }) {
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing="xs">
           <Select
             label="Engine"
-            description="Of llm_engines, or one that is described here"
+            description="One of llm_engines, or one described here"
             data={[...engines.map(({ name }) => name), HERE]}
             allowDeselect={false}
             value={engine}
@@ -64,8 +64,8 @@ export function LlmPanel({ settings }: { settings: Setting[] }) {
               <TextInput label="URL" placeholder="http://127.0.0.1:11434/v1" {...field("url")} />
               <TextInput label="Model" {...field("model")} />
               <TextInput
-                label="Variable of its key"
-                description="A key goes to an address of one's own for the administrator alone"
+                label="Variable with its key"
+                description="Only the administrator may have a key sent to an address given here"
                 autoComplete="off"
                 {...field("api_key_env")}
               />

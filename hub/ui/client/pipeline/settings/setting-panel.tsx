@@ -13,7 +13,7 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
   const at = `/api/v1/settings/${seg(key)}`;
   const [value, setValue] = useState(setting.value);
   const save = useChange(() => call("PUT", at, { json: { value } }), {
-    done: `${key} stored; it counts from now on`,
+    done: `${key} stored; it takes effect now`,
     failed: `${key} was not stored`,
     onDone,
     quiet: true,
@@ -24,7 +24,7 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
     setValue(next);
   };
   const unset = useChange(() => call("DELETE", at), {
-    done: `${key} is its default again`,
+    done: `${key} has its default value again`,
     failed: `${key} was not reset`,
     onDone,
   });
@@ -51,7 +51,7 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
           {setting.source === "stored" && (
             <ConfirmButton
               question={`Go back to the default of ${key}?`}
-              text="The value that is stored is forgotten."
+              text="The stored value is forgotten."
               confirm="Go back to it"
               loading={unset.isPending}
               onConfirm={() => unset.mutate(undefined)}

@@ -9,9 +9,10 @@ import { FormErrors, issueAt } from "../../parts/form-errors.tsx";
 
 const MAY: Record<Role, string> = {
   viewer: "Looks at everything.",
-  submitter: "As a viewer, and submits jobs and tasks, and cancels jobs.",
-  operator: "As a submitter, and steers browsers, changes hosts, profiles and queues.",
-  admin: "As an operator, and runs commands at workers, names keys, changes settings and tokens.",
+  submitter: "Like a viewer, and also submits jobs and tasks and cancels jobs.",
+  operator: "Like a submitter, and also controls browsers and changes hosts, profiles and queues.",
+  admin:
+    "Like an operator, and also runs commands on workers, names keys, and changes settings and tokens.",
 };
 const DAY_S = 86_400;
 const LASTS = [
@@ -43,7 +44,7 @@ export function NewToken({
       if (was_open) await login({ token: made.token });
       return made;
     },
-    { failed: "The token was not made", onDone: onMade, quiet: true },
+    { failed: "The token was not created", onDone: onMade, quiet: true },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -72,7 +73,7 @@ export function NewToken({
           error={issueAt(save.error, "role")}
         />
         <Select
-          label="It counts"
+          label="Valid"
           data={LASTS}
           value={lasts}
           allowDeselect={false}
@@ -81,12 +82,12 @@ export function NewToken({
         />
         <FormErrors
           error={save.error}
-          title="The token was not made"
+          title="The token was not created"
           fields={["name", "role", "expires_in_s"]}
         />
         <Group className="panel-end">
           <Button type="submit" disabled={name.trim() === ""} loading={save.isPending}>
-            Make the token
+            Create the token
           </Button>
         </Group>
       </Stack>

@@ -7,8 +7,8 @@ export function ShownToken({ made, onDone }: { made: CreatedToken; onDone: () =>
   return (
     <Stack gap="sm">
       <Text size="sm">
-        This is the token of {made.name}, of the role {made.role}. It is shown this once: the server
-        keeps its hash alone.
+        This is the token of {made.name}, of the role {made.role}. It is shown only this once: the
+        server keeps only its hash.
       </Text>
       <Command text={made.token} />
       <Text size="sm" c="dimmed">

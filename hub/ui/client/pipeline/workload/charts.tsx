@@ -23,7 +23,7 @@ const HEIGHT = 180;
 /** Runs that latencies are drawn of. */
 const RUNS = 500;
 
-/** Tasks a minute by what happened to them, and how long the last runs took. */
+/** Tasks per minute by what happened to them, and how long the last runs took. */
 export function Charts({
   slug,
   span,
@@ -62,7 +62,7 @@ export function Charts({
       <Paper withBorder p="sm">
         <div className="chart-head">
           <Title order={2} size="h5">
-            Tasks a minute
+            Tasks per minute
           </Title>
           <SegmentedControl
             size="xs"
@@ -73,7 +73,7 @@ export function Charts({
           />
         </div>
         <Chart
-          label={`Tasks of ${slug} a minute, over the last ${minutes} minutes`}
+          label={`Tasks of ${slug} per minute, over the last ${minutes} minutes`}
           x={x}
           series={series}
           height={HEIGHT}
@@ -93,7 +93,7 @@ export function Charts({
         </div>
         {ended.length === 0 ? (
           <Text size="sm" c="dimmed" mih={HEIGHT}>
-            {runs.data && "Nothing was run yet."}
+            {runs.data && "Nothing has run yet."}
           </Text>
         ) : (
           <Chart

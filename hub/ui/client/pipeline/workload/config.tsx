@@ -47,11 +47,11 @@ export function Config({ workload }: { workload: Workload }) {
     <form onSubmit={submit} noValidate>
       <Stack maw={900}>
         {elsewhere && changed && (
-          <Alert color="yellow" title="It was changed elsewhere meanwhile" role="status">
+          <Alert color="yellow" title="It has been changed elsewhere in the meantime" role="status">
             <Group>
-              <Text size="sm">Your changes are not saved over that unless you say so.</Text>
+              <Text size="sm">Your changes do not overwrite that unless you say so.</Text>
               <Button size="xs" variant="default" onClick={() => begin(workload)}>
-                Show what is there now
+                Show the current settings
               </Button>
               <Button size="xs" variant="default" onClick={() => setStart(workload)}>
                 Keep my settings
@@ -78,10 +78,10 @@ export function Config({ workload }: { workload: Workload }) {
             role="status"
           >
             {tried && wrong > 0
-              ? `${wrong} fields are to be mended`
+              ? `${wrong} fields need correcting`
               : changed
-                ? "Tasks that run go on under the settings they were claimed with."
-                : "Nothing is changed."}
+                ? "Running tasks keep the settings they were claimed with."
+                : "Nothing has changed."}
           </Text>
         </Group>
       </Stack>

@@ -34,7 +34,7 @@ export function ExecutorNote({ workload: { slug, executor } }: { workload: Workl
         </Text>
         <Text size="sm">
           On {names}, since <Ago at={executor.since} />. Its tasks wait and lose no attempt; a
-          change of the settings or of the plugin is tried at once.
+          change to the settings or the plugin is tried at once.
         </Text>
         {executor.trace && (
           <Code block className="wrap" w="100%" mah={220} tabIndex={0} style={{ overflow: "auto" }}>

@@ -61,7 +61,7 @@ export function DeleteWorkload({ slug }: { slug: string }) {
     <>
       <ConfirmButton
         question={`Delete the workload ${slug}?`}
-        text="Its queue goes with it, with every task that waits or has failed. Its runs stay."
+        text="Its queue is deleted too, with every task that waits or has failed. Its runs stay."
         confirm="Delete the workload"
         loading={remove.isPending}
         onConfirm={() => go(false)}
@@ -76,8 +76,8 @@ export function DeleteWorkload({ slug }: { slug: string }) {
       >
         <Stack>
           <Text size="sm" className="wrap">
-            The workload was not deleted: {claimed}. Wait until they end, or delete it all the same:
-            what their workers report then is thrown away.
+            The workload was not deleted: {claimed}. Wait until they end, or delete it anyway: what
+            their workers then report is discarded.
           </Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setClaimed("")}>
@@ -90,7 +90,7 @@ export function DeleteWorkload({ slug }: { slug: string }) {
                 go(true);
               }}
             >
-              Delete all the same
+              Delete anyway
             </Button>
           </Group>
         </Stack>

@@ -58,7 +58,7 @@ function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
   );
   const reset = useChange(() => call<z.infer<typeof ResetFailed>>("POST", `${path}/reset-failed`), {
     done: ({ reset: n }) => `${n} tasks are ready again`,
-    failed: "The failed tasks were not reset",
+    failed: "The failed tasks were not retried",
     onDone,
   });
   const verb = tab === "claimed" ? "Cancel" : "Delete";
@@ -71,7 +71,7 @@ function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
           loading={reset.isPending}
           onClick={() => reset.mutate(undefined)}
         >
-          Reset all failed
+          Retry all failed
         </Button>
       )}
       {selected.size > 0 && (

@@ -64,7 +64,7 @@ export function WorkloadRuns({ slug }: { slug: string }) {
         {({ runs: rows, next_before }) => (
           <>
             {rows.length === 0 ? (
-              <Empty title={success || key ? "No run matches" : "Nothing was run yet"} />
+              <Empty title={success || key ? "No run matches" : "Nothing has run yet"} />
             ) : (
               <RunTable label={`Runs of ${slug}`} runs={rows} oneWorkload onOpen={showRun} />
             )}

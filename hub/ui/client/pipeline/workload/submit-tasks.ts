@@ -44,7 +44,7 @@ export function readTasks(typed: string, { extra, priority, run_at }: Defaults):
   const found = tasksOf(text).map((task) => (typeof task === "string" ? { pk: task } : task));
   if (found.length === 0) throw new Error("type at least one task");
   if (found.length > MAX_TASKS)
-    throw new Error(`these are ${found.length} tasks; ${MAX_TASKS} go at a time`);
+    throw new Error(`there are ${found.length} tasks; submit at most ${MAX_TASKS} at a time`);
   const given: Partial<TaskIn> = {};
   if (extra.trim() !== "") {
     const value = jsonOf(extra, "extra");
@@ -58,7 +58,7 @@ export function readTasks(typed: string, { extra, priority, run_at }: Defaults):
   if (run_at !== "") given.run_at = new Date(run_at).toISOString();
   return found.map((task) => {
     if (!isObject(task) || typeof task.pk !== "string")
-      throw new Error(`every task needs a pk of text: ${JSON.stringify(task)?.slice(0, 100)}`);
+      throw new Error(`every task needs a pk that is text: ${JSON.stringify(task)?.slice(0, 100)}`);
     return { ...given, ...task };
   });
 }

@@ -33,8 +33,8 @@ function Result({ result }: { result: SubmitResult }) {
       title={`${countText(submitted)} submitted`}
     >
       <Text size="sm">
-        {countText(duplicates)} duplicates: their keys wait, run or have failed already and were
-        left alone. {countText(pks_rejected.length)} rejected.
+        {countText(duplicates)} duplicates: tasks with these keys already wait, run or have failed,
+        and were left alone. {countText(pks_rejected.length)} rejected.
       </Text>
       {pks_rejected.length > 0 && (
         <Code block className="wrap" mt="xs">
@@ -84,7 +84,7 @@ export function Submit({ workload }: { workload: Workload }) {
         )}
         <Textarea
           label="Tasks"
-          description='One a line: a key, or JSON such as {"pk": "a", "extra": {"n": 1}}; or a JSON list of them'
+          description='One per line: a key, or JSON such as {"pk": "a", "extra": {"n": 1}}; or a JSON list of them'
           placeholder={example.join("\n")}
           autosize
           minRows={6}

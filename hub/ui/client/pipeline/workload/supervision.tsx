@@ -6,7 +6,7 @@ import { Ago } from "../../parts/text.tsx";
 
 const DID: Record<string, string> = {
   pause: "paused it",
-  reset: "reset its failed tasks",
+  reset: "retried its failed tasks",
   restart: "restarted its dead instances",
   report: "reported a problem",
 };
@@ -14,7 +14,7 @@ const PROBLEMS: Record<string, string> = {
   no_worker: "Tasks are ready and no live worker may run them",
   dead_instances: "Tasks are ready and instances that should run them are dead",
   broken_executor: "Tasks are ready and their code does not load",
-  stuck: "Tasks are ready and workers idle, but nothing is run",
+  stuck: "Tasks are ready and workers are idle, but nothing runs",
 };
 
 /** What the supervisor sees of a workload and did with it last; nothing where it never did. */
