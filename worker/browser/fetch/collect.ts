@@ -7,18 +7,18 @@ import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
 import { collectVideos } from "./videos.ts";
 
-/** Reads under way when a job ends come from memory: for so long nothing of them may arrive. */
+/** Reads under way when a job ends come from memory; they are given up when nothing arrives for this long. */
 const DRAIN_MS = 20_000;
-/** More than the answers to pings: a body is on its way. */
+/** More bytes than the answers to pings: a body is on its way. */
 const DRAIN_BYTES = 64 * 1024;
 const LONGEST_DRAIN_MS = 300_000;
-/** What a cancelled job may still take, drain and uploads together (at most 2 s). */
+/** Time a cancelled job may still take, drain and uploads together (at most 2 s). */
 const CANCEL_DRAIN_MS = 300;
 const CANCEL_FLUSH_MS = 1_500;
-/** Uploads of a job that ran: the sink retries within this. */
+/** Time for the uploads of a job that ran: the sink retries within it. */
 const FLUSH_MS = 600_000;
 
-/** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
+/** Reads the remaining bodies, closes popups, waits for the uploads, and counts. */
 export async function collect({
   run,
   recorder,
@@ -28,13 +28,13 @@ export async function collect({
   report: page_report,
   narrowed,
 }: Omit<FetchContext, "popups" | "deadline"> & {
-  /** Counts what goes through the browser's gate; null where there is none. */
+  /** Counts what goes through the browser's gate; null without a gate. */
   narrowed: Pick<Narrowed, "bytes"> | null;
 }): Promise<CaptureReport> {
   const { story, sink, browser } = run;
   const done = new AbortController();
   const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
-  /** Aborts when no read ended and no body came for `DRAIN_MS`. */
+  /** Aborts when no read ended and no body arrived for `DRAIN_MS`. */
   const whileItComes = () => {
     const stuck = new AbortController();
     const look = async () => {
@@ -111,7 +111,7 @@ export async function collect({
   return report;
 }
 
-/** Through the browser's gate, and beside it for videos. */
+/** Counts traffic through the browser's gate, and past it for videos. */
 const trafficOf = (gate: Traffic | null, beside: Traffic | null): Pick<CaptureReport, "traffic"> =>
   gate === null && beside === null
     ? {}

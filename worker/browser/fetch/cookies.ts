@@ -4,7 +4,10 @@ import type { JobRun } from "../lanes/types.ts";
 
 const MAX_NAMED = 10;
 
-/** A cookie for one host is told by its URL, one for subdomains too by its domain with a dot (rules/hosts#cookies-of-a-host). */
+/**
+ * A cookie for one host is identified by its URL, one that includes subdomains by its domain with a dot
+ * (rules/hosts#cookies-of-a-host).
+ */
 function cookieParam(cookie: StoredCookie): Protocol.Network.CookieParam {
   const { name, value, domain, path, expires, http_only, secure, same_site } = cookie;
   const bare = domain.replace(/^\./, "");
@@ -14,7 +17,7 @@ function cookieParam(cookie: StoredCookie): Protocol.Network.CookieParam {
     path,
     secure,
     httpOnly: http_only,
-    // Chromium refuses None on a cookie that is not secure; left out, it is Lax.
+    // Chromium refuses None on a cookie that is not secure; without a value it is Lax.
     ...(same_site === "None" && !secure ? {} : { sameSite: same_site }),
     ...(expires < 0 ? {} : { expires }),
     url: `${secure ? "https" : "http"}://${bare}${path}`,
@@ -23,8 +26,8 @@ function cookieParam(cookie: StoredCookie): Protocol.Network.CookieParam {
 }
 
 /**
- * Puts the registry's cookies into the browser before its first navigation (rules/hosts#cookies-of-a-job). The story tells
- * how many and of which hosts, and names those the browser refused; never a value.
+ * Puts the registry's cookies into the browser before its first navigation (rules/hosts#cookies-of-a-job). The job's
+ * log says how many there are and for which hosts, and names those that the browser refused; never a value.
  */
 export async function injectCookies({ browser, extras, story }: JobRun): Promise<void> {
   const { cookies } = extras;
@@ -45,7 +48,7 @@ export async function injectCookies({ browser, extras, story }: JobRun): Promise
     story.log("warn", "navigate", `and ${refused.length - MAX_NAMED} more cookies`);
 }
 
-/** All at once; when one of them is refused, all are, so then one by one. @returns the refused ones. */
+/** Sets all at once; when one is refused all are, so it then sets them one by one. @returns the refused ones. */
 export async function setCookies(
   { root }: CdpConnection,
   cookies: StoredCookie[],

@@ -13,11 +13,11 @@ export interface FetchSettings {
   spool_max_bytes: number;
   /** What the worker's lanes may connect to. */
   judge: Judge;
-  /** How names are resolved for what is downloaded beside the browser. */
+  /** How names are resolved for downloads outside the browser. */
   resolve: Resolve;
-  /** The worker's own proxy, for what is downloaded beside a browser without a gate. */
+  /** The worker's own proxy, for downloads outside a browser without a gate. */
   upstream?: Upstream | null;
-  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
+  /** Where to look for yt-dlp and ffmpeg; the usual places by default. */
   program_path?: string;
 }
 
@@ -34,5 +34,5 @@ export interface FetchContext {
   deadline: number;
 }
 
-/** What the report tells of the page itself. */
+/** What the report says about the page itself. */
 export type PageReport = Required<Pick<CaptureReport, "page" | "warnings">>;

@@ -54,7 +54,7 @@ const TEXTS: [RegExp, (host: string) => string][] = [
   ],
 ];
 
-/** What Chromium says of a connection that its proxy did not make. Only the proxy knows why. */
+/** Chromium's errors for a connection that its proxy did not establish. Only the proxy knows why. */
 const OF_GATE = /ERR_(SOCKS_CONNECTION_(FAILED|HOST_UNREACHABLE)|ADDRESS_UNREACHABLE)\b/;
 
 type Causes = Pick<BrowserGate, "failureOf"> | null;
@@ -65,13 +65,16 @@ export function refusalBehind(error_text: string, url: string, gate: Causes): st
   return failed?.failure === "refused_by_gate" ? failed.message : null;
 }
 
-/** What an upstream proxy said, or was in the way of; null when there was none or it is not known. */
+/** What an upstream proxy reported or prevented; null when there was none or it is unknown. */
 function causeBehind(error_text: string, url: string, gate: Causes): string | null {
   const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
   return failed?.message.includes("the proxy ") ? failed.message : null;
 }
 
-/** Chromium's name for what really happened, as it would have said it without a gate; `refused: …` what nobody was asked. */
+/**
+ * Chromium's name for what really happened, as it would have reported it without a gate; `refused: …` for a request
+ * that the gate did not let out.
+ */
 export function trueNetError(error_text: string, url: string, gate: Causes): string {
   const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
   if (!failed) return error_text;
@@ -80,8 +83,8 @@ export function trueNetError(error_text: string, url: string, gate: Causes): str
 }
 
 /**
- * A message of Playwright's (`net::ERR_… at URL`) with what really happened in Chromium's place. `elsewhere`: the error of
- * the document that failed last, for a redirect that led away from that URL.
+ * Returns a Playwright message (`net::ERR_… at URL`) in which Chromium's error is replaced by what really happened.
+ * `elsewhere`: the error of the document that failed last, for a redirect that led away from that URL.
  */
 export function withTrueNetError(message: string, gate: Causes, elsewhere: string | null): string {
   const said = /net::ERR_\w+/.exec(message)?.[0];
@@ -90,7 +93,7 @@ export function withTrueNetError(message: string, gate: Causes, elsewhere: strin
   return message.replace(said, told === said ? (elsewhere ?? said) : told);
 }
 
-/** A sentence for a failed navigation: what happened, to which URL, what to try. */
+/** Describes a failed navigation in a sentence: what happened, to which URL, what to try. */
 export function describeNetError(chromium_says: string, url: string, gate: Causes = null): string {
   const refusal = refusalBehind(chromium_says, url, gate);
   if (refusal) return `refused to open ${shortUrl(url)}: ${refusal}`;
@@ -102,7 +105,7 @@ export function describeNetError(chromium_says: string, url: string, gate: Cause
   return `could not open ${shortUrl(url)}: ${known ?? "the navigation failed"} (${error_text})`;
 }
 
-/** For sentences: no password, and long URLs are cut in the middle of nothing. */
+/** Shortens a URL for use in sentences: without a password, and truncated when it is long. */
 export const shortUrl = (url: string): string => {
   const shown = hideCredentials(url);
   return shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;

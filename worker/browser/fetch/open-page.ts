@@ -5,7 +5,7 @@ import type { FetchContext } from "./fetch-context.ts";
 import { describeNetError, shortUrl } from "./net-errors.ts";
 import { JobTrouble } from "./trouble.ts";
 
-/** A page that is to be looked at, a URL that was a file, or an answer without a page (204, an error without a body). */
+/** A page to capture, a URL that was a file, or an answer without a page (204, an error without a body). */
 export type Opened = { kind: "page" | "download" | "no_page"; main: Tracked };
 
 /** Failed navigations that had an answer: the job completes with its status. */
@@ -26,7 +26,7 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   ctx.popups.setMain(main);
   // A new renderer starts from what the old one has confirmed: navigating earlier lost the first 14 requests of a page.
   await trouble.race(main.ready);
-  // Its page would be shown, and nothing of it captured.
+  // The page would be shown, but nothing of it captured.
   if (main.unseen instanceof CdpError) throw main.unseen;
   if (main.unseen)
     throw new JobTrouble(
@@ -83,7 +83,7 @@ async function findPage({ recorder, run }: FetchContext): Promise<Tracked> {
 /** What a page may need to answer on the shortest wait. */
 const SHORTEST_WAIT_MS = 1_000;
 
-/** The server has `wait_seconds` to answer, from the moment on at which the browser has asked. */
+/** The server has `wait_seconds` to answer, from the moment when the browser sends the request. */
 async function navigate(ctx: FetchContext, main: Tracked): Promise<Protocol.Page.NavigateResponse> {
   const { run, settings, trouble, recorder } = ctx;
   const { referer, wait_seconds, max_wait_seconds } = run.options;
@@ -91,7 +91,7 @@ async function navigate(ctx: FetchContext, main: Tracked): Promise<Protocol.Page
   const done = new AbortController();
   const answer = main.session.send(
     "Page.navigate",
-    // The whole referer, as it was asked for: the default policy would cut it to its origin.
+    // Send the whole referer, as requested: the default policy would cut it to its origin.
     { url: run.url, ...(referer && { referrer: referer, referrerPolicy: "unsafeUrl" }) },
     { timeout_ms: max_wait_seconds * 1_000 + wait_ms },
   );
@@ -105,7 +105,7 @@ async function navigate(ctx: FetchContext, main: Tracked): Promise<Protocol.Page
     .finally(() => done.abort());
   if (told) return told;
   answer.catch(() => {});
-  // In a browser that is kept the next visitor would wait for it too.
+  // In a browser that is kept, the next visit would wait for it too.
   main.session.post("Page.stopLoading");
   const option = wait_seconds < max_wait_seconds ? "wait_seconds" : "max_wait_seconds";
   throw new JobTrouble(
@@ -142,7 +142,7 @@ async function explainFailure(
   throw new JobTrouble(describeNetError(error, failedUrl(ctx), run.browser.gate));
 }
 
-/** Where the way ended: a redirect may have led elsewhere. */
+/** Where the navigation ended: a redirect may have led elsewhere. */
 const failedUrl = ({ run, recorder }: FetchContext): string =>
   recorder.trace.entries.findLast(({ type, error }) => type === "Document" && error !== null)
     ?.url ?? run.url;

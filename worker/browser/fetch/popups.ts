@@ -5,22 +5,22 @@ import type { Pause } from "../record/pauses.ts";
 import type { Tracked } from "../record/targets.ts";
 import { shortUrl } from "./net-errors.ts";
 
-/** A page that opens windows for ever must not navigate the job's tab for ever. */
+/** A page that opens windows forever must not navigate the job's tab forever. */
 const MAX_SAME_TAB = 20;
 
 export interface PopupWatch {
-  /** The tab that popups belong to: from now on every other page is one. */
+  /** The tab that popups belong to: from now on every other page is a popup. */
   setMain(target: Tracked): void;
   /** Called for every attached target, before it runs. */
   watch(target: Tracked): void;
-  /** Keeps the documents of closing windows from being asked for. */
+  /** Prevents requests for the documents of closing windows. */
   pauses: Pause[];
 }
 
 /**
  * What becomes of windows that a page opens (rules/hosts#popup-policy): `allow` leaves them, `block` closes them
- * before they have asked for anything, `same_tab` opens their URL in the job's tab instead. A window without a URL of the
- * web has nothing that could be opened elsewhere: `same_tab` leaves it.
+ * before they have requested anything, `same_tab` opens their URL in the job's tab instead. A window without a web
+ * URL has nothing that could be opened elsewhere: `same_tab` leaves it.
  */
 export function watchPopups(
   policy: PopupPolicy,
@@ -29,9 +29,9 @@ export function watchPopups(
 ): PopupWatch {
   let main: Tracked | null = null;
   let moved = 0;
-  /** URLs that windows were asked for and have not come yet, oldest first. */
+  /** URLs of windows that were requested and have not opened yet, oldest first. */
   const asked: string[] = [];
-  /** Windows on their way out: the id of a page is that of its frame. */
+  /** Windows that are closing: the id of a page is that of its frame. */
   const closing = new Set<string>();
 
   const onPopup = (target: Tracked, opened: Tracked) => {
@@ -39,7 +39,8 @@ export function watchPopups(
     const close = () => {
       target.doomed = true;
       closing.add(target.target_id);
-      // A target that is held cannot close, and one that is let go asks for what the opener wrote into it: stopped here.
+      // A target that is held cannot close, and one that is released requests what the opener wrote into it; this
+      // stops those requests.
       const stopped = target.session.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
       const end = () => connection.root.post("Target.closeTarget", { targetId: target.target_id });
       stopped.then(end, end);
@@ -61,8 +62,8 @@ export function watchPopups(
     opened.session.post("Page.navigate", { url, ...(referrer && { referrer }) });
     story.log("info", "browser", `popup opened in the same tab: ${shortUrl(url)}`);
   };
-  // Whoever else is attached, as a recipe's Playwright is, may let a window go before it is stopped; no request of it has
-  // left the browser then.
+  // Another attached client, such as a recipe's Playwright, may release a window before it is stopped; none of its
+  // requests has left the browser by then.
   const document: Pause = {
     type: "Document",
     stage: "Request",
@@ -81,7 +82,7 @@ export function watchPopups(
       if (policy === "allow") return;
       if (target.type === "page" && main !== null && target.target_id !== main.target_id)
         return onPopup(target, main);
-      // Told to the page that asks, before the window is there.
+      // The page that opens the window gets this event before the window exists.
       if (target.type === "page" || target.type === "iframe")
         target.session.on("Page.windowOpen", ({ url }) => {
           asked.push(url);

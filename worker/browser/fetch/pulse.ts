@@ -4,25 +4,25 @@ import type { Tracked } from "../record/targets.ts";
 
 /** How often a page is asked for a sign of life while the network is quiet. */
 export const ASK_EVERY_MS = 250;
-/** A page that needed this long for it was busy: what it meant to ask for comes only now. */
+/** A page that needed this long to answer was busy: its requests come only now. */
 const BUSY_MS = 1_000;
-/** Frames of other processes have a main thread each; of hundreds the first tell enough. */
+/** Frames of other processes have a main thread each; of hundreds, the first few suffice. */
 const MAX_ASKED = 16;
 /**
- * How long a mute target is waited for. A thread that waits for a lock never answers, as the workers of WebAssembly do
- * while they have nothing to do; a page cannot wait for one.
+ * How long to wait for a silent target. A thread that waits for a lock never answers, such as an idle WebAssembly
+ * worker; a page cannot wait for a lock.
  */
 const PATIENCE_MS: Record<string, number | undefined> = {
   page: STALL_MS,
   iframe: STALL_MS,
   worker: 5_000,
 };
-/** The answer of a target that was given up is still worth knowing. */
+/** The answer of a target that was given up is still useful. */
 const LONGEST_MS = 3_600_000;
 
-/** Whether the job's pages could have asked for something: a busy script is no silence (guide: concepts/fleet). */
+/** Whether the job's pages could have made requests: a busy script is not silence (guide: concepts/fleet). */
 export interface Pulse {
-  /** Resolves when every page has answered from now on, or is waited for no longer. */
+  /** Resolves when every page has answered after this call or was given up. */
   answered(): Promise<void>;
   /** Pages that were waited for in vain. */
   mute(): Tracked[];
@@ -31,13 +31,16 @@ export interface Pulse {
 export interface PulseDeps {
   clock: Clock;
   targets(): readonly Tracked[];
-  /** A page that waits for the answer to a navigation takes no commands, and its request is noise enough. */
+  /** A page that waits for the answer to a navigation accepts no commands, and its request counts as activity. */
   isNavigating(page: Tracked): boolean;
   /** A page answers again after it was busy. */
   onAwake(): void;
 }
 
-/** Asks until `signal` aborts. @param quiet_ms the silence that is waited for: a shorter one is cut by shorter stretches */
+/**
+ * Asks until `signal` aborts. @param quiet_ms the silence that is awaited: a shorter one is interrupted by shorter
+ * busy stretches
+ */
 export function watchPulse(deps: PulseDeps, quiet_ms: number, signal: AbortSignal): Pulse {
   const { clock } = deps;
   const busy_ms = Math.min(BUSY_MS, quiet_ms / 2);

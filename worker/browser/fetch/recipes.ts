@@ -14,7 +14,7 @@ const LOGGED_IN_MS = 2_000;
 
 type Stage = "login" | "recipe";
 
-/** What a job has to do on its page; the hub has chosen it. */
+/** What a job must do on its page, as chosen by the hub. */
 const recipesOf = ({ run }: FetchContext) => {
   const { recipe, login_recipe } = run.extras;
   return {
@@ -32,8 +32,9 @@ export function checkSecrets(ctx: FetchContext): void {
 }
 
 /**
- * Logs in if the host asks for it and runs the recipe (rules/recipes#logging-in), after the page has loaded. What the steps take
- * does not count against `max_wait_seconds`: each recipe has a `timeout_s` of its own. What is waited after clicks does.
+ * Logs in if the host asks for it and runs the recipe (rules/recipes#logging-in), after the page has loaded. The time
+ * of the steps does not count against `max_wait_seconds`: each recipe has its own `timeout_s`. The wait after clicks
+ * does count.
  * @throws JobTrouble naming the step that failed.
  */
 export async function runRecipes(ctx: FetchContext, main: Tracked): Promise<void> {
@@ -48,7 +49,7 @@ export async function runRecipes(ctx: FetchContext, main: Tracked): Promise<void
     outcome.stage = "recipe";
     if (recipe) await trouble.race(runSteps(ctx, page, "recipe", recipe));
   } catch (err) {
-    // The page's end, a crash or a refusal says more than the step that was cut off by it.
+    // The page's end, a crash or a refusal is more informative than the step that it cut off.
     if (trouble.trouble) throw trouble.trouble;
     throw err instanceof RecipeError ? new JobTrouble(err.message) : err;
   } finally {
@@ -87,7 +88,7 @@ const withoutHash = (raw: string): string => {
   return url.href;
 };
 
-/** Whether an element is there within `ms`. What this waits is not the page's loading: it is not counted. */
+/** Whether an element is there within `ms`. This wait is not part of the page's loading, so it is not counted. */
 async function appears(
   ctx: FetchContext,
   page: Page,
@@ -101,20 +102,20 @@ async function appears(
   } catch (err) {
     if (err instanceof Error && err.name === "TimeoutError") return false;
     const [why] = errorMessage(err).split("\n");
-    throw new JobTrouble(`the login recipe's logged_in ${selector} cannot be looked for: ${why}`);
+    throw new JobTrouble(`the login recipe's logged_in ${selector} cannot be evaluated: ${why}`);
   } finally {
     ctx.deadline += ctx.settings.clock.monotonic() - since;
   }
 }
 
-/** Where the job's secrets may be entered: what the hub says, else the host of its URL. */
+/** Where the job's secrets may be entered: as the hub says, otherwise on the host of its URL. */
 const hostsOf = ({ url, extras }: FetchContext["run"]): SecretHosts => {
   const own = [new URL(url).hostname];
   const names = Object.keys(extras.secrets);
   return Object.fromEntries(names.map((name) => [name, extras.secret_hosts[name] ?? own]));
 };
 
-/** @returns what the steps took, waits after clicks not included. */
+/** @returns the time that the steps took, without waits after clicks. */
 async function runSteps(
   ctx: FetchContext,
   page: Page,

@@ -16,7 +16,7 @@ import { startPlayers } from "./videos.ts";
 
 /**
  * Runs a fetch job: opens the URL, waits as the options say (rules/capture#order-of-a-fetch-job), and hands everything the
- * browser received to the sink. Never throws for what a page or a browser does.
+ * browser received to the sink. Never throws because of what a page or a browser does.
  */
 export const runFetch = (run: JobRun, settings: FetchSettings): Promise<JobOutcome> =>
   runVisit(run, settings, visit);
@@ -77,8 +77,8 @@ async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
 }
 
 /**
- * Network silence of `idle_seconds`, within `max_wait_seconds` (rules/capture#network-silence), that begins when the page
- * could have asked for something: after its load, and while its scripts let it answer.
+ * Network silence of `idle_seconds`, within `max_wait_seconds` (rules/capture#network-silence), which begins when the
+ * page could have made requests: after its load, and while its scripts let it answer.
  */
 async function waitForSilence(ctx: FetchContext): Promise<void> {
   const { run, recorder, settings, trouble, outcome } = ctx;
@@ -110,7 +110,7 @@ const BROUGHT_NOTHING: Record<OpenRequest["progress"], string> = {
   unread: "left in the network by their pages",
 };
 
-/** Says what was waited for, and what is left behind. */
+/** Logs what it waited for and what it leaves behind. */
 function tellSilence({ run, recorder }: FetchContext, mute: Tracked[], late: boolean): void {
   const { idle_seconds, max_wait_seconds } = run.options;
   const say = (level: "info" | "warn", message: string) => run.story.log(level, "idle", message);

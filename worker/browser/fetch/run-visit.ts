@@ -12,9 +12,9 @@ import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
 import { factsOf, judgeOf, type NarrowedRun, narrowFor } from "./way-out.ts";
 
 /**
- * One visit of a job's URL with everything recorded: `work` opens the page and does with it what the job is for, between
- * the start of the recorder and the upload of what the browser received. Never throws for what a page or a browser does:
- * that is a `failed` outcome with a sentence.
+ * One visit of a job's URL with everything recorded: `work` opens the page and does the job's work on it, between the
+ * start of the recorder and the upload of what the browser received. Never throws because of what a page or a browser
+ * does: that is a `failed` outcome with a message.
  */
 export async function runVisit(
   run: JobRun,

@@ -9,7 +9,7 @@ import { shortUrl } from "./net-errors.ts";
 import { snapshotPage } from "./snapshot.ts";
 import { JobTrouble } from "./trouble.ts";
 
-/** page.html, links.json, title and final URL. A page that does not hand them over costs the job these, and nothing else. */
+/** page.html, links.json, title and final URL. If a page does not hand them over, the job loses only these. */
 export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
   const { run, recorder, outcome } = ctx;
   const frames = recorder.targets
@@ -41,7 +41,7 @@ export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> 
   );
 }
 
-/** The page on which a recipe failed shows why; a page that cannot be saved any more does not hide that. */
+/** The page on which a recipe failed shows why; failing to save it must not hide the original error. */
 export async function keepPage(ctx: FetchContext, main: Tracked): Promise<void> {
   const { trouble, recorder } = ctx;
   recorder.seal();
@@ -57,7 +57,10 @@ function warn({ run, report }: FetchContext, message: string): void {
   run.story.log("warn", "page", message);
 }
 
-/** What is missing is said; only a Chromium that is mute itself ends the job, because its bodies cannot be read either. */
+/**
+ * Says what is missing; only a Chromium that is silent itself ends the job, because its bodies cannot be read
+ * either.
+ */
 async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<null> {
   const name = shortUrl(main.page?.url ?? ctx.run.url);
   if (err instanceof CdpError && !err.gone) {

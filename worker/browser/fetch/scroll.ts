@@ -7,7 +7,7 @@ export interface ScrollOptions {
   step: number;
   /** Pixels in all. */
   max: number;
-  /** Stops when the page has neither grown nor asked for anything for this long. */
+  /** Stops when the page has neither grown nor requested anything for this long. */
   early_after_ms: number;
 }
 
@@ -16,7 +16,7 @@ const STEP_TIMEOUT_MS = 5_000;
 /** How often a page at its end is looked at for growth. */
 const LOOK_EVERY_MS = 100;
 
-/** One step, then two frames: lazy loaders look at what became visible when a frame is drawn. */
+/** One step, then two frames: lazy loaders check what became visible when a frame is drawn. */
 const scrollStep = (step: number): string => `new Promise((resolve) => {
   const root = document.scrollingElement ?? document.documentElement;
   const before = root.scrollTop;

@@ -4,7 +4,7 @@ import type { Tracked } from "../record/targets.ts";
 
 /** How long a page may take to hand over its DOM; a page in a loop never does, a busy machine needs longer. */
 const PAGE = { timeout_ms: 20_000, longest_ms: 120_000 };
-/** Child frames are extra: a few mute ones must not hold the job. */
+/** Child frames are optional: a few silent ones must not delay the job. */
 const FRAMES_TIMEOUT_MS = 5_000;
 const FRAMES_AT_ONCE = 16;
 const MAX_LINKS = 100_000;
@@ -22,7 +22,7 @@ interface FrameAnswer extends PageSnapshot {
   links: Omit<Link, "page_url">[];
 }
 
-/** Runs in a world of its own, where the page cannot have replaced what it uses. Answers a `FrameAnswer`. */
+/** Runs in a world of its own, where the page cannot have replaced what it uses. Returns a `FrameAnswer`. */
 const readFrame = (with_html: boolean): string => `(() => {
   const type = document.doctype;
   const ids = type?.publicId ? ' PUBLIC "' + type.publicId + '"' : type?.systemId ? " SYSTEM" : "";

@@ -13,7 +13,7 @@ export class JobTrouble extends Error {
 /** More dialogs than this are a loop, not a page that asks something (rules/capture#dialogs-of-a-job). */
 const MAX_DIALOGS = 10;
 
-/** Between the end of Chromium's pipe and the news of its exit, on a machine that is busy. */
+/** Time between the end of Chromium's pipe and the report of its exit, on a busy machine. */
 const EXIT_FOLLOWS_MS = 2_000;
 
 /** Watches for what can end a job at any moment. The first trouble wins and aborts `signal`. */
@@ -29,7 +29,9 @@ export interface TroubleWatch {
   isMain(target: Pick<Tracked, "target_id">): boolean;
   /** Rejects with the trouble instead of waiting for a browser that will not answer. */
   race<T>(work: Promise<T>): Promise<T>;
-  /** Waits for what took a target away: a command that failed with it comes first and says less. */
+  /**
+   * Waits for the event that explains why a target is gone: a command that failed with it comes first and says less.
+   */
   explainGone(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import type { TroubleWatch } from "./trouble.ts";
 import { judgeOf } from "./way-out.ts";
 
 /**
- * Starts the players of the page, muted; how long to wait for what they ask for, in milliseconds
+ * Starts the players of the page, muted; returns how long to wait for their requests, in milliseconds
  * (rules/capture#videos).
  */
 export async function startPlayers({
@@ -33,8 +33,8 @@ export async function startPlayers({
 }
 
 /**
- * The videos of a page that was captured. Never throws: a job whose videos could none of them be had, for another reason
- * than DRM, has failed. @returns what was sent and received for them; null when nothing is known of it
+ * Collects the videos of a captured page. Never throws: a job that could get none of its videos, for a reason other
+ * than DRM, has failed. @returns the bytes that were sent and received for them; null when unknown
  */
 export async function collectVideos(
   run: JobRun,

@@ -9,7 +9,7 @@ import type { NetworkFacts } from "../record/trace.ts";
 import type { FetchSettings } from "./fetch-context.ts";
 import { trueNetError } from "./net-errors.ts";
 
-/** What the worker allows, narrowed by what a job or a session says. */
+/** What the worker allows, narrowed by the options of a job or a session. */
 export function narrowedBy(egress: EgressOption | null, judge: Judge): Judge {
   if (egress === null) return judge;
   const { mode, allow, deny } = egress;
@@ -22,7 +22,7 @@ export const judgeOf = (
   { judge }: Pick<FetchSettings, "judge">,
 ): Judge => narrowedBy(options.egress, judge);
 
-/** Holds a browser to these rules, and sends it out through this proxy; null in a browser without a gate. */
+/** Applies these rules to a browser and routes it through this proxy; null in a browser without a gate. */
 export const holdTo = async (
   { gate }: Pick<LaneBrowser, "gate">,
   rules: Pick<Narrowing, "judge" | "onRefused" | "onBroken">,
@@ -39,8 +39,8 @@ export interface NarrowedRun extends Narrowed {
 }
 
 /**
- * Holds the browser of a run to the run's own rules and proxy. In a browser that is the run's alone that goes on after it,
- * for a session that is kept; in one that others use it ends with the run. Null in a browser without a gate.
+ * Applies the run's own rules and proxy to its browser. In a browser that belongs to the run alone they outlast the
+ * run, for a session that is kept; in a shared one they end with it. Null in a browser without a gate.
  */
 export async function narrowFor(run: JobRun, judge: Judge): Promise<NarrowedRun | null> {
   const { browser, extras, tab, story } = run;
@@ -71,7 +71,7 @@ export async function narrowFor(run: JobRun, judge: Judge): Promise<NarrowedRun 
 /** A page that tries every port must not fill the log. */
 const MAX_REFUSALS_TOLD = 50;
 
-/** Tells each place once that the browser was not let out to. */
+/** Logs once each place that the browser was not allowed to connect to. */
 export function tellRefusals({ story }: JobRun): (place: string, reason: string) => void {
   const told = new Set<string>();
   return (place, reason) => {
@@ -81,16 +81,16 @@ export function tellRefusals({ story }: JobRun): (place: string, reason: string)
       story.log(
         "warn",
         "network",
-        `refused more than ${MAX_REFUSALS_TOLD} places; the others are not told`,
+        `refused more than ${MAX_REFUSALS_TOLD} places; the others are not logged`,
       );
     else story.log("warn", "network", `refused to connect to ${place}: ${reason}`);
   };
 }
 
 /**
- * What the gate of its browser knows of its network; null in a browser without one. Chromium does not say from which port it
- * came, so that a connection is known by its first answer: it goes where the place's latest connection went then, and stays
- * there, also when a later one has to go elsewhere.
+ * What the browser's gate knows about its network; null in a browser without a gate. Chromium does not report its
+ * local port, so a connection is identified by its first answer: it goes where the place's latest connection went at
+ * that time, and stays there even when a later one has to go elsewhere.
  */
 export function factsOf({ browser: { gate } }: Pick<JobRun, "browser">): NetworkFacts | null {
   if (gate === null) return null;
@@ -100,7 +100,7 @@ export function factsOf({ browser: { gate } }: Pick<JobRun, "browser">): Network
       const known = addresses.get(connection_id);
       if (known !== undefined) return known;
       const address = gate.addressOf(url);
-      // 0: Chromium tells no number.
+      // 0 means that Chromium reports no number.
       if (address !== null && connection_id > 0) addresses.set(connection_id, address);
       return address;
     },

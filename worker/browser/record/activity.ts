@@ -7,21 +7,21 @@ export const STALL_MS = 20_000;
 export interface Activity {
   begin(id: string): void;
   progress(id: string): void;
-  /** It will not end by itself (event streams): no longer noise. */
+  /** The request will not end by itself (event streams): it no longer counts as activity. */
   ignore(id: string): void;
   end(id: string): void;
-  /** Its end was found out after the fact: it has been quiet since its last progress. */
+  /** Its end was noticed after the fact: it has been quiet since its last progress. */
   settle(id: string): void;
-  /** What was over by all that was known goes on after all. */
+  /** A request that seemed to be over goes on after all. */
   resume(id: string): void;
-  /** The page can ask for something anew: it has loaded, begun a worker, or was busy until now. */
+  /** The page can make new requests: it has loaded, started a worker, or was busy until now. */
   touch(): void;
-  /** Requests begun so far. */
+  /** Number of requests that have begun so far. */
   readonly begun: number;
   /** Requests that are neither over, endless nor stalled. */
   open(): number;
   /**
-   * Resolves when nothing began, ended or was open for `quiet_ms` and then nothing did until `answered` resolved, or when
+   * Resolves when nothing began, ended or was open for `quiet_ms`, nor from then until `answered` resolved, or when
    * `signal` aborts.
    */
   idle(quiet_ms: number, signal: AbortSignal, answered?: () => Promise<void>): Promise<void>;
@@ -44,7 +44,7 @@ export function createActivity(clock: Clock): Activity {
     return [...live.values()].filter((at) => at > oldest).length;
   };
   const lastProgress = () => Math.max(...live.values());
-  /** When the network will have been quiet for so long, as far as can be told now. */
+  /** When the network will have been quiet for that long, as far as is known now. */
   const quietAt = (quiet_ms: number) => {
     const busy_until = live.size === 0 ? 0 : lastProgress() + STALL_MS;
     // A stalled request went quiet when it last moved, not when it was given up.

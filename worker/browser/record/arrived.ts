@@ -1,18 +1,19 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { RequestEntry } from "./requests.ts";
 
-/** The end of a body that its page reads follows its last bytes at once. */
+/** When a page reads a body, its end follows its last bytes at once. */
 export const UNREAD_MS = 250;
 
-/** Tells of responses whose bytes stopped coming while their end is not told. */
+/** Reports responses whose bytes stopped arriving although no end was reported. */
 export interface Arrivals {
-  /** Bytes of this response were told. */
+  /** Bytes of this response were reported. */
   heard(entry: RequestEntry): void;
 }
 
 /**
- * Chromium tells the end of a body when the page has read it. Blink reads ahead for a page that does not, but not where the
- * answer says `no-store`: beacons whose answer nobody looks at never end, though all of their bytes are there.
+ * Chromium reports the end of a body when the page has read it. Blink reads ahead for a page that does not, but not
+ * when the answer says `no-store`: beacons whose answer nobody reads never end, although all of their bytes are
+ * there.
  * @param check called once for every pause of at least `UNREAD_MS` in an open response
  */
 export function watchArrivals(
@@ -20,7 +21,7 @@ export function watchArrivals(
   isOpen: (entry: RequestEntry) => boolean,
   check: (entry: RequestEntry) => void,
 ): Arrivals {
-  /** When each was last heard of. */
+  /** When bytes of each response last arrived. */
   const waiting = new Map<RequestEntry, number>();
   let running = false;
 

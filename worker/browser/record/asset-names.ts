@@ -4,13 +4,15 @@ import { isSafeName } from "#shared/protocol/names.ts";
 import type { AssetKind } from "#shared/protocol/schema/asset.ts";
 
 const FALLBACK_MIME = "application/octet-stream";
-/** What servers send when they do not know; the extension knows better. */
+/** What servers send when they do not know the type; the extension is more reliable. */
 const GENERIC = new Set(["", FALLBACK_MIME, "binary/octet-stream", "application/unknown"]);
 const EXTENSION = /\.([A-Za-z0-9]{1,16})$/;
 
 export const extensionOf = (name: string): string => EXTENSION.exec(name)?.[1]?.toLowerCase() ?? "";
 
-/** The media type to store: what the browser was told, or what the name says when it was told nothing useful. */
+/**
+ * The media type to store: the one the server sent, or the one the name implies when the server sent nothing useful.
+ */
 export function resolveMime(told: string, name: string): string {
   const type = told.split(";")[0]?.trim().toLowerCase() ?? "";
   if (!GENERIC.has(type) && type.length <= 255) return type;
@@ -23,9 +25,9 @@ export function assetKind(type: string): AssetKind {
   return sub === "ogg" ? "audio" : "other";
 }
 
-/** Hands out names that are safe on every file system and unique within a job, letter case aside. */
+/** Hands out names that are safe on every file system and unique within a job, ignoring case. */
 export interface Namer {
-  /** `suggested`: what the server or page called a download. */
+  /** `suggested`: the name that the server or page gave a download. */
   take(
     url: string,
     told_mime: string,
@@ -79,7 +81,7 @@ function sanitize(raw: string): string {
   );
 }
 
-/** Cuts the stem, never the tail, so that name and number and extension survive the limit. */
+/** Cuts the stem, never the tail, so that the number and the extension survive the limit. */
 function fit(stem: string, tail: string): string {
   const encoder = new TextEncoder();
   const room = MAX_ASSET_NAME_BYTES - encoder.encode(tail).length;

@@ -4,28 +4,32 @@ import type { KeptBodies } from "./kept-bodies.ts";
 import type { NewWindows, WatchedWindow } from "./new-windows.ts";
 import type { Pause, Pauses } from "./pauses.ts";
 
-/** Between the news that a page opens a window and the window itself: 0 to 5 ms; a busy machine may take a hundred times that. */
+/**
+ * Time between the event that a page opens a window and the window itself: 0 to 5 ms; a busy machine may take a
+ * hundred times that.
+ */
 const APPEARS_MS = 500;
 
 export interface BlankWindows {
   pause: Pause;
   /** Called for every page and frame before it runs. */
   watch(target: Pick<WatchedWindow, "session" | "type">): void;
-  /** With what `holdRequests` gave: from now on windows are watched for. */
+  /** Takes the result of `holdRequests`; from now on new windows are watched. */
   start(pauses: Pauses): void;
 }
 
 /**
- * What a page writes into an empty window in the moment it opens it is asked for before the window's network is seen. The
- * page tells that it opens a window before it does: from there until the window is seen every request is held for one round
- * trip, and those that have no id of the network's, which are just these, are followed by their pauses.
+ * When a page writes into an empty window right after opening it, the window's requests begin before its network is
+ * visible. The page announces that it opens a window before it does: from then until the window is visible, every
+ * request is held for one round trip, and those without a network id, which are exactly these, are tracked by their
+ * pauses.
  */
 export function watchBlankWindows(deps: {
   root: CdpSession;
   clock: Clock;
   bodies: KeptBodies;
   windows: NewWindows;
-  /** Whether such requests are stopped: windows are closed before they have asked for anything. */
+  /** Whether such requests are stopped: windows are closed before they have requested anything. */
   stops: boolean;
 }): BlankWindows {
   const { root, clock, bodies, windows } = deps;

@@ -4,13 +4,16 @@ import { carriesBody, hasBytes, type RequestEntry } from "./requests.ts";
 import type { Tracked } from "./targets.ts";
 import type { Trace } from "./trace.ts";
 
-/** Notices that a page was answered with a body of which the recorder saw nothing: it must never be found out by chance. */
+/**
+ * Notices that a page received a body of which the recorder saw nothing; nobody should have to discover that by
+ * chance.
+ */
 export interface Blindness {
   /** A document of a page was answered. */
   answered(entry: RequestEntry): void;
-  /** Its end was told. */
+  /** Its end was reported. */
   ended(entry: RequestEntry): void;
-  /** What is known, where no body at all was seen; null when all is as it should be. */
+  /** What is known when no body was seen at all; null when all is well. */
   tell(known: {
     targets: readonly Tracked[];
     activity: Activity;

@@ -12,30 +12,30 @@ export interface BodyReaderDeps {
   ledger: Ledger;
   parts: PartStore;
   min_size: number;
-  /** The body of this request where it was read already. */
+  /** The body of this request, if it was already read. */
   kept(entry: RequestEntry): SpooledBody | null;
   /** Whether a read comes too late: its body has been given up already. */
   isClosed(): boolean;
-  /** Whether this request had no end until now; it has one from here on. */
+  /** Whether this request had no end until now; the call gives it one. */
   take(entry: RequestEntry): boolean;
-  /** The end of this request was found out: all of its bytes are there. */
+  /** The end of this request was detected: all of its bytes are there. */
   onWhole(entry: RequestEntry): void;
 }
 
-/** Reads bodies out of the browser into the spool, and tells the ledger what became of each. */
+/** Reads bodies from the browser into the spool, and reports to the ledger what became of each. */
 export interface BodyReader {
-  /** One that ended. `by`: the target that told its end. */
+  /** Reads one that ended. `by`: the target that reported the end. */
   read(entry: RequestEntry, by: Tracked): Promise<void>;
   /**
-   * One that broke off: what came is kept as a part, if the browser still has it. Its page may have had enough of it.
-   * `reason` null: where there is nothing, nothing is missing.
+   * Reads one that broke off: what arrived is kept as a part, if the browser still has it. Its page may have needed
+   * no more. `reason` null: if there is nothing, nothing is missing.
    */
   readPrefix(entry: RequestEntry, by: Tracked, reason: LossReason | null): Promise<void>;
-  /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
+  /** The end was not reported, but the durable buffer returns only bodies that have arrived whole or broken off. */
   readOrphan(entry: RequestEntry): Promise<void>;
-  /** One whose bytes seem to be there, though its page does not read them and its end is not told. */
+  /** Reads one whose bytes seem to be there, although its page does not read them and no end was reported. */
   readArrived(entry: RequestEntry): Promise<void>;
-  /** One that the job's end cuts short: what came of it, to the byte. */
+  /** Reads what has arrived, to the byte, of one that the job's end cuts short. */
   readCut(entry: RequestEntry): Promise<void>;
 }
 
@@ -54,7 +54,10 @@ export const sourceOf = (entry: RequestEntry): BodySource => ({
     entry.target.type === "service_worker",
 });
 
-/** Where to read: the session that told the end, its plain one, where it began, then what that belongs to. */
+/**
+ * Sessions to read from, in order: the one that reported the end, its plain one, the one where the request began,
+ * and that one's owner.
+ */
 const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
   const candidates = [by.session, by.plain, entry.target.session, entry.target.plain];
   for (let t = entry.target.parent; t; t = t.parent) candidates.push(t.session);
@@ -82,7 +85,7 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
         });
     if (isLate(result) || "empty" in result) return;
     if ("reason" in result) {
-      // Blink stops reading an image at the first bytes that it cannot decode, and throws them away.
+      // Blink stops reading an image at the first bytes that it cannot decode, and discards them.
       const cut_short = result.reason === "empty_reply" && entry.received < (declared ?? 0);
       return ledger.lost(sourceOf(entry), cut_short ? "aborted" : result.reason);
     }
@@ -134,7 +137,7 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     if (isLate(result) || !("body" in result)) return;
     const { body } = result;
     if (declared === null) {
-      // The buffer holds what broke off too; its page knows of that by the time it answers.
+      // The buffer also holds bodies that broke off; the page knows about that by the time it answers.
       await entry.target.session.send("Runtime.evaluate", { expression: "0" }).catch(() => {});
       if (isClosed() || body.size !== entry.received) return dropBody(body);
     }
@@ -155,7 +158,7 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     const position = partPosition(entry.wire_status ?? 0, entry.headers);
     if (position && entry.wire_status === 206) return joinPart(entry, body, position);
     if (body.size < deps.min_size) return ledger.skipped(body);
-    // The length a camera declares is that of one picture.
+    // The length that a camera declares is that of one image.
     if (declared !== null && !isEndless(entry)) return ledger.captured(sourceOf(entry), body);
     const reason = entry.orphaned ? "target_gone" : "timeout";
     ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason);

@@ -3,15 +3,15 @@ import type { ByteRange } from "#shared/protocol/schema/asset.ts";
 import { addRange, coveredBytes, isWhole } from "./ranges.ts";
 import type { SparseFile, Spool, SpooledBody } from "./spool.ts";
 
-/** One body put together from pieces; the pieces may come in any order and overlap. */
+/** One body assembled from pieces, which may arrive in any order and overlap. */
 export interface Coverage {
   total: number | null;
   readonly ranges: readonly ByteRange[];
   /** @throws SpoolFullError */
   add(bytes: Uint8Array, position: number): void;
   /**
-   * Closes the body. Whole: the file as it is. Otherwise the held ranges one after the other, nothing in between.
-   * Null when nothing is held.
+   * Closes the body. A whole body is the file as it is. Otherwise the file holds the known ranges one after the
+   * other, with nothing in between. Null when there is nothing.
    */
   finish(): Promise<{ body: SpooledBody; whole: boolean; ranges: ByteRange[] } | null>;
 }

@@ -14,7 +14,7 @@ export interface DownloadDeps {
   ledger: Ledger;
   activity: Activity;
   min_size: number;
-  /** What the network told of this URL: type, status and page. */
+  /** What the network reported about this URL: type, status and page. */
   describe(url: string): Pick<BodySource, "mime" | "status" | "page_url" | "frame_url">;
   onProgress(message: string): void;
   onError(err: unknown): void;
@@ -22,7 +22,7 @@ export interface DownloadDeps {
 
 export interface Downloads {
   start(): Promise<void>;
-  /** URLs that became files, so that their aborted requests are no loss. */
+  /** URLs that became files, so that their aborted requests do not count as losses. */
   has(url: string): boolean;
   readonly count: number;
   /** Cancels what still runs and waits for everything to be stored. */
@@ -37,10 +37,13 @@ interface Download {
   stop_reason: LossReason | null;
 }
 
-/** How long a cancelled download may take to say so. */
+/** How long a cancelled download may take to report that. */
 const CANCEL_MS = 1_000;
 
-/** Files the browser saves by itself: the network never shows their bodies, the browser's own events do. */
+/**
+ * Watches files that the browser saves itself: the network events never show their bodies, the browser's own events
+ * do.
+ */
 export function watchDownloads(deps: DownloadDeps): Downloads {
   const { connection, spool, ledger, activity } = deps;
   const { root } = connection;
@@ -127,7 +130,7 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
   };
 }
 
-/** Resolves at the next word of a download, or after a while. */
+/** Resolves at the next event of a download, or after a while. */
 function nextProgress(root: CdpConnection["root"]): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -151,7 +154,7 @@ async function moveToSpool(from: string, to: string): Promise<SpooledBody | null
   return { path: to, size, sha256: await hashFile(to) };
 }
 
-/** Refuses every download, and tells of it all the same. */
+/** Refuses every download, but still reports it. */
 export async function denyDownloads(connection: CdpConnection): Promise<void> {
   await connection.root.send("Browser.setDownloadBehavior", {
     behavior: "deny",

@@ -2,7 +2,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
 import type { HeaderRecord, Trace, TraceEntry, TracePage } from "./trace.ts";
 
-/** Headers whose values open doors: only their names are told. */
+/** Headers whose values grant access: only their names are recorded. */
 const SECRET_HEADER =
   /^(cookie|set-cookie|(proxy-)?authorization|(x-)?api-key|x-(auth|access|csrf|xsrf)-token)$/i;
 const VERSION = "0.1";
@@ -11,7 +11,7 @@ export interface HarSource {
   trace: Trace;
   /** e.g. `Chrome/156.0.8078.73`. */
   product: string;
-  /** Title of a page, where it is known. */
+  /** Title of a page, if it is known. */
   titleOf(page_id: string): string;
   /** Name of the asset that holds this request's body. */
   assetOf(entry: TraceEntry): string | null;
@@ -134,7 +134,7 @@ function responseRecord(
   };
 }
 
-/** `http/1.1` and `h2` as HAR readers know them. */
+/** Converts `http/1.1` and `h2` to the names that HAR readers know. */
 const httpVersion = (protocol: string): string =>
   /^http\//i.test(protocol) ? protocol.toUpperCase() : protocol;
 

@@ -6,26 +6,29 @@ import { dropBody, type Spool, type SpooledBody } from "./spool.ts";
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 
-/** Larger bodies are not held up. */
+/** Larger bodies are not delayed. */
 const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
-/** A body that takes longer goes on without us. */
+/** A body that takes longer is passed on without being kept. */
 const TAKE_MS = 30_000;
 
-/** Bodies that no session of the network can read, kept from a pause at their answer. */
+/** Bodies that no network session can read, kept from a pause at their answer. */
 export interface KeptBodies {
   pause: Pause;
   /** Lets a held request go on; its answer's body is kept. `onAnswered`: when the answer goes on to the page. */
   follow(paused: Paused, onAnswered?: () => void): void;
   /** Takes a body of this URL out; null when there is none. */
   take(url: string): SpooledBody | null;
-  /** URLs of bodies that nobody took; the bodies are given up. */
+  /** URLs of bodies that nobody took; the bodies are discarded. */
   finish(): string[];
 }
 
-/** @param seen resolves when whoever gets an answer is watched: a page is told of it, and we are not, before that */
+/**
+ * @param seen resolves when the receiver of an answer is watched: before that the page learns of the answer, and we
+ * do not
+ */
 export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<void>): KeptBodies {
   const kept = new Map<string, SpooledBody[]>();
-  /** What is told when an answer goes on, by the pause's id. */
+  /** Callbacks for answers that go on, by the id of their pause. */
   const awaited = new Map<string, () => void>();
 
   const keep = async ({ requestId, request }: Paused) => {
@@ -36,7 +39,7 @@ export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<v
       const body = file.finish();
       if (body) kept.set(request.url, [...(kept.get(request.url) ?? []), body]);
     } catch {
-      // Its request is lost when its answer is told and read.
+      // Its request counts as lost once its answer is reported and read.
       file.discard();
     }
   };
@@ -72,7 +75,7 @@ export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<v
   };
 }
 
-/** Whether an answer has a body that ends, and that is not a download's. */
+/** Whether an answer has a body that ends and is not a download. */
 function isTakeable({ responseStatusCode: status = 0, responseHeaders = [] }: Paused): boolean {
   const headers = new Map(responseHeaders.map(({ name, value }) => [name.toLowerCase(), value]));
   const endless = /^(text\/event-stream|multipart\/)/i.test(headers.get("content-type") ?? "");

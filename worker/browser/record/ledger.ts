@@ -3,7 +3,7 @@ import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { assetKind, createNamer } from "./asset-names.ts";
 import type { SpooledBody } from "./spool.ts";
 
-/** Why a body is not whole. The list of `CaptureReport`. */
+/** Why a body is not whole; the reasons that `CaptureReport` lists. */
 export type LossReason =
   | "evicted"
   | "target_gone"
@@ -16,35 +16,37 @@ export type LossReason =
   | "upload_failed"
   | "spool_full";
 
-/** Where a body came from: what its asset will say. */
+/** Where a body came from, as its asset will say. */
 export interface BodySource {
   url: string;
   page_url: string;
-  /** Null where it is not known. */
+  /** Null when unknown. */
   frame_url: string | null;
   mime: string;
   status: number | null;
   from_cache: boolean;
   from_service_worker: boolean;
-  /** Seen twice by nature: out of a cache, or by a page and by the service worker that serves it. */
+  /** Inherently seen twice: from a cache, or by a page and by the service worker that serves it. */
   paired: boolean;
   /** The name a download was given. */
   suggested_name?: string;
-  /** The request that brought it, where one did. */
+  /** The request that brought it, if one did. */
   request_id?: string;
 }
 
-/** Every body that was seen ends here, once: stored, stored in part, lost, or left out on purpose. */
+/** Every body that was seen is entered here exactly once: stored, stored in part, lost, or left out on purpose. */
 export interface Ledger {
   captured(source: BodySource, body: SpooledBody): void;
   partial(source: BodySource, body: SpooledBody, ranges: ByteRange[], reason: LossReason): void;
   lost(source: BodySource, reason: LossReason): void;
   skipped(body: SpooledBody): void;
-  /** Name of the asset that holds what this request, or else any of this URL, brought; null when none does. */
+  /**
+   * Name of the asset that holds the body of this request, or else of any request for this URL; null when none does.
+   */
   nameOf(request_id: string, url: string): string | null;
   /** Whether a body of this URL is stored whole. */
   isWhole(url: string): boolean;
-  /** A name that no asset of the job has, for what is stored beside the captured bodies. */
+  /** A name that no asset of the job has, for what is stored next to the captured bodies. */
   takeName(url: string, mime: string, suggested: string): string;
   /** Bodies stored so far, with their bytes. */
   readonly stored: { count: number; bytes: number };
@@ -53,16 +55,16 @@ export interface Ledger {
 }
 
 export interface LedgerDeps {
-  /** Takes the file over. */
+  /** Takes ownership of the file. */
   store(meta: AssetMeta, body: SpooledBody): void;
   /** Removes a body's file that is not needed. */
   drop(body: SpooledBody): void;
-  /** Tells the story of what could not be kept whole. */
+  /** Logs what could not be kept whole. */
   onLoss(kind: "partial" | "lost", source: BodySource, reason: LossReason): void;
 }
 
 const MAX_URL = 70_000;
-/** A longer data: URL says nothing more about where a download came from. */
+/** The rest of a longer data: URL says nothing about where a download came from. */
 const MAX_DATA_URL = 2_048;
 
 export function createLedger(deps: LedgerDeps): Ledger {
@@ -145,7 +147,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       const count = (reason: LossReason) => {
         reasons[reason] = (reasons[reason] ?? 0) + 1;
       };
-      // Of two that are one body, the second may be unreadable while the first was kept.
+      // When two requests share one body, the second may be unreadable although the first was kept.
       const lost = losses.filter(
         (loss) => !(loss.source.paired && whole_urls.has(loss.source.url)),
       );

@@ -9,18 +9,18 @@ import {
 } from "./requests.ts";
 import { isEndless } from "./streams.ts";
 
-/** URLs of requests that had no answer when the job ended: whether there is a body for them, nobody knows. */
+/** URLs of requests that had no answer when the job ended: nobody knows whether they have a body. */
 export interface Unanswered {
-  /** They waited in the browser still. */
+  /** They were still waiting in the browser. */
   unsent: string[];
-  /** Chromium tells nothing of an answer either while it asks somebody for a password. */
+  /** Chromium also reports no answer while it asks somebody for a password. */
   sent: string[];
 }
 
-/** Nobody reads what these are answered. */
+/** Nobody reads the answers to these. */
 const UNREAD_TYPES = ["Preflight", "Ping", "CSPViolationReport"];
 
-/** Takes out what has no end when the job ends: what was answered is lost, what was not is named. */
+/** Closes requests without an end when the job ends: those that were answered are lost, the others are named. */
 export function closeOpen(
   table: Pick<RequestTable, "open" | "take">,
   isWanted: (entry: RequestEntry) => boolean,
@@ -43,8 +43,9 @@ export function closeOpen(
 function hasBody(entry: RequestEntry): boolean {
   if (!carriesBody(entry)) return false;
   const declared = declaredLength(entry.headers);
-  // Only the network has told the answer: its page was too busy to take it.
+  // Only the network has reported the answer: its page was too busy to take it.
   if (entry.response === null) return declared !== 0;
-  // Told to come, and held back by a page that does not read it, or by its server; or a document of which no more was told.
+  // A body was announced, but held back by a page that does not read it, or by its server; or it is a document about
+  // which nothing more was reported.
   return entry.received > 0 || (declared ?? 0) > 0 || entry.type === "Document";
 }

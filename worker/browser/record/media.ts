@@ -7,7 +7,7 @@ import type { RequestEntry } from "./requests.ts";
 
 /** Larger media goes on at once and is followed as a stream: taking it whole would keep the player waiting. */
 const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
-/** A player waits for its range; a server this slow is no longer held up for our sake. */
+/** A player waits for its range; a response from a server this slow is no longer held for our sake. */
 const TAKE_TIMEOUT_MS = 60_000;
 
 export interface MediaDeps {
@@ -21,7 +21,7 @@ export interface MediaDeps {
 
 export interface MediaTap {
   pause: Pause;
-  /** Bodies being taken at this moment. */
+  /** Number of bodies that are being taken at this moment. */
   settled(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function tapMedia(deps: MediaDeps): MediaTap {
     headers: Map<string, string>,
     position: PartPosition,
   ): Promise<void> => {
-    // The request's own events come after the pause is over; its end must find it taken.
+    // The request's own events come after the pause is over; by its end it must be marked as taken.
     entry.handled = true;
     const mime = headers.get("content-type") ?? "";
     const source = { ...deps.source(entry), mime, status: p.responseStatusCode ?? null };
@@ -82,7 +82,7 @@ export function tapMedia(deps: MediaDeps): MediaTap {
       },
     },
     settled: async () => {
-      // The body of a player that is gone is never answered.
+      // The browser never returns the body of a player that is gone.
       await Promise.all([...active].map(([work, entry]) => (entry?.orphaned ? undefined : work)));
     },
   };

@@ -8,48 +8,51 @@ export interface WatchedWindow {
   session: CdpSession;
   target_id: string;
   type: string;
-  /** It was opened while we watched, so everything that it asks for is ours to see. */
+  /** It was opened while we watched, so we must see everything that it requests. */
   is_new: boolean;
   is_seen: boolean;
-  /** Resolves when its network is seen. Never rejects. */
+  /** Resolves when its network is visible. Never rejects. */
   seen: Promise<unknown>;
 }
 
-/** A window whose renderer is busy is let go on after this, whatever is seen of it. */
+/** A window whose renderer is busy may continue after this time, whether or not its network is visible. */
 const SEEN_MS = 5_000;
 
 export interface NewWindowDeps {
   root: CdpSession;
   clock: Clock;
   windows(): WatchedWindow[];
-  /** Null: nothing is read. */
+  /** Null when nothing is read. */
   bodies: KeptBodies | null;
-  /** A document that the network tells nobody of is held; `id` is the pause's, a window's frame has the window's id. */
+  /**
+   * A document that the network reports to nobody is held; `id` is that of the pause; a window's frame has the
+   * window's id.
+   */
   onHeld(id: string, url: string, frame_id: string): void;
-  /** It is answered, and told from its answer. */
+  /** It was answered, and is reported from its answer. */
   onAnswered?(id: string): void;
 }
 
 export interface NewWindows {
-  /** Holds documents until the network of their window is seen. */
+  /** Holds documents until the network of their window is visible. */
   pause: Pause;
   /** Called for every window before it runs, and before other listeners of its network. */
   watch(target: WatchedWindow): void;
-  /** Resolves when the network of all windows is seen, or `SEEN_MS` are over. */
+  /** Resolves when the network of all windows is visible, or `SEEN_MS` have passed. */
   allSeen(): Promise<void>;
-  /** Whether a request began before the network of its window was seen: no session has its body. */
+  /** Whether a request began before the network of its window was visible: no session has its body. */
   isUnseen(request_id: string): boolean;
 }
 
 /**
- * A window with an opener runs from the start (`cdp/attach.ts` says why), so its network is switched on while it begins to
- * load. Its document is held back before it is sent, until that is done. A request that began before has no id of the
- * network's (measured: its `networkId` is missing, also after redirects), the browser tells only of its answer, and its body
- * can be read at a pause alone: it is kept there, and the request is told from its answer.
+ * A window with an opener runs from the start (`cdp/attach.ts` says why), so its network is switched on while it
+ * begins to load. Until that is done, its document request is held before it is sent. A request that began earlier
+ * has no network id (measured: its `networkId` is missing, even after redirects), the browser reports only its
+ * answer, and its body can be read only at a pause: it is kept there, and the request is reported from its answer.
  */
 export function watchNewWindows(deps: NewWindowDeps): NewWindows {
   const { root, clock, bodies } = deps;
-  /** Requests of new windows that were told. */
+  /** Requests of new windows that were reported. */
   const told = new Set<string>();
   const unseen = new Set<string>();
 

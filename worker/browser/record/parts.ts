@@ -9,7 +9,7 @@ import { type Spool, SpoolFullError } from "./spool.ts";
 export interface PartialFile {
   source: BodySource;
   coverage: Coverage;
-  /** Why the rest is missing, if it is in the end. */
+  /** Why the rest is missing, if it still is at the end. */
   reason: LossReason;
 }
 
@@ -22,10 +22,13 @@ export interface PartPosition {
   validator: string;
 }
 
-/** Files by (URL without volatile parameters, validator, total); ranges of one file from many responses meet here. */
+/**
+ * Files by (URL without volatile parameters, validator, total); ranges of one file from many responses are joined
+ * here.
+ */
 export interface PartStore {
   file(source: BodySource, position: PartPosition): PartialFile;
-  /** Joins what is there: whole files become assets, the others partial ones with their ranges. */
+  /** Joins what is there: whole files become assets, the others partial assets with their ranges. */
   finish(min_size: number): Promise<void>;
 }
 
@@ -45,7 +48,7 @@ export function partPosition(
   return status === 200 && length !== null ? { start: 0, length, total: length, validator } : null;
 }
 
-/** Writes a response's bytes to their place. */
+/** Writes a response's bytes to their position. */
 export function partSink(coverage: Coverage, start: number): BodySink {
   let position = start;
   return {

@@ -6,14 +6,17 @@ type Paused = Protocol.Fetch.RequestPausedEvent;
 export interface Pause {
   /** `any`: of every kind, while `holdAll` is on. */
   type: Protocol.Network.ResourceType | "any";
-  /** Before the request is sent, or when the head of its answer is there. */
+  /** Before the request is sent, or when the headers of its answer have arrived. */
   stage: Protocol.Fetch.RequestStage;
-  /** Whether it is this one's to let go, or not; else the next in the list is asked, and at last it goes on. */
+  /**
+   * Whether this one takes the request and must release it; otherwise the next in the list is asked, and if none
+   * takes it, it continues.
+   */
   takes(paused: Paused): boolean;
 }
 
 export interface Pauses {
-  /** Whether requests of every kind are held before they are sent. What was held stays so. */
+  /** Whether requests of every kind are held before they are sent. Requests that were held stay held. */
   holdAll(on: boolean): void;
 }
 
@@ -21,9 +24,9 @@ const stageOf = ({ responseStatusCode, responseErrorReason }: Paused): Pause["st
   responseStatusCode === undefined && responseErrorReason === undefined ? "Request" : "Response";
 
 /**
- * Holds requests of all pages and workers back at the browser's root; another `Fetch.enable` there would undo this one.
- * @param refuses_logins A server that asks for a password gets none at once. Chromium would ask a person, and the request,
- * with its answer and the load event of its page, would wait for one for ever.
+ * Holds requests of all pages and workers at the browser's root; another `Fetch.enable` there would undo this one.
+ * @param refuses_logins A server that asks for a password is refused one at once. Otherwise Chromium would ask a
+ * person, and the request, with its answer and the load event of its page, would wait for one forever.
  */
 export async function holdRequests(
   { root }: CdpConnection,

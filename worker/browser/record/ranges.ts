@@ -30,7 +30,7 @@ export interface ContentRange {
   total: number | null;
 }
 
-/** `bytes 0-99/1000`; null for anything else, also for a range that contradicts itself. */
+/** `bytes 0-99/1000`; null for anything else, including a range that contradicts itself. */
 export function parseContentRange(value: string | undefined): ContentRange | null {
   const match = /^\s*bytes\s+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)\s*$/i.exec(value ?? "");
   if (!match) return null;
@@ -39,7 +39,7 @@ export function parseContentRange(value: string | undefined): ContentRange | nul
   return end < start || (total !== null && end >= total) ? null : { start, end, total };
 }
 
-/** Query parameters in which players write the range or a counter, so that one file has many URLs. */
+/** Query parameters in which players put the range or a counter, so that one file has many URLs. */
 const VOLATILE = ["range", "bytes", "bytestart", "byteend", "rn", "rbuf"];
 
 /** The URL that all ranges of one file share. */

@@ -11,7 +11,7 @@ export type BodyRead = { body: SpooledBody } | { empty: true } | { reason: LossR
 
 /**
  * Reads a body from the first of `sessions` that has all of it (rules/capture#read-at-the-end). An empty answer counts
- * as a failure when `expects_bytes`: buffers answer "nothing" without an error for bodies that went to a blob.
+ * as a failure when `expects_bytes`: buffers return nothing, and no error, for bodies that went to a blob.
  */
 export async function readBody(
   sessions: readonly CdpSession[],

@@ -7,16 +7,16 @@ const MAX_CONCURRENT = 8;
 const MAX_AGE_MS = 2_000;
 
 /**
- * Reads that may wait do so while bodies finish one after the other: read at once, 300 pictures made their page's load take
- * twice as long. Far below what the browser keeps for them (256 MB of each target).
+ * Reads that may wait do so while bodies finish one after the other: read at once, 300 images made their page's load
+ * take twice as long. Far below what the browser keeps for them (256 MB of each target).
  */
 const HOLD = { quiet_ms: 100, longest_ms: 3_000, most_bytes: 32 * 1024 * 1024 };
 
-/** Work with a size: the smallest goes first, but none waits too long. */
+/** Work items with a size: the smallest goes first, but none waits too long. */
 export interface ReadQueue {
-  /** `may_wait`: its body is safe where it is until the page has loaded. */
+  /** `may_wait`: the body is safe where it is until the page has loaded. */
   add(size: number, run: () => Promise<void>, may_wait?: boolean): void;
-  /** Reads what waits for the end of a burst now. */
+  /** Immediately reads what waits for the end of a burst. */
   release(): void;
   readonly pending: number;
   /** Resolves when nothing is queued or running; nothing waits any longer. */
@@ -29,7 +29,7 @@ interface Read {
   run: () => Promise<void>;
 }
 
-/** @param onError gets what a `run` rejects with; the queue goes on */
+/** @param onError receives the error with which a `run` rejects; the queue continues */
 export function createReadQueue(clock: Clock, onError: (err: unknown) => void): ReadQueue {
   const waiting: Read[] = [];
   let held: Read[] = [];

@@ -37,38 +37,38 @@ export interface RecorderDeps {
   capture: CaptureReport["method"];
   /** The job's tab in a browser that others use as well; null when the browser is the job's alone. */
   tab: JobTab | null;
-  /** False: nothing is read or stored, the network is only watched. */
+  /** False when nothing is read or stored and the network is only watched. */
   bodies: boolean;
   min_size: number;
   spool_max_bytes: number;
   clock: Clock;
-  /** Takes a whole body over; it removes the file. */
+  /** Takes over a whole body and removes its file. */
   store(meta: AssetMeta, body: SpooledBody): void;
   /** What the browser's gate knows; null in a browser without one. */
   facts: NetworkFacts | null;
-  /** Whether the gate let nothing out for this URL; told once it failed. */
+  /** Whether the gate let nothing out for this URL; asked once it failed. */
   isHeldBack(error_text: string, url: string, document: boolean): boolean;
   /**
-   * Whether a response from this address must not be kept; `document` responses end the job. Asked in a browser without a
-   * gate only: a gate has judged the address before anything was sent there.
+   * Whether a response from this address must not be kept; `document` responses end the job. Only used in a browser
+   * without a gate: a gate has judged the address before anything was sent there.
    */
   isRefused(address: string, port: number, url: string, document: boolean): boolean;
-  /** A document is asked for, or a hop of its redirects is. */
+  /** A document is requested, or a hop of its redirects is. */
   onDocumentRequest(url: string): void;
   /** A target was attached and does not run yet. */
   onTarget(target: Tracked): void;
-  /** What is held back for the job's own reasons. */
+  /** Requests that are held for the job's own reasons. */
   pauses: Pause[];
-  /** Whether what a page writes into an empty window is not asked for. */
+  /** Whether requests are stopped that a page causes by writing into an empty window. */
   stops_blank_windows: boolean;
-  /** Whether a server that asks for a password gets none at once: nobody is there to type one. */
+  /** Whether a server that asks for a password is refused one at once, because nobody is there to type it. */
   refuses_logins: boolean;
   /** A document of a page's main frame was answered. */
   onDocument(target: Tracked, response: Protocol.Network.Response): void;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
 }
 
-/** A request without an end; `received` bytes of `total` have come, which is null when nobody told it. */
+/** A request without an end; `received` bytes of `total` have arrived; `total` is null when it was not announced. */
 export interface OpenRequest {
   url: string;
   progress: Progress | "unread";
@@ -78,7 +78,7 @@ export interface OpenRequest {
 
 export interface Recorder {
   readonly activity: Activity;
-  /** Resolves when a page's document is asked for, the first one since the start. */
+  /** Resolves when a page's document is requested for the first time since the start. */
   readonly asked: Promise<void>;
   readonly targets: TargetWatch;
   readonly downloads: Downloads;
@@ -92,20 +92,20 @@ export interface Recorder {
   takeName: Ledger["takeName"];
   /** Reads that are under way or waiting. */
   pendingReads(): number;
-  /** Requests without an end yet, for the story; endless ones are left out. */
+  /** Requests without an end yet, for the log; endless ones are left out. */
   open(): OpenRequest[];
   /** Whether this page waits for the answer to a navigation; it takes no commands meanwhile. */
   isNavigating(page: Tracked): boolean;
-  /** What begins from now on is not part of the job; it is counted as `late` until `drain`. */
+  /** Requests that begin from now on are not part of the job; they are counted as `late` until `drain`. */
   seal(): void;
-  /** URLs of what began since `seal`. */
+  /** URLs of requests that began since `seal`. */
   late(): readonly string[];
-  /** What nobody had answered when `drain` was over. */
+  /** Requests that had no answer when `drain` was over. */
   unanswered(): Unanswered;
   /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
   drain(signal: AbortSignal): Promise<void>;
   report(failed_uploads: readonly string[]): CaptureReport;
-  /** What is known of a page that was answered with a body while no body was seen at all; null when all is as it should be. */
+  /** What is known about a page that received a body although no body was seen at all; null when all is well. */
   blindness(): Record<string, unknown> | null;
 }
 
@@ -134,7 +134,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const trace = createTrace(deps.facts);
   let sealed = false;
   let draining = false;
-  /** URLs that were asked for after `seal`, until `drain`. */
+  /** URLs that were requested after `seal`, until `drain`. */
   const late: string[] = [];
   let unanswered: Unanswered = { unsent: [], sent: [] };
   const blindness = watchBlindness();
@@ -192,7 +192,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
 
   const isWanted = (entry: RequestEntry) => deps.bodies && !entry.late && !entry.handled;
   const orphans = new Set<RequestEntry>();
-  /** Finished, and not read yet. */
+  /** Requests that have finished but were not read yet. */
   const unread = new Set<RequestEntry>();
   let closed = false;
   const enqueue = (entry: RequestEntry, size: number, run: () => Promise<void>) => {
@@ -211,7 +211,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const declared = declaredLength(entry.headers);
     const is_whole = declared !== null && entry.received >= declared;
     if (is_whole && (!isWanted(entry) || entry.refused)) return activity.settle(entry.id);
-    // Only the durable buffer tells a body that is whole from one that goes on; it has none of what a service worker made up.
+    // Only the durable buffer tells whole bodies from unfinished ones; it has none that a service worker created.
     const is_durable = deps.capture === "durable" && !entry.response.fromServiceWorker;
     if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
     if (is_whole || is_durable)
@@ -248,7 +248,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       }
       if (!entry.late) activity.begin(entry.id);
       if (entry.type !== "Document") return;
-      // The page leaves: what it has loaded is read before it is gone.
+      // The page navigates away: what it has loaded is read before it is gone.
       if (entry.target.type === "page") reads.release();
       deps.onDocumentRequest(entry.url);
       if (entry.is_main_document) asked.resolve();
@@ -326,7 +326,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     owns: (target) => deps.tab?.owns(target) ?? true,
     onTarget: (target) => {
       windows.watch(target);
-      // A worker's script has been loaded by its page, and now it may ask for something itself.
+      // A page has loaded its worker's script, and now the worker may make requests itself.
       activity.touch();
       target.session.on("Page.loadEventFired", activity.touch);
       table.watch(target);
@@ -337,18 +337,18 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onPlain: (_owner, plain) => streams.watch(plain),
     onUnseen: ({ session, type, page }, err) => {
       if (session.is_closed) return;
-      deps.onNote("warn", `what a ${type} asks for is not seen: ${err.message}`, {
+      deps.onNote("warn", `the requests of a ${type} are not visible: ${err.message}`, {
         page_url: page?.url.slice(0, 500) ?? null,
       });
     },
   });
 
-  /** An orphan's bytes may have been on their way still when it was read first. */
+  /** An orphan's bytes may still have been on their way when it was first read. */
   const retryOrphans = () => {
     for (const entry of orphans)
       if (table.get(entry.id) === entry) reads.add(0, () => bodies.readOrphan(entry));
   };
-  /** The network process may have it whole while its page is too busy to take it, and answers in its stead. */
+  /** The network process may have it whole while its page is too busy to take it, and answers for it. */
   const isUntold = (entry: RequestEntry) =>
     deps.capture === "durable" &&
     progressOf(entry) === "answered" &&
@@ -368,7 +368,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     unanswered = closeOpen(table, isWanted, ledger);
     for (const { entry, reason } of aborted)
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
-    // The window was gone before its answers were told.
+    // The window was gone before its answers were reported.
     for (const url of windows.finish().filter((u) => !ledger.isWhole(u) && !downloads.has(u)))
       ledger.lost(
         {
@@ -401,7 +401,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     isWhole: (url) => ledger.isWhole(url) || ledger.isWhole(withoutVolatileParams(url)),
     takeName: ledger.takeName,
     assetOf: ({ request_id, url, method, response, redirect_url }) => {
-      // A redirect's hop and a preflight have the id or the URL of what has a body.
+      // A redirect hop and a preflight have the id or the URL of a request that has a body.
       if (method === "OPTIONS" || !response || redirect_url !== "") return null;
       return ledger.nameOf(request_id, url) ?? ledger.nameOf("", withoutVolatileParams(url));
     },
@@ -433,7 +433,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
       const whole = Promise.all([reads.drained(), media.settled()]);
-      // What is open is cut only when all else is read: it may end meanwhile.
+      // Open requests are cut only when everything else is read: they may end meanwhile.
       const all = whole.then(() => {
         cutOpen();
         return reads.drained();

@@ -8,38 +8,38 @@ export interface RequestEntry {
   method: string;
   type: string;
   page_url: string;
-  /** The document that asked for it, of a worker its owner; null where that is not known. */
+  /** The document that requested it, or the owner of the worker that did; null when unknown. */
   frame_url: string | null;
   frame_id: string | null;
-  /** The document it was asked for by; a navigation's own request has its id. */
+  /** The id of the document that requested it; a navigation's own request has the navigation's id. */
   loader_id: string;
   /** The document of a page's main frame. */
   is_main_document: boolean;
-  /** Where it was asked for; the end may be told by another target (cross-process frames). */
+  /** The target that requested it; another may report the end (cross-process frames). */
   target: Tracked;
-  /** Null until the response's headers are there. */
+  /** Null until the response's headers have arrived. */
   response: Protocol.Network.Response | null;
   headers: Map<string, string>;
-  /** Type told by the response, or by its raw headers when the response was never told. */
+  /** Type from the response, or from its raw headers when the response was never reported. */
   mime: string;
-  /** Its head has gone out; until then it waits in the browser for a connection, or for a service worker. */
+  /** Its headers have been sent; until then it waits in the browser for a connection or a service worker. */
   sent: boolean;
-  /** Status on the wire: 304 where the page is told 200. */
+  /** Status on the wire: 304 where the page sees 200. */
   wire_status: number | null;
   from_cache: boolean;
-  /** Decoded bytes told by data events. */
+  /** Decoded bytes that data events have reported. */
   received: number;
   /** Bytes on the wire with headers, at the end. */
   encoded: number;
-  /** Its body is somebody else's work: a range, a stream, a download. */
+  /** Its body is handled elsewhere: a range, a stream, a download. */
   handled: boolean;
   /** From an address that jobs must not read. */
   refused: boolean;
-  /** Began after the job had what it came for: not part of it. */
+  /** It began after the job was done and is not part of it. */
   late: boolean;
   /** Its document or worker is gone. */
   orphaned: boolean;
-  /** Answered, and left in the network by its page. */
+  /** It was answered, but its page does not read it. */
   untouched: boolean;
   /** Place among all requests of the browser. */
   began: number;
@@ -48,17 +48,17 @@ export interface RequestEntry {
 }
 
 export interface RequestEvents {
-  /** `is_hop`: a redirect led it here. */
+  /** `is_hop`: it is the result of a redirect. */
   onRequest(entry: RequestEntry, is_hop: boolean): void;
   /** A hop of a redirect was answered: it has headers and an address, and never a body. */
   onRedirect(entry: RequestEntry, response: Protocol.Network.Response): void;
   onResponse(entry: RequestEntry): void;
   onData(entry: RequestEntry): void;
-  /** `by`: the target that told the end; its session can read the body. */
+  /** `by`: the target that reported the end; its session can read the body. */
   onFinished(entry: RequestEntry, by: Tracked): void;
-  /** Told again when the headers of an answer come after all. */
+  /** Called again when the headers of an answer arrive after all. */
   onFailed(entry: RequestEntry, by: Tracked, error: string, canceled: boolean): void;
-  /** Its document or worker is gone: the end may never be told, whatever came. */
+  /** Its document or worker is gone: the end may never be reported, however much has arrived. */
   onOrphan(entry: RequestEntry): void;
 }
 
@@ -66,11 +66,11 @@ export interface RequestTable {
   watch(target: Tracked): void;
   get(id: string): RequestEntry | null;
   open(): RequestEntry[];
-  /** Takes an entry out whose end will not come; null when it has come. */
+  /** Removes and returns an entry whose end will not come; null when it has come. */
   take(id: string): RequestEntry | null;
 }
 
-/** Workers that workers make. */
+/** Workers that workers create. */
 const MAX_WORKER_DEPTH = 4;
 
 /** Keyed by request id for the whole browser: a frame in another process begins on one session and ends on another. */
@@ -79,15 +79,18 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   /** Extra-info events may come before the request's own. */
   const early = new Map<string, Protocol.Network.ResponseReceivedExtraInfoEvent>();
   const early_sent = new Set<string>();
-  /** Documents by the scripts they asked for: a worker's is one of them. */
+  /** Documents by the scripts they requested, one of which is a worker's. */
   const owners = new Map<string, string>();
-  /** Documents by their frame: where the asking of a worker's script is not told, its owner is that of its process. */
+  /**
+   * Documents by their frame: when the request for a worker's script is not reported, its owner is that of its
+   * process.
+   */
   const documents = new Map<string, string>();
-  /** Failed without an answer, as far as was told: another process tells of the headers, and may be later. */
+  /** Requests that failed without an answer as far as is known: another process reports the headers, perhaps later. */
   const unanswered = new Map<string, { entry: RequestEntry; tell(): void }>();
   let begun = 0;
 
-  /** A worker of a worker belongs where that one does. */
+  /** A worker's worker has the same owner as its parent. */
   const ownerOf = ({ parent, session }: Tracked): string | null => {
     if (parent === null) return null;
     if (!isOfDocument(parent)) return ownerOf(parent);
@@ -95,7 +98,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     const owner = documentOf(parent, script);
     return owner === script ? (documents.get(parent.target_id) ?? null) : owner;
   };
-  /** What a dedicated worker asks for is told by its page too, with the worker's script as its document. */
+  /** The page also reports the requests of its dedicated workers, with the worker's script as their document. */
   const documentOf = (target: Tracked, url: string): string => {
     let document = url;
     for (let depth = 0; depth < MAX_WORKER_DEPTH; depth += 1)
@@ -148,7 +151,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     if (!entry) return void early.set(p.requestId, p);
     entry.wire_status = p.statusCode;
     if (!entry.response) {
-      // Until the response itself is told; a navigation may come first and it never is.
+      // Used until the response itself is reported, which never happens when a navigation comes first.
       entry.headers = lowerCased(p.headers);
       entry.mime = entry.headers.get("content-type")?.split(";")[0] ?? "";
     }
@@ -169,7 +172,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       events.onOrphan(entry);
     }
   };
-  /** A document took another's place: what the old one asked for may never end. */
+  /** A document has replaced another: the requests of the old one may never end. */
   const onCommit = (target: Tracked, frame_id: string, loader_id: string, is_root: boolean) =>
     orphan(
       (entry) =>
@@ -177,12 +180,15 @@ export function createRequestTable(events: RequestEvents): RequestTable {
         entry.loader_id !== loader_id &&
         (is_root ? frame_id === target.target_id : entry.frame_id === frame_id),
     );
-  /** A new renderer may commit before it tells navigations; by the document's end its own frames have begun to load. */
+  /**
+   * A new renderer may commit before it reports navigations; by the document's end its own frames have begun to
+   * load.
+   */
   const onMainDocument = (target: Tracked, document: RequestEntry) =>
     orphan(
       (entry) =>
         entry.target === target &&
-        // What early hints preload begins before the document is answered, and is its own.
+        // Preloads from early hints begin before the document is answered, and belong to it.
         entry.loader_id !== document.loader_id &&
         entry.began < document.answered_after,
     );
@@ -287,7 +293,7 @@ const isMainDocument = (target: Tracked, type?: string, frame_id?: string): bool
 const lowerCased = (headers: Protocol.Network.Headers): Map<string, string> =>
   new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
 
-/** The length the server promised, when it is the length of the decoded body too. */
+/** The length that the server announced, if it is also that of the decoded body. */
 export function declaredLength(headers: ReadonlyMap<string, string>): number | null {
   const encoding = headers.get("content-encoding");
   const length = headers.get("content-length");
@@ -295,7 +301,7 @@ export function declaredLength(headers: ReadonlyMap<string, string>): number | n
   return encoding && encoding !== "identity" ? null : Number(length);
 }
 
-/** How far a request has come. An answer may be told by the network alone, while its page is too busy to take it. */
+/** How far a request has come. The network alone may report an answer while its page is too busy to take it. */
 export type Progress = "unsent" | "sent" | "answered";
 
 export function progressOf({ response, wire_status, sent }: RequestEntry): Progress {
@@ -306,20 +312,20 @@ export function progressOf({ response, wire_status, sent }: RequestEntry): Progr
   return sent ? "sent" : "unsent";
 }
 
-/** Responses that have no body by nature, so that its absence is no loss (rules/capture#bodies-without-a-body). */
+/** False for responses that never have a body, so that its absence is no loss (rules/capture#bodies-without-a-body). */
 export function carriesBody(entry: RequestEntry): boolean {
   const status = entry.response?.status ?? entry.wire_status ?? 0;
   return (
     entry.method !== "HEAD" &&
     !["Preflight", "CSPViolationReport", "WebSocket", "WebTransport"].includes(entry.type) &&
-    // A beacon's answer is read by nobody, but kept where it has one.
+    // Nobody reads a beacon's answer, but its body is kept if it has one.
     (entry.type !== "Ping" || hasBytes(entry)) &&
     status >= 200 &&
     ![204, 205, 304].includes(status)
   );
 }
 
-/** Whether bytes of a body came over the wire or out of a cache, as far as events tell. */
+/** Whether bytes of a body came over the wire or from a cache, as far as events show. */
 export function hasBytes(entry: RequestEntry): boolean {
   if (entry.received > 0) return true;
   if (entry.encoded - (entry.response?.encodedDataLength ?? 0) > 0) return true;

@@ -18,17 +18,17 @@ export interface SpooledBody {
   bytes?: Uint8Array<ArrayBuffer> | undefined;
   size: number;
   sha256: string;
-  /** Gives the memory of `bytes` back; called once, when the body is stored or given up. */
+  /** Frees the memory of `bytes`; called once, when the body is stored or discarded. */
   free?: (() => void) | undefined;
 }
 
-/** Gives up a body that nobody stores. */
+/** Discards a body that nobody stores. */
 export function dropBody(body: SpooledBody): void {
   if (body.bytes) body.free?.();
   else rmSync(body.path, { force: true });
 }
 
-/** The run's share of the disk is used up, or the disk itself is. */
+/** The run's share of the disk, or the disk itself, is used up. */
 export class SpoolFullError extends Error {
   constructor() {
     super("the spool of this run is full");
@@ -36,13 +36,13 @@ export class SpoolFullError extends Error {
   }
 }
 
-/** Bodies of one run on their way to the hub. Files are removed by whoever stores them. */
+/** Bodies of one run on their way to the hub. Files are removed by the code that stores them. */
 export interface Spool {
-  /** A body whose bytes come one after the other. The file appears with the first byte. */
+  /** A body whose bytes come in order. The file appears with the first byte. */
   open(): BodyFile;
   /** A body whose bytes come in any order. */
   openSparse(): SparseFile;
-  /** Registers a file that something else writes (downloads), by its growth in bytes. */
+  /** Counts the growth, in bytes, of a file that something else writes (downloads). */
   reserve(bytes: number): void;
   /** Path for a file of another writer. */
   nextPath(): string;
@@ -103,7 +103,7 @@ export function createSpool(options: { dir: string; max_bytes: number; clock: Cl
   };
 }
 
-/** The share of small bodies that are in memory at a time. */
+/** Limits the small bodies that are in memory at a time. */
 interface Memory {
   take(bytes: number): boolean;
   give(bytes: number): void;
@@ -244,7 +244,7 @@ function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   }
 }
 
-/** Files may vanish while they are counted: the upload removes them. */
+/** Files may vanish while they are counted, because the upload removes them. */
 function directorySize(dir: string): number {
   let sum = 0;
   for (const name of readdirSync(dir))

@@ -7,16 +7,16 @@ import { declaredLength, type RequestEntry } from "./requests.ts";
 
 /** Above this the durable buffer (128 MB) may drop the body before it can be read. */
 const MAX_BUFFERED_BYTES = 100 * 1024 * 1024;
-/** A player's file that was not taken while paused; its end may never come. */
+/** A player's file that was not read while it was paused; its end may never come. */
 const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
-/** A body of unknown length is followed from here on: what came before is in the plain session's buffer still. */
+/** A body of unknown length is followed from this size on: what came before is still in the plain session's buffer. */
 const OUTGROWN_BYTES = 24 * 1024 * 1024;
 /** With 36 processes waiting for two cores Chromium took up to 5.5 s to answer; it may be busy with other bodies too. */
 const START = { timeout_ms: 30_000, longest_ms: 300_000 };
 /** Types whose bodies the plain session keeps until they are followed: those that Blink does not keep by itself. */
 const KEPT_TYPES = ["Fetch", "XHR", "Document"];
 
-/** Pictures one after the other. Blink tells the end of the first as the end of all. */
+/** Images one after the other. Blink reports the end of the first as the end of all. */
 const isCamera = (entry: RequestEntry): boolean =>
   entry.response?.mimeType === "multipart/x-mixed-replace";
 
@@ -34,7 +34,7 @@ export function needsTail(entry: RequestEntry): boolean {
   return declared > limit;
 }
 
-/** Whether a body has grown so large, without a length that said so, that no buffer will have it at its end. */
+/** Whether a body without a declared length has grown so large that no buffer will still have it at its end. */
 export const outgrows = (entry: RequestEntry): boolean =>
   entry.received > OUTGROWN_BYTES &&
   declaredLength(entry.headers) === null &&
@@ -45,7 +45,7 @@ interface Tail {
   session: CdpSession;
   file: PartialFile;
   position: PartPosition;
-  /** Pieces that came before the answer that holds what went before them. */
+  /** Pieces that arrived before the answer with the bytes that precede them. */
   early: Buffer[] | null;
   next: number;
   over: boolean;
@@ -54,24 +54,24 @@ interface Tail {
 export interface StreamDeps {
   parts: PartStore;
   source(entry: RequestEntry): BodySource;
-  /** More of a request's body has come. */
+  /** More of a request's body has arrived. */
   progress(request_id: string): void;
 }
 
 export interface Streams {
   /** Listens on a session that will follow streams. */
   watch(session: CdpSession): void;
-  /** Follows a response on the first of `sessions` that knows it; its headers must be there. */
+  /** Follows a response on the first of `sessions` that knows it; its headers must have arrived. */
   follow(entry: RequestEntry, sessions: readonly CdpSession[]): void;
 }
 
 /**
- * Follows bodies piece by piece with `Network.streamResourceContent`, on a session without durable messages where there
- * is one: with durable messages the part before the command is not delivered.
+ * Follows bodies piece by piece with `Network.streamResourceContent`, on a session without durable messages if there
+ * is one: with durable messages, the part before the command is not delivered.
  */
 export function createStreams(deps: StreamDeps): Streams {
   const tails = new Map<string, Tail>();
-  /** Bytes of open responses that each session told without their data. */
+  /** Bytes of open responses that each session reported without their data. */
   const told = new Map<CdpSession, Map<string, number>>();
 
   const store = (tail: Tail, bytes: Uint8Array) => {
@@ -85,7 +85,7 @@ export function createStreams(deps: StreamDeps): Streams {
   };
   const onFollowed = (tail: Tail) => {
     const missed = told.get(tail.session)?.get(tail.entry.id) ?? 0;
-    // What neither the prefix nor an event holds leaves a gap, never a shifted body.
+    // Bytes that neither the prefix nor an event holds leave a gap, never a shifted body.
     tail.next = Math.max(tail.next, tail.position.start + missed);
     for (const piece of tail.early ?? []) store(tail, piece);
     tail.early = null;
@@ -97,7 +97,7 @@ export function createStreams(deps: StreamDeps): Streams {
     tails.delete(tail.entry.id);
     const { coverage } = tail.file;
     const { entry, position, next } = tail;
-    // The end of a body of unknown length is known only when it ended, and had no gap.
+    // The length of such a body is known only when it has ended and has no gap.
     if (position.total === null && declaredLength(entry.headers) === null && !isCamera(entry))
       coverage.total = next;
   };
@@ -106,7 +106,7 @@ export function createStreams(deps: StreamDeps): Streams {
     counts: Map<string, number>,
     p: Protocol.Network.DataReceivedEvent,
   ) => {
-    // The page's own session can be silent for longer than a stall while pieces come by this one (280 MB at load 40).
+    // The page's own session can be silent for longer than a stall while pieces arrive on this one (280 MB at load 40).
     deps.progress(p.requestId);
     if (p.data === undefined) {
       counts.set(p.requestId, (counts.get(p.requestId) ?? 0) + p.dataLength);
@@ -133,7 +133,7 @@ export function createStreams(deps: StreamDeps): Streams {
         await session.streamBody(tail.entry.id, sink, START);
         return onFollowed(tail);
       } catch (err) {
-        // A session that began after the request does not know it. Whatever else went wrong, its pieces may come.
+        // A session that began after the request does not know it. After any other error, pieces may still arrive.
         if (!(err instanceof CdpError)) return onFollowed(tail);
       }
     }
@@ -166,11 +166,11 @@ export function createStreams(deps: StreamDeps): Streams {
         start: 0,
         length: null,
         total: null,
-        // Never joined with another response: a stream has no identity beyond itself.
+        // It is never joined with another response: a stream has no identity beyond itself.
         validator: `stream ${entry.id}`,
       };
       const file = deps.parts.file(deps.source(entry), position);
-      // What is open when the job ends is cut short by that.
+      // The end of the job cuts short whatever is open.
       file.reason = "timeout";
       const next = position.start;
       const tail: Tail = { entry, session, file, position, early: [], next, over: false };

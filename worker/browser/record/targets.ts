@@ -9,15 +9,15 @@ const DURABLE = { maxTotalBufferSize: 256 * MB, maxResourceBufferSize: 128 * MB 
 const MAX_POST_DATA = 64 * 1024;
 const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };
 /**
- * What came of a body before it could be followed. With 36 processes waiting for two cores that was up to 8 MB of 280; 5 MB
- * lost it. Only what scripts fetch is kept here, so a page of pictures takes no more memory.
+ * Holds what arrived of a body before it could be followed. With 36 processes waiting for two cores that was up to 8
+ * MB of 280; a limit of 5 MB lost it. Only what scripts fetch is kept here, so a page of images takes no more memory.
  */
 const PLAIN_BUFFERS = { maxTotalBufferSize: 128 * MB, maxResourceBufferSize: 96 * MB };
 /** Without durable messages the renderer has to keep the bodies. */
 const FALLBACK_BUFFERS = { maxTotalBufferSize: 400 * MB, maxResourceBufferSize: 200 * MB };
-/** A renderer that starts on a busy machine answers late, and what is asked for before that is seen by nobody. */
+/** A renderer that starts on a busy machine answers late, and nobody sees what is requested before that. */
 const ENABLE = { timeout_ms: 60_000, longest_ms: 120_000 };
-/** How long a service worker may be held back until the pages it serves have their second session. */
+/** How long a service worker may be held until the pages it serves have their second session. */
 const HOLD_MS = 1_000;
 
 /** A page tab: what its frames and workers call "the page". */
@@ -26,23 +26,28 @@ export interface PageContext {
   url: string;
 }
 
-/** An attached target with its session of record. */
+/** An attached target with the session that records it. */
 export interface Tracked {
   session: CdpSession;
   target_id: string;
   type: string;
   page: PageContext | null;
-  /** The target it belongs to: its buffers hold this one's bodies too, also after its end. */
+  /** The target it belongs to, whose buffers also hold this one's bodies, even after this one is gone. */
   parent: Tracked | null;
-  /** Second session without durable messages: reads what a service worker made up, and follows streams from their start. */
+  /**
+   * Second session without durable messages: reads bodies that a service worker created, and follows streams from
+   * their start.
+   */
   plain: CdpSession | null;
-  /** Set by `onTarget`: it is being closed, and what it asks for is nobody's. */
+  /** Set by `onTarget`: it is being closed, and its requests belong to nobody. */
   doomed: boolean;
-  /** It began while we watched: all that it asks for is ours to see. */
+  /** It began while we watched, so we must see everything that it requests. */
   is_new: boolean;
-  /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
+  /**
+   * Resolves when both sessions see the network; a navigation before that would be seen only in part. Never rejects.
+   */
   ready: Promise<unknown>;
-  /** Why its own session does not see the network: what it asks for is nobody's to read. */
+  /** Why its own session does not see the network, so that nobody can read its responses. */
   unseen: Error | null;
   /** Resolves when its own session sees the network, which is all that its first requests need. Never rejects. */
   seen: Promise<unknown>;
@@ -55,7 +60,7 @@ export interface TargetWatchDeps {
   durable: boolean;
   /** Whether bodies will be read. */
   bodies: boolean;
-  /** Whether a page or worker of the browser is watched. */
+  /** Whether this page or worker of the browser is watched. */
   owns(target: Protocol.Target.TargetInfo): boolean;
   /** Called before the target runs, so that listeners and commands come first. */
   onTarget(tracked: Tracked): void;
@@ -68,7 +73,7 @@ export interface TargetWatch {
   all(): Tracked[];
   pages(): Tracked[];
   bySession(session: CdpSession): Tracked | null;
-  /** Attaches to everything there is and will be. */
+  /** Attaches to all current and future targets. */
   start(): Promise<void>;
 }
 
@@ -146,7 +151,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     else session.post("Runtime.runIfWaitingForDebugger");
   }
 
-  /** A service worker, and what it may serve, run when the sessions that can read what it makes up are there. */
+  /** Resumes a service worker, and the pages it may serve, once the sessions that can read its bodies exist. */
   function resumeWhenServed(entry: Tracked): void {
     const served = [...tracked.values()].filter((t) => t === entry || t.page !== null);
     const attached = Promise.all(served.map((t) => awaited.get(t.target_id)?.attached.promise));
@@ -155,7 +160,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     );
   }
 
-  /** Costs nothing that could be measured: 61 and 302 bodies took the same CPU with and without second sessions. */
+  /** The cost was too small to measure: 61 and 302 bodies took the same CPU with and without second sessions. */
   async function attachPlain(owner: Tracked): Promise<void> {
     if (awaited.has(owner.target_id)) return;
     const attached = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ const MAX_HEADER_CHARS = 8_192;
 
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** What the answer of one hop told. Times are the browser's monotonic seconds. */
+/** What the answer of one hop reported. Times are the browser's monotonic seconds. */
 export interface TraceResponse {
   status: number;
   status_text: string;
@@ -40,7 +40,7 @@ export interface TraceEntry {
   wall_time: number;
   /** Monotonic seconds. */
   started: number;
-  /** As they were sent, where the browser told. */
+  /** As they were sent, if the browser reported them. */
   request_headers: HeaderRecord;
   response: TraceResponse | null;
   /** Where a redirect leads. */
@@ -60,16 +60,19 @@ export interface TracePage {
   content_loaded: number | null;
 }
 
-/** Everything the browser asked for, in order of its beginning: what `har.json` and the video finder read. */
+/**
+ * Everything the browser asked for, in the order in which it began: the source of `har.json` and of the video
+ * finder.
+ */
 export interface Trace {
   watch(target: Tracked): void;
   readonly entries: readonly TraceEntry[];
   readonly pages: readonly TracePage[];
-  /** Requests that came when the trace was full. */
+  /** Number of requests that came when the trace was full. */
   readonly dropped: number;
-  /** What begins from now on is left out; what is under way is still followed. */
+  /** Requests that begin from now on are left out; those under way are still followed. */
   seal(): void;
-  /** All bytes of this request have come, though its end was not told. */
+  /** All bytes of this request have arrived, although no end was reported. */
   settle(request_id: string): void;
 }
 
@@ -78,14 +81,14 @@ interface Chain {
   hops: { entry: TraceEntry; told_raw: boolean }[];
   raw_requests: HeaderRecord[];
   raw_responses: Protocol.Network.ResponseReceivedExtraInfoEvent[];
-  /** When bytes were last told. */
+  /** When bytes were last reported. */
   heard: number;
 }
 
-/** What only the browser's way out knows; without one Chromium's own words count. */
+/** What only the browser's gate knows; without a gate, Chromium's own reports count. */
 export interface NetworkFacts {
   /**
-   * The address that was really connected to for this URL; null when it is not known. `connection_id`: Chromium's number of
+   * The address that was really connected to for this URL; null when unknown. `connection_id`: Chromium's number of
    * the connection that the answer came over.
    */
   addressOf(url: string, connection_id: number): string | null;
@@ -96,7 +99,7 @@ export interface NetworkFacts {
 export function createTrace(facts: NetworkFacts | null = null): Trace {
   const entries: TraceEntry[] = [];
   const pages = new Map<string, TracePage>();
-  /** Requests under way; their raw headers may be told before they are. */
+  /** Requests under way; their raw headers may be reported before the requests are. */
   const chains = new Map<string, Chain>();
   let chars = 0;
   let dropped = 0;
@@ -162,7 +165,7 @@ export function createTrace(facts: NetworkFacts | null = null): Trace {
       entry.response = {
         ...entry.response,
         headers: keep(response.headers),
-        // 304 on the wire is told to the page as 200.
+        // The page sees 200 for 304 on the wire.
         status: response.statusCode,
         header_bytes: response.headersText?.length ?? entry.response.header_bytes,
       };
@@ -190,7 +193,7 @@ export function createTrace(facts: NetworkFacts | null = null): Trace {
   };
   return {
     get entries() {
-      // What has not ended has its raw headers too.
+      // Requests that have not ended have raw headers too.
       for (const chain of chains.values()) applyRaw(chain);
       return entries;
     },
@@ -264,7 +267,7 @@ function entryOf(
   };
 }
 
-/** Without an address nothing was asked; with a gate between it is the gate's. */
+/** Without an address nothing was sent; with a gate in between, Chromium's address is the gate's. */
 export const addressOf = (
   { remoteIPAddress = "", url, connectionId }: Protocol.Network.Response,
   facts: NetworkFacts | null,

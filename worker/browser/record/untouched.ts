@@ -1,16 +1,20 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { declaredLength, type RequestEntry } from "./requests.ts";
 
-/** So much of a body comes before anybody reads it; then Chromium stops reading from the network (measured with 156). */
+/**
+ * This much of a body arrives before anybody reads it; then Chromium stops reading from the network (measured with
+ * 156).
+ */
 const AHEAD_BYTES = 2 * 1024 * 1024;
-/** The first bytes of a body that is read come with its head, or soon after. */
+/** The first bytes of a body that is read come with its headers, or soon after. */
 const STILL_MS = 3_000;
-/** On a machine that is busy everything takes longer, so this many answers of the page are waited for. */
+/** On a busy machine everything takes longer, so we wait for this many answers of the page. */
 const STILL_ANSWERS = 10;
 
 /**
- * Whether this answer stays in the network for as long as its page does not read it: Blink reads ahead what may be stored, and
- * a smaller one arrives whole. Where no length was told, a server that has nothing to say yet looks the same.
+ * Whether this answer stays in the network for as long as its page does not read it: Blink reads ahead what may be
+ * stored, and a smaller body arrives whole. When no length was announced, a server that has nothing to send yet looks
+ * the same.
  */
 export const mayStayAway = (entry: RequestEntry): boolean =>
   entry.type === "Fetch" &&
@@ -18,9 +22,9 @@ export const mayStayAway = (entry: RequestEntry): boolean =>
   (declaredLength(entry.headers) ?? 0) > AHEAD_BYTES;
 
 /**
- * Resolves with whether nothing of a body was read, though its page had the time to: its main thread answered, and for as long
- * as is usual on this machine not a byte was told.
- * @param isOpen whether its end was not told yet
+ * Resolves with whether nothing of a body was read although its page had time to: its main thread answered, and no
+ * byte was reported for as long as is usual on this machine.
+ * @param isOpen whether no end was reported yet
  */
 export async function isUntouched(
   entry: RequestEntry,
@@ -30,7 +34,7 @@ export async function isUntouched(
   const answer = () => entry.target.session.send("Runtime.evaluate", { expression: "0" });
   const waits = () => isOpen() && entry.received === 0;
   try {
-    // A page that is busy has not begun to read; it may when it answers.
+    // A busy page has not begun to read; it may do so when it answers.
     await answer();
     const asked_at = clock.monotonic();
     await answer();
@@ -40,7 +44,7 @@ export async function isUntouched(
     await answer();
     return waits();
   } catch {
-    // Gone, or mute: the rule for what makes no progress holds.
+    // The page is gone or silent: the rule for requests without progress applies.
     return false;
   }
 }

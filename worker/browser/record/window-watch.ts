@@ -13,16 +13,16 @@ export interface WindowWatchDeps {
   windows(): WatchedWindow[];
   /** Whether bodies are kept. */
   bodies: boolean;
-  /** In a browser that others use as well, requests are held only where windows need it. */
+  /** In a browser that others use as well, requests are held only when windows need it. */
   shared_browser: boolean;
-  /** Whether what a page writes into an empty window is not asked for. */
+  /** Whether requests are stopped that a page causes by writing into an empty window. */
   stops_blank: boolean;
-  /** A document is held that the network tells of when it is answered. */
+  /** A document is held that the network reports only when it is answered. */
   onHeld(id: string, url: string): void;
   onAnswered(id: string): void;
 }
 
-/** Everything that keeps the first requests of new windows seen, with their bodies. */
+/** Everything that makes the first requests of new windows visible, with their bodies. */
 export interface WindowWatch {
   /** In the order in which they are asked. */
   pauses: Pause[];
@@ -30,7 +30,7 @@ export interface WindowWatch {
   start(pauses: Pauses): void;
   /** The body of a request that no session can read; null for every other. */
   take(request: { id: string; url: string }): SpooledBody | null;
-  /** URLs of bodies that nobody took; the bodies are given up. */
+  /** URLs of bodies that nobody took; the bodies are discarded. */
   finish(): string[];
 }
 
