@@ -68,7 +68,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "worker/browser/record/trace.ts createTrace": 144,
   "worker/browser/session/cdp-clients.ts createCdpClients": 131,
   "worker/browser/session/desk.ts createSessionDesk": 126,
-  "worker/browser/session/dialogs.ts createDialogs": 137,
+  "worker/browser/session/dialogs.ts createDialogs": 134,
   "worker/browser/session/downloads.ts createDownloads": 82,
   "worker/browser/session/files.ts createSessionFiles": 94,
   "worker/browser/session/network-log.ts createNetworkLog": 87,

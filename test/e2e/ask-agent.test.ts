@@ -194,7 +194,7 @@ describe("ask (rules/session-actions#ask)", () => {
     const seeing = await useEngine({ script: [] });
     const blind = await act("ask", { prompt: "x", engine: seeing, screenshot: true });
     expect(blind).toMatchObject({ status: 422 });
-    expect(blind.text).toContain("sees no pictures");
+    expect(blind.text).toContain("cannot see screenshots");
   });
 });
 
@@ -285,7 +285,7 @@ describe("agent (rules/session-actions#agent)", () => {
     expect(result.steps.map(({ ok, error }) => (ok ? "ok" : error))).toEqual([
       "the page has no ref e999",
       expect.stringContaining("is a cloud metadata address"),
-      expect.stringContaining("it is no web page"),
+      expect.stringContaining("it is not a web page"),
       ...Array<string>(4).fill("ok"),
     ]);
     expect(shown(2)).toContain(

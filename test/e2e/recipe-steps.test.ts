@@ -77,7 +77,7 @@ const failures: [string, Actions, number, string][] = [
     "an element under another",
     [{ kind: "click", selector: "#under" }],
     2,
-    "another element lies over it",
+    "another element covers it",
   ],
   ["a disabled element", [{ kind: "click", selector: "#off" }], 2, "the element is disabled"],
   [

@@ -161,7 +161,7 @@ describe("failures are one sentence (rules/session-actions#failed-actions)", () 
     });
     for (const selector of ["#none", "#hidden"])
       expect(await messageOf("screenshot", { selector })).toBe(
-        `page: ${selector} is hidden or has no size: there is nothing to take a picture of`,
+        `page: ${selector} is hidden or has no size: there is nothing to take a screenshot of`,
       );
   });
 

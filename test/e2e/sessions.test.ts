@@ -218,7 +218,7 @@ describe("input", () => {
     expect(shot.mime).toBe("image/png");
     expect(await fail("text", { frame: "#plain", selector: "p" })).toMatchObject({
       kind: "page",
-      message: "#plain is no iframe",
+      message: "#plain is not an iframe",
     });
     expect(await fail("click", { frame: "#none", selector: "p" }, 300)).toMatchObject({
       kind: "timeout",

@@ -8,7 +8,7 @@ import { runAction } from "./run-action.ts";
 import { SECRET_FIELDS } from "./snapshot.ts";
 
 const SCROLL_PX = 600;
-/** What these set off shows within this long, if they navigate at all. */
+/** If these navigate at all, the navigation starts within this time. */
 const MAY_NAVIGATE = new Set(["click", "press", "select"]);
 const SETTLE_MS = 250;
 const LOAD_MS = 5_000;
@@ -16,11 +16,11 @@ const LOAD_MS = 5_000;
 type Acting = Omit<ActionContext, "signal">;
 export type PageMove = Exclude<AgentMove, { action: "done" | "give_up" }>;
 
-/** Playwright's selector for what the last snapshot called so. */
+/** Playwright's selector for an element by its ref in the last snapshot. */
 const locatorOf = (ref: string): string => `aria-ref=${ref}`;
 
 /**
- * Does what an engine asked for, by the very actions that a client has. A ref must be one of the page that was shown.
+ * Makes an engine's move with the same actions that a client has. A ref must belong to the page that was shown.
  * @throws ActionFailure
  */
 export async function makeMove(
@@ -69,19 +69,19 @@ async function perform(ctx: Acting, move: PageMove): Promise<unknown> {
   }
 }
 
-/** Also relative to the page. @throws ActionFailure for what is no web page */
+/** Resolves a URL, which may be relative to the page. @throws ActionFailure for anything but a web page */
 function webUrl(page: Page, raw: string): string {
   const base = URL.canParse(page.url()) ? page.url() : undefined;
   const url = URL.canParse(raw, base) ? new URL(raw, base).href : raw;
   const parsed = TargetUrl.safeParse(url);
-  if (!parsed.success) throw refused(`refused to open ${url.slice(0, 200)}: it is no web page`);
+  if (!parsed.success) throw refused(`refused to open ${url.slice(0, 200)}: it is not a web page`);
   return parsed.data;
 }
 
 const loaded = (ctx: Acting, page: Page): Promise<unknown> =>
   page
     .waitForLoadState("load", { timeout: Math.max(1, Math.min(LOAD_MS, ctx.timeout_ms)) })
-    // A page that goes on loading is shown as far as it came.
+    // A page that goes on loading is shown as far as it has loaded.
     .catch(() => {});
 
 const IS_SECRET = inPage<unknown, boolean>(

@@ -20,17 +20,17 @@ import { seePage } from "./snapshot.ts";
 const MAX_PAGE_CHARS = 20_000;
 const MAX_PICTURE_BYTES = 100 * 1024;
 const PAGE_MS = 15_000;
-/** One move; what takes longer is told to the engine as a failure. */
+/** Deadline of one move; a move that takes longer is reported to the engine as a failure. */
 const MOVE_MS = 10_000;
 const MAX_ERROR = 300;
 
 export interface AgentRun extends ActionContext {
   engines: EngineCalls;
-  /** Told of each step as it ends. */
+  /** Called for each step as it ends. */
   onStep(line: string, step: AgentStep): void;
 }
 
-/** The page at the beginning of a step, and what may be acted on. */
+/** The page at the beginning of a step, and the elements that may be acted on. */
 interface Seen {
   shown: ShownPage;
   refs: AriaText["refs"];
@@ -39,8 +39,9 @@ interface Seen {
 
 /**
  * Lets an engine work on the active tab until it says that the goal is reached, gives up, or a bound ends it
- * (rules/session-actions#agent). It can do what `AgentMove` lists, with elements it was shown, and open what a session may open.
- * @throws ActionFailure when the first step comes to no action, or the browser is gone
+ * (rules/session-actions#agent). It can do what `AgentMove` lists, with elements it was shown, and open URLs that a
+ * session may open.
+ * @throws ActionFailure when the first step yields no action, or the browser is gone
  */
 export async function agent(
   run: AgentRun,
@@ -107,7 +108,7 @@ async function look(run: AgentRun, engine: ResolvedEngine, left_ms: number): Pro
   return { shown, refs: aria.refs, picture };
 }
 
-/** Asks once more, with what was wrong, when the answer is no action. @throws ChatError */
+/** Asks once more, stating what was wrong, when the answer is not an action. @throws ChatError */
 async function nextMove(
   { engines, signal }: AgentRun,
   engine: ResolvedEngine,

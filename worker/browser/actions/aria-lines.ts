@@ -1,4 +1,4 @@
-/** A node of the accessibility tree as Playwright tells it (`ariaSnapshotJSON`, mode `ai`). */
+/** A node of the accessibility tree as Playwright reports it (`ariaSnapshotJSON`, mode `ai`). */
 export interface AriaNode {
   role: string;
   name?: string;
@@ -24,7 +24,7 @@ export interface AriaText {
   refs: Set<string>;
 }
 
-/** What a person does something with; everything else is there to be read. */
+/** Elements that a person operates; everything else is there to be read. */
 const CONTROLS = new Set(
   "link button textbox searchbox combobox listbox option checkbox radio switch slider spinbutton tab menuitem menuitemcheckbox menuitemradio treeitem gridcell iframe dialog alertdialog".split(
     " ",
@@ -38,15 +38,15 @@ interface Line {
   depth: number;
   text: string;
   short: string;
-  /** Stays when only what matters most may stay. */
+  /** Whether it stays when only what matters most is kept. */
   matters: boolean;
   ref: string | null;
 }
 
 /**
- * The tree as indented lines: role, ref, name, value and state of each node; boxes that say nothing are left out. What is
- * too long is shortened first, then thinned out to controls and headings, then cut, and says so.
- * @param mask takes secrets out of a text
+ * The tree as indented lines: role, ref, name, value and state of each node; boxes without content are left out. A
+ * tree that is too long is first shortened, then thinned out to controls and headings, then cut with a note.
+ * @param mask removes secrets from a text
  */
 export function ariaLines(
   roots: readonly (AriaNode | string)[],

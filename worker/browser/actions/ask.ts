@@ -10,11 +10,11 @@ import { seePage } from "./snapshot.ts";
 
 const MAX_PAGE_CHARS = 30_000;
 const MAX_PICTURE_BYTES = 400 * 1024;
-/** A page that gives no accessibility tree within this long hangs. */
+/** A page that yields no accessibility tree within this time hangs. */
 const PAGE_MS = 20_000;
 
 /**
- * One question about the active tab (rules/session-actions#ask). An engine of kind vision-chat sees it too.
+ * Answers one question about the active tab (rules/session-actions#ask). An engine of kind vision-chat sees it too.
  * @throws ActionFailure
  */
 export async function ask(
@@ -26,7 +26,7 @@ export async function ask(
   if (screenshot && engine.kind !== "vision-chat")
     throw new ActionFailure("invalid", {
       name: "EngineError",
-      message: `engine ${engine.slug}: is of kind ${engine.kind} and sees no pictures`,
+      message: `engine ${engine.slug}: is of kind ${engine.kind} and cannot see screenshots`,
     });
   const page = ctx.pages.active();
   const timeout_ms = Math.min(PAGE_MS, ctx.timeout_ms);

@@ -4,28 +4,33 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
 import { splitCallLog } from "./failure.ts";
 
-/** A lane's Chromium through Playwright. It has a debugging connection of its own, beside the pipe that records. */
+/**
+ * A lane's Chromium through Playwright, over a debugging connection of its own in addition to the pipe that records.
+ */
 export interface ConnectedBrowser {
   context: BrowserContext;
-  /** @throws Error when there is no such page (any more). */
+  /** @throws Error when there is no such page, or it is gone. */
   page(target_id: string): Promise<Page>;
-  /** Resolves when the connection is over, asked for or not. */
+  /** Resolves when the connection is over, whether or not that was requested. */
   readonly closed: Promise<void>;
-  /** Lets go of the browser, which goes on as it is. Idempotent. */
+  /** Disconnects from the browser, which goes on as it is. Idempotent. */
   close(): void;
 }
 
 let loading: Promise<typeof import("playwright-core")> | undefined;
 
-/** Reads Playwright when it is needed: 75 MB and 0.2 s of CPU (1 s on a busy machine) that a plain fetch job does without. */
+/**
+ * Loads Playwright only when it is needed: it costs 75 MB and 0.2 s of CPU (1 s on a busy machine), which plain
+ * fetch jobs save.
+ */
 export const loadPlaywright = () => (loading ??= import("playwright-core"));
 
 /** Measured 12–25 ms on an idle machine. */
 const CONNECT_MS = 10_000;
 
 /**
- * Connects Playwright to the browser's debugging port. Nothing of the browser is changed by it: no emulation, no
- * behaviour of downloads, no viewport.
+ * Connects Playwright to the browser's debugging port. This changes nothing in the browser: no emulation, no download
+ * behaviour, no viewport.
  * @throws Error, DeadlineError
  */
 export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBrowser> {
@@ -68,14 +73,17 @@ interface Command {
 }
 
 /**
- * A new target is held until one of its debuggers lets it go, whichever is first. That is the recorder's to do, once it
- * sees the network: a popup that Playwright had let go lost its document on a busy machine.
+ * A new target is held until the first of its debuggers releases it. That must be the recorder, once it sees the
+ * network: on a busy machine, a popup that Playwright released lost its document.
  */
 function answerOf({ id, sessionId, method }: Command): object | null {
   return method === "Runtime.runIfWaitingForDebugger" ? { id, sessionId, result: {} } : null;
 }
 
-/** Nobody would let go of what Playwright itself holds, and pages that open windows run on (`cdp/attach.ts`). */
+/**
+ * Nobody would release what Playwright itself holds, and pages that open windows must not be stopped
+ * (`cdp/attach.ts`).
+ */
 function withoutPause(message: Command, browser_id: string): Command {
   if (message.method !== "Target.setAutoAttach") return message;
   const waits = { waitForDebuggerOnStart: false };
@@ -88,7 +96,7 @@ function withoutPause(message: Command, browser_id: string): Command {
   };
 }
 
-/** Bun's own WebSocket: Playwright's would bring a second implementation of it into the process. */
+/** Bun's own WebSocket: Playwright's would load a second implementation into the process. */
 async function openTransport({
   cdp_url,
   connection,
@@ -116,7 +124,7 @@ async function openTransport({
   });
   socket.onmessage = ({ data }) => {
     const message = JSON.parse(String(data)) as Command;
-    // A dialog is the session's to answer: Playwright would dismiss it.
+    // The session answers dialogs; without a listener Playwright would dismiss them.
     if (message.method !== "Page.javascriptDialogOpening") transport.onmessage?.(message);
   };
   socket.onclose = () => transport.onclose?.();
@@ -124,7 +132,7 @@ async function openTransport({
 }
 
 async function findPage(context: BrowserContext, target_id: string): Promise<Page> {
-  // One that was closed meanwhile is not it.
+  // A page that was closed meanwhile is not the one.
   for (const page of context.pages())
     if ((await targetOf(context, page).catch(() => null)) === target_id) return page;
   throw new Error("the page is gone");

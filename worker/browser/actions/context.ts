@@ -7,20 +7,21 @@ import type { Pages } from "./pages.ts";
 export interface ActionContext {
   pages: Pages;
   clock: Clock;
-  /** Playwright's own patience; the caller stops waiting a little later. */
+  /** Playwright's own timeout; the caller stops waiting a little later. */
   timeout_ms: number;
-  /** Aborts when nobody waits for the action any more. */
+  /** Aborts when nobody is waiting for the action any more. */
   signal: AbortSignal;
   /**
-   * Rejects with an ActionFailure when something comes in the way that no patience gets past; else it stays as it is, and so
-   * it must not outlive the call: a promise that stays keeps whatever was raced with it. Null: nothing can come in the way.
+   * Rejects with an ActionFailure when something blocks the action that waiting does not resolve; otherwise it stays
+   * pending, so it must not outlive the call: a pending promise keeps whatever was raced with it. Null when nothing
+   * can block the action.
    */
   interrupted: Promise<never> | null;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
-  /** The documents that the session's tabs wait for now. */
+  /** The documents that the session's tabs are waiting for. */
   pendingLoads(): TabLoad[];
-  /** Puts a file where the browser can read it and gives its path. */
+  /** Puts a file where the browser can read it and returns its path. */
   takeInput(name: string, content: { bytes: Uint8Array } | { upload_id: string }): string;
   downloads: {
     /** Oldest first. */

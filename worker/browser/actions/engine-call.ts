@@ -2,7 +2,7 @@ import type { ChatError, ChatReply, ChatRequest } from "#shared/llm/types.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { ActionFailure } from "./failure.ts";
 
-/** An action's way to an engine, within the action's own time. */
+/** Calls engines for an action, within the action's own time. */
 export interface EngineCalls {
   /** @throws ActionFailure */
   resolve(slug: string, signal: AbortSignal): Promise<ResolvedEngine>;
@@ -10,11 +10,14 @@ export interface EngineCalls {
   chat(engine: ResolvedEngine, request: ChatRequest, signal: AbortSignal): Promise<ChatReply>;
 }
 
-/** An engine's failure as an action's (rules/session-actions#ask): 504 late, 502 gone, 422 whatever it refused. */
+/**
+ * Turns an engine's failure into an action's (rules/session-actions#ask): 504 when it is late, 502 when it is gone,
+ * 422 when it refused.
+ */
 export function engineFailure(err: ChatError): ActionFailure {
   const { kind, message, status } = err;
   const error = { name: "EngineError", message };
-  // Cancelled for the action's own time: a session that has ended is told before.
+  // The action's own time is over: the end of a session is reported earlier.
   if (kind === "cancelled")
     return new ActionFailure("timeout", {
       name: "TimeoutError",

@@ -15,8 +15,8 @@ function parses(body: string): boolean {
 }
 
 /**
- * The script that the page runs for `code`: an expression gives its value; one that is a function is called with `arg`;
- * anything else is taken for the statements of a function body, with `arg`, `await` and `return`.
+ * The script that the page runs for `code`: an expression yields its value; a function is called with `arg`; anything
+ * else is taken as the statements of a function body, with `arg`, `await` and `return`.
  */
 export function scriptOf(code: string): string {
   const expression = code.replace(/;\s*$/, "");
@@ -34,7 +34,7 @@ export async function evaluate(
   code: string,
   arg: unknown,
 ): Promise<unknown> {
-  // Playwright evaluates a string as it is: it would not call a function that comes out of it.
+  // Playwright evaluates a string as it is: it would not call a function that results from it.
   const value: unknown = await page.evaluate(
     `(${scriptOf(code)})(${JSON.stringify(arg) ?? "undefined"})`,
   );

@@ -5,7 +5,7 @@ import type { ActionError } from "#shared/protocol/schema/session.ts";
 
 export type FailureKind = NonNullable<SessionReply["kind"]>;
 
-/** An action that failed, as its caller is told (422, 504, 404, 502: rules/session-actions#failed-actions). */
+/** An action that failed, as reported to its caller (422, 504, 404, 502: rules/session-actions#failed-actions). */
 export class ActionFailure extends Error {
   readonly kind: FailureKind;
   readonly error: ActionError;
@@ -17,19 +17,19 @@ export class ActionFailure extends Error {
   }
 }
 
-/** What would work in a moment (503). `why` is a clause. */
+/** For an action that would work in a moment (503). `why` is a clause. */
 export const browserStarting = (why: string): ActionFailure =>
   new ActionFailure("broken", { name: BROWSER_STARTING, message: `${why}: try again in a moment` });
 
-/** What the page refused, in a sentence. */
+/** For something that was refused; the message is a sentence. */
 export const refused = (message: string, name = "Error"): ActionFailure =>
   new ActionFailure("page", { name, message });
 
-/** What took longer than its caller waits, in a sentence. */
+/** For something that took longer than its caller waits; the message is a sentence. */
 export const timedOut = (message: string): ActionFailure =>
   new ActionFailure("timeout", { name: "TimeoutError", message });
 
-/** An action that ran out of time, with a clause that says what it waited for where that is known. */
+/** An action that ran out of time, with a clause that says what it waited for, if that is known. */
 export const late = (action: string, ms: number, why: string | null = null): ActionFailure =>
   timedOut(`${action} did not end within ${ms} ms${why === null ? "" : `: ${why}`}`);
 
@@ -41,18 +41,21 @@ const CALL_LOG = /\n(?:Call log|=+ logs =+):?\n([\s\S]*)$/;
 /** Playwright names its own method first; the caller knows which action it asked for. */
 const METHOD = /^(?:async )?(?:[a-zA-Z]+\.)?[a-z][a-zA-Z]*: /;
 
-/** What kept an element from being acted on, as the lines of a call log have it. The later line is the more recent. */
+/** What kept an element from being acted on, as the lines of a call log put it. Later lines are more recent. */
 const OBSTACLE =
   /intercepts pointer events|element is (?:not|outside)|resolved to hidden|did not find some options/;
 const WAITED = /^(?:waiting for|navigating to|taking) /;
 
-/** The line of a call log that says most, without its bullet: what is in the way, else what was waited for. */
+/** The most informative line of a call log, without its bullet: what is in the way, otherwise what was awaited. */
 function tellingLine(log: string): string | null {
   const lines = log.split("\n").map((line) => line.replace(/^[\s-]*(?:\d+ × )?/, "").trim());
   return lines.findLast((line) => OBSTACLE.test(line)) ?? lines.find((l) => WAITED.test(l)) ?? null;
 }
 
-/** An error of Playwright's as one sentence, and the log of what it tried, which is for its own developers. */
+/**
+ * Splits a Playwright error into one sentence, and the log of what it tried, which is meant for Playwright's
+ * developers.
+ */
 export function splitCallLog(raw: string): { text: string; log: string } {
   const plain = raw.replace(COLOURS, "");
   const log = CALL_LOG.exec(plain)?.[1] ?? "";
@@ -60,7 +63,7 @@ export function splitCallLog(raw: string): { text: string; log: string } {
   return { text, log };
 }
 
-/** Sorts whatever an action threw. Messages are Playwright's, in one sentence. */
+/** Classifies whatever an action threw. Messages are Playwright's, in one sentence. */
 export function failureOf(err: unknown): ActionFailure {
   if (err instanceof ActionFailure) return err;
   if (err instanceof AppError) {
@@ -71,7 +74,7 @@ export function failureOf(err: unknown): ActionFailure {
   const { text, log } = splitCallLog(errorMessage(err));
   const raw = text.slice(0, MAX_MESSAGE);
   if (err instanceof DeadlineError || name === "TimeoutError") {
-    // What comes before it is a name of Playwright's, such as `Scroll into view`.
+    // It is preceded by one of Playwright's names, such as `Scroll into view`.
     const said = raw.replace(/^.*(?=Timeout \d+ms exceeded)/, "");
     const why = tellingLine(log)?.slice(0, MAX_MESSAGE);
     return timedOut(why === undefined ? said : `${said.replace(/\.$/, "")}: ${why}`);

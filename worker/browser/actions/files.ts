@@ -8,11 +8,14 @@ type Download = Omit<DownloadedFile, "created_at">;
 
 const shown = ({ created_at: _, ...file }: DownloadedFile): Download => file;
 
-/** What the session's browser downloaded, oldest first. */
+/** Lists what the session's browser downloaded, oldest first. */
 export const listDownloads = async ({ downloads }: ActionContext): Promise<Download[]> =>
   downloads.list().map(shown);
 
-/** A downloaded file with its content, waited for until it is whole; without a name the newest, or the first one to come. */
+/**
+ * Waits until a downloaded file is whole and returns it with its content; without a name the newest, or the first
+ * one to come.
+ */
 export async function readDownload(
   ctx: ActionContext,
   { name }: SessionActionArgs<"read_download">,
@@ -27,12 +30,12 @@ export async function readDownload(
       `${file.name} has ${size} bytes, more than ${MAX_READ_DOWNLOAD_BYTES}: read it from /sessions/{sid}/files/{name}`,
     );
   const stored = ctx.downloads.open(file.name);
-  if (!stored) throw refused(`${file.name} is not kept any more`);
+  if (!stored) throw refused(`${file.name} is no longer kept`);
   const bytes = Buffer.from(await Bun.file(stored.path).arrayBuffer());
   return { name: file.name, mime, size, content_base64: bytes.toString("base64") };
 }
 
-/** The first download that is none of those `seen` before, once it is whole; at the latest at `until` (epoch ms). */
+/** The first download that is not in `seen`, once it is whole, or by `until` (epoch ms) at the latest. */
 export const nextDownload = async (
   ctx: ActionContext,
   seen: readonly DownloadedFile[],
@@ -43,7 +46,10 @@ export const nextDownload = async (
   return shown(await wholeDownload(ctx, find, until));
 };
 
-/** How often it is looked for; the browser's own events are the session's, and a file is there within milliseconds. */
+/**
+ * How often to look for the file; the browser's own events belong to the session, and a file appears within
+ * milliseconds.
+ */
 const LOOK_MS = 25;
 
 async function wholeDownload(
@@ -59,7 +65,7 @@ async function wholeDownload(
       throw new ActionFailure("timeout", {
         name: "TimeoutError",
         message: file
-          ? `${file.name} is still coming in, ${file.size} bytes so far, after ${timeout_ms} ms`
+          ? `${file.name} is still downloading, ${file.size} bytes so far, after ${timeout_ms} ms`
           : `no download within ${timeout_ms} ms`,
       });
     await clock.sleep(LOOK_MS, signal);

@@ -7,7 +7,7 @@ export type FrameArg = string | string[] | undefined;
 
 const selectorsOf = (frame: FrameArg): string[] => (frame === undefined ? [] : [frame].flat());
 
-/** The element that an action goes to; Playwright looks its frames up again at every try. */
+/** The element that an action targets; Playwright looks up its frames again at every try. */
 export function target(
   { pages }: ActionContext,
   { selector, frame }: { selector: string; frame?: FrameArg },
@@ -17,7 +17,9 @@ export function target(
   return scope.locator(selector);
 }
 
-/** The frame itself, as it is now; its iframe is waited for. @throws ActionFailure page when the element has no document. */
+/**
+ * The frame itself, as it is now; waits for its iframe. @throws ActionFailure page when the element has no document.
+ */
 export async function frameOf(
   ctx: ActionContext,
   frame: FrameArg,
@@ -29,7 +31,7 @@ export async function frameOf(
     const timeout = Math.max(1, until - ctx.clock.monotonic());
     const element = await scope.locator(selector).elementHandle({ timeout });
     const inner = await element?.contentFrame();
-    if (!inner) throw refused(`${selector} is no iframe`);
+    if (!inner) throw refused(`${selector} is not an iframe`);
     scope = inner;
   }
   return scope;

@@ -3,7 +3,7 @@ import type { ActionContext } from "./context.ts";
 import { frameOf, target } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 
-/** Actions that do what a person does; each waits for its element as Playwright does. */
+/** Actions that a person could perform; each waits for its element as Playwright does. */
 
 export async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
   await target(ctx, a).fill(a.text, { timeout: ctx.timeout_ms });
@@ -17,7 +17,7 @@ export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Pr
     await target(ctx, { ...a, selector }).pressSequentially(text, { delay, timeout });
     return null;
   }
-  // Key by key, so that nothing is typed any more once nobody waits.
+  // Key by key, so that typing stops as soon as nobody waits for it.
   const { keyboard } = pages.active();
   if (delay === 0) await keyboard.type(text);
   else

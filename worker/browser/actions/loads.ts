@@ -3,14 +3,14 @@ import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 
 /**
- * A document that a tab has asked for and that has not begun to come. Meanwhile Chromium runs no command in the page that
- * is still there: scripts, text and pictures wait, for as long as the server takes.
+ * A document that a tab has requested and that has not begun to arrive. Meanwhile Chromium runs no command in the
+ * page that is still there: scripts, text and screenshots wait as long as the server takes.
  */
 export interface PendingLoad {
   url: string;
-  /** On the clock of `performance.now()`. */
+  /** When it began, on the clock of `performance.now()`. */
   since: number;
-  /** Gives it up, so that the page answers again; never rejects. */
+  /** Aborts the load, so that the page answers again; never rejects. */
   stop(): Promise<void>;
 }
 
@@ -22,26 +22,29 @@ export interface TabLoad extends PendingLoad {
 
 export interface LoadWatch {
   /**
-   * What the tab waits for now, or null. `shown`: the address that the browser shows for it; a window without any has asked
-   * for its first document before anybody could listen.
+   * What the tab is waiting for, or null. `shown`: the address that the browser shows for it; a window without one
+   * requested its first document before anybody could listen.
    */
   pending(shown: string): PendingLoad | null;
 }
 
 /** The browser's own process answers this. */
 const STOP_MS = 1_000;
-/** As long as an action waits by default: a server that has said nothing for so long holds up nobody any more. */
+/**
+ * As long as an action waits by default: a server that has been silent for that long must not hold anybody up any
+ * longer.
+ */
 const PATIENCE_MS = ACTION_TIMEOUT_S.default * 1_000;
 
-/** These look, or wait: a load that begins meanwhile is somebody else's. */
+/** These actions only look or wait: a load that begins meanwhile was caused by something else. */
 const BEGINS_NO_LOAD: ReadonlySet<string> = new Set([
   ...["content", "text", "markdown", "links", "screenshot", "pdf", "tabs", "wait", "hover", "ask"],
   ...["downloads", "read_download", "state", "snapshot"],
 ]);
 
 /**
- * After an action that ran out of time: stops the loads that it began, and one that kept its tab from answering for longer
- * than anybody waits. What another action or a person has begun since goes on.
+ * After an action that ran out of time: stops the loads that it began, and a load that kept its tab from answering
+ * for longer than anybody waits. Loads that another action or a person has begun since continue.
  * @param since when the action began, on the clock of `performance.now()`
  * @returns a clause about what was stopped, or null.
  */
@@ -69,11 +72,13 @@ const shown = (raw: string): string => {
   return url.length > MAX_SHOWN ? `${url.slice(0, MAX_SHOWN)}…` : url;
 };
 
-/** Follows the documents of a tab's main frame by a session whose Network and Page domains somebody has enabled. */
+/**
+ * Follows the documents of a tab's main frame through a session whose Network and Page domains somebody has enabled.
+ */
 export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
   let load: (PendingLoad & { id: string }) | null = null;
   const opened = performance.now();
-  /** A window that has not had any document yet, not even the blank one: no client is told of it before that. */
+  /** True while a window has had no document yet, not even the blank one: no client learns of it before that. */
   let empty = session.target?.url === "";
   const stop = async (): Promise<void> => {
     const within = { timeout_ms: STOP_MS };
@@ -91,7 +96,7 @@ export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
     const since = load?.id === requestId ? load.since : performance.now();
     load = { id: requestId, url: request.url, since, stop };
   });
-  // An answer without a document: a download, 204, or given up.
+  // The load ended without a document: a download, a 204, or an aborted load.
   session.on("Network.loadingFailed", ({ requestId }) => over(requestId));
   session.on("Network.loadingFinished", ({ requestId }) => over(requestId));
   session.on("Page.frameNavigated", ({ frame }) => {

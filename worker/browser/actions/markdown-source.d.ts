@@ -1,4 +1,4 @@
-/** Sources that run inside the page; imported with `{ type: "text" }`. */
+/** Source files that run inside the page; imported with `{ type: "text" }`. */
 declare module "turndown/dist/turndown.js" {
   const source: string;
   export default source;

@@ -7,8 +7,8 @@ import { inPage } from "./in-page.ts";
 const UNREAD = "script,style,noscript,template,iframe,object,svg,canvas";
 
 /**
- * Turndown works inside the page: it needs a DOM, and a large page must cost the worker nothing. Links and pictures are
- * made absolute on a copy.
+ * Turndown works inside the page: it needs a DOM, and a large page must cost the worker nothing. Links and image URLs
+ * are made absolute in a copy.
  */
 const toMarkdown = inPage<unknown, string>(`(root) => {
   const TurndownService = (() => { ${turndown}; return TurndownService; })();

@@ -4,7 +4,7 @@ import type { ActionContext } from "./context.ts";
 import { refused } from "./failure.ts";
 import { frameOf } from "./frames.ts";
 
-/** Result of everything that goes to another document: the status it was answered with, null when nothing was asked. */
+/** Result of every navigation: the status of the answer, or null when no request was made. */
 interface Gone {
   status: number | null;
 }
@@ -39,7 +39,10 @@ export async function navigate(
 
 const ERROR_PAGE_MS = 1_000;
 
-/** Playwright says that a navigation failed before Chromium's page about it is there, which would interrupt the next one. */
+/**
+ * Playwright reports a failed navigation before Chromium's error page is there, which would interrupt the next
+ * navigation.
+ */
 async function errorPageOf(page: Page, err: unknown): Promise<void> {
   if (!(err instanceof Error) || !/net::ERR_(?!ABORTED)/.test(err.message)) return;
   const wait = { timeout: ERROR_PAGE_MS, waitUntil: "commit" } as const;
@@ -55,7 +58,7 @@ export const forward = async ({ pages, timeout_ms }: ActionContext): Promise<Gon
 export const reload = async (ctx: ActionContext, a: SessionActionArgs<"reload">): Promise<Gone> =>
   gone(await ctx.pages.active().reload({ waitUntil: a.wait_until, timeout: ctx.timeout_ms }));
 
-/** Each of the conditions it names, one after the other. */
+/** Waits for each of the given conditions, one after the other. */
 export async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Promise<null> {
   const page = ctx.pages.active();
   const since = ctx.clock.monotonic();
@@ -70,10 +73,10 @@ export async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Pr
   return null;
 }
 
-/** How long the rest of a page that is there may load before a session on it is open all the same. */
+/** How long a page that has begun to arrive may go on loading before its session counts as open anyway. */
 const LOAD_MS = 15_000;
 
-/** Opens a new session's page. @throws what Playwright throws when nothing is answered within `timeout_ms`. */
+/** Opens a new session's page. @throws what Playwright throws when there is no answer within `timeout_ms`. */
 export async function openFirst(page: Page, url: string, timeout_ms: number): Promise<void> {
   const since = performance.now();
   await page.goto(url, { waitUntil: "commit", timeout: timeout_ms });

@@ -12,18 +12,18 @@ export interface Pages {
   /** The tab that actions go to: the first one, until another is selected or it is closed. @throws ActionFailure page */
   active(): Page;
   select(page: Page): void;
-  /** Selects the tab of a CDP target, when it is there. */
+  /** Selects the tab of a CDP target, if it exists. */
   selectTarget(target_id: string): Promise<void>;
   /** CDP target id of the active tab; null when none is open. */
   activeTarget(): Promise<string | null>;
-  /** Resolves when the connection is over, asked for or not. */
+  /** Resolves when the connection is over, whether or not that was requested. */
   readonly closed: Promise<void>;
-  /** Lets go of the browser, which goes on. Idempotent. */
+  /** Disconnects from the browser, which keeps running. Idempotent. */
   close(): void;
 }
 
 export interface PagesOptions {
-  /** Size that every tab is given; null leaves the window's. */
+  /** Size that every tab gets; null leaves the window's. */
   viewport: Viewport | null;
   /** The tab that is active first; null takes the oldest. */
   target_id: string | null;

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { withDeadline } from "#shared/kit/clock.ts";
 
-/** From the best on; the first that is small enough is taken. */
+/** Best first; the first that is small enough is used. */
 const TRIES = [
   { width: 1_024, quality: 60 },
   { width: 800, quality: 45 },
@@ -10,7 +10,7 @@ const TRIES = [
 ] as const;
 const PICTURE_MS = 3_000;
 
-/** What the tab shows as a JPEG of at most `max_bytes`, in base64; null when there is none to be had in time. */
+/** What the tab shows, as a JPEG of at most `max_bytes` in base64; null when there is none in time. */
 export async function smallPicture(page: Page, max_bytes: number): Promise<string | null> {
   return withDeadline("the picture", PICTURE_MS, take(page, max_bytes)).catch(() => null);
 }

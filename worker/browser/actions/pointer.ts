@@ -7,7 +7,7 @@ import { listTabs } from "./tabs.ts";
 
 type Click = SessionActionArgs<"click">;
 
-/** What the click was to bring about: the popup's tab, the download; else null. */
+/** The expected result of the click: the popup's tab or the download; otherwise null. */
 export async function click(ctx: ActionContext, a: Click): Promise<unknown> {
   if (a.wait_for === "popup") return clickForPopup(ctx, a);
   if (a.wait_for === "download") {

@@ -6,7 +6,7 @@ import { type FrameArg, frameOf } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 import { markdownOf } from "./markdown.ts";
 
-/** Actions that look at the page as it is: an element that is not there now is an error at once. */
+/** Actions that look at the page as it is: a missing element is an error at once. */
 
 interface PictureResult {
   mime: string;
@@ -30,7 +30,7 @@ async function shown(
 ): Promise<Locator> {
   const element = await present(ctx, a);
   if (await element.isVisible()) return element;
-  throw refused(`${selector} is hidden or has no size: there is nothing to take a picture of`);
+  throw refused(`${selector} is hidden or has no size: there is nothing to take a screenshot of`);
 }
 
 export const content = async (
@@ -76,7 +76,7 @@ export async function screenshot(
   a: SessionActionArgs<"screenshot">,
 ): Promise<PictureResult> {
   const { format, full_page, selector } = a;
-  // A PNG has no quality; asking for one is no reason to give no picture.
+  // A PNG has no quality setting; asking for one is no reason to refuse the screenshot.
   const quality = format === "png" ? undefined : a.quality;
   const how = { type: format, quality, timeout: ctx.timeout_ms };
   const bytes =

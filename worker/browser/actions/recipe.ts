@@ -7,7 +7,7 @@ import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
 
-/** A step that failed, in a sentence for the person who wrote the recipe. Holds no value of a secret. */
+/** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
 export class RecipeError extends Error {
   override readonly name = "RecipeError";
   readonly timed_out: boolean;
@@ -22,24 +22,24 @@ export interface RecipeRun {
   /** `recipe` or `login recipe`, as errors call it. */
   name: string;
   actions: readonly RecipeAction[];
-  /** Bounds all steps together; what is waited after clicks comes on top. */
+  /** Bounds all steps together; the waits after clicks come on top. */
   timeout_s: number;
   /** Values of the `${ENV:NAME}` placeholders. */
   secrets: Readonly<Record<string, string>>;
-  /** Where each of them may be entered. */
+  /** The hosts on which each of them may be entered. */
   secret_hosts: SecretHosts;
   clock: Clock;
   /** Why this URL may not be opened, or null; for pages that nothing else guards. */
   refusal?(url: string): Promise<string | null>;
-  /** Told of each step that is done: `2/5 click #more: 134 ms`. */
+  /** Called for each step that is done: `2/5 click #more: 134 ms`. */
   onStep(line: string, ms: number): void;
-  /** What is waited after a click (rules/job-options#the-options). */
+  /** The wait after a click (rules/job-options#the-options). */
   afterClick(): Promise<void>;
 }
 
 /**
- * Runs the steps of a recipe one after the other (rules/recipes#failed-steps). Text that is filled or typed is neither logged nor
- * named in an error.
+ * Runs the steps of a recipe one after the other (rules/recipes#failed-steps). Text that is filled or typed appears
+ * neither in the log nor in errors.
  * @throws RecipeError naming the step, its kind and its selector.
  */
 export async function runRecipe(run: RecipeRun): Promise<void> {
@@ -70,7 +70,7 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
   }
 }
 
-/** Playwright's own timeouts come first and say more. */
+/** Playwright's own timeouts fire first and are more informative. */
 const GRACE_MS = 500;
 const MAX_SHOWN = 200;
 
@@ -128,7 +128,7 @@ async function runAction(run: RecipeRun, action: RecipeAction, timeout: number):
   }
 }
 
-/** Why the step failed. Playwright's call log is read, not shown: it repeats what was to be filled. */
+/** Why the step failed. Playwright's call log is read, not shown: it repeats the text to be filled in. */
 function explain(
   failure: ActionFailure,
   action: RecipeAction,
@@ -156,9 +156,9 @@ function explain(
 const firstLine = (text: string): string => short(text.split("\n")[0]?.trim() ?? "");
 
 const REASONS: [RegExp, string][] = [
-  [/intercepts pointer events/, "another element lies over it"],
+  [/intercepts pointer events/, "another element covers it"],
   [/element is not enabled/, "the element is disabled"],
-  [/element is not editable/, "the element cannot be written to"],
+  [/element is not editable/, "the element is not editable"],
   [/element is outside of the viewport/, "the element cannot be scrolled into view"],
   [/element is not stable/, "the element keeps moving"],
   [/element is not visible|resolved to hidden/, "the element is not visible"],

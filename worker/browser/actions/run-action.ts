@@ -24,8 +24,8 @@ type Actions = {
 };
 
 /**
- * Every action by its name (rules/session-actions#the-actions). `recipe`, `ask`, `agent` and the dialogs are their own
- * modules'.
+ * Every action by its name (rules/session-actions#the-actions). `recipe`, `ask`, `agent` and the dialogs have their
+ * own modules.
  */
 const ACTIONS: Actions = {
   navigate: nav.navigate,
@@ -56,11 +56,11 @@ const ACTIONS: Actions = {
   tab: changeTab,
   downloads: files.listDownloads,
   read_download: files.readDownload,
-  // Its idle time is the hub's.
+  // The hub keeps its idle time.
   keepalive: async () => null,
 };
 
-/** Playwright's own timeout says what it waited for; ours is for what has none. */
+/** Playwright's own timeout says what it waited for; ours is for actions that have none. */
 const GRACE_MS = 300;
 
 export type ActionName = keyof Actions;

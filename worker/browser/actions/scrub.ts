@@ -4,7 +4,7 @@ import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 const MIN_LENGTH = 3;
 
 /**
- * Takes what must not be shown out of messages: the values of secrets, as they are and as URLs and JSON write them, and
+ * Removes what must not be shown from messages: the values of secrets, verbatim and as encoded in URLs and JSON, and
  * whatever the actions enter.
  */
 export function createScrubber(

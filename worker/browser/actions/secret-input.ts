@@ -10,13 +10,13 @@ interface SecretInput {
   clock: Clock;
 }
 
-/** What the element's frame may have become between its finding and its filling. */
+/** What may have become of the element's frame between finding it and filling it. */
 const GONE = /not attached|detached|Execution context was destroyed|Cannot find context/i;
 
 /**
- * Fills a field. A value of the hub goes only into a frame of a host that it is bound to: the frame's address is looked at
- * when its element is at hand, and an element does not outlive its document.
- * @throws ActionFailure naming the variable and the host when it is not for this frame.
+ * Fills a field. A value from the hub goes only into a frame of a host that it is bound to: the frame's address is
+ * checked once its element is found, and an element does not outlive its document.
+ * @throws ActionFailure naming the variable and the host when it may not be entered in this frame.
  */
 export async function fillSecret(
   { page, secrets, secret_hosts, clock }: SecretInput,
@@ -41,7 +41,7 @@ export async function fillSecret(
 }
 
 /**
- * Types into whatever has the focus. A page may move that at every key, so the frame is looked at before each one.
+ * Types into whatever has the focus. A page may move the focus at every key, so the frame is checked before each one.
  * @throws ActionFailure as `fillSecret`.
  */
 export async function typeSecret(
@@ -62,8 +62,9 @@ function demandHost(text: string, hosts: SecretHosts, frame: Frame | null): void
 }
 
 /**
- * The frame that gets the next key: `:focus` matches in that one alone. Asked in Playwright's own world, where the page's
- * scripts change nothing. @throws ActionFailure when no element has the focus: keys would go to whoever listens.
+ * The frame that gets the next key: `:focus` matches only there. It is queried in Playwright's own world, where the
+ * page's scripts cannot interfere. @throws ActionFailure when no element has the focus: keys would go to any
+ * listener.
  */
 async function focusedFrame(page: Page): Promise<Frame> {
   for (const frame of page.frames()) {

@@ -5,7 +5,7 @@ import { type AriaNode, type AriaText, ariaLines } from "./aria-lines.ts";
 import { inPage } from "./in-page.ts";
 import { LINKS } from "./read.ts";
 
-/** A page as a language model is shown it. */
+/** A page as a language model sees it. */
 export interface PageSnapshot {
   url: string;
   title: string;
@@ -16,7 +16,7 @@ export interface PageSnapshot {
 }
 
 export interface SnapshotOptions {
-  /** Of `aria`; the links take a quarter of it on top. */
+  /** Limit for `aria`; the links may take a quarter of it on top. */
   max_chars: number;
   timeout_ms: number;
 }
@@ -25,7 +25,7 @@ const MAX_URL = 2_000;
 const MAX_TITLE = 500;
 const MAX_LINK_TEXT = 100;
 
-/** What the page shows, without pictures, for a planner's prompt. @throws DeadlineError for a page that hangs */
+/** What the page shows, without a screenshot, for a planner's prompt. @throws DeadlineError for a page that hangs */
 export async function pageSnapshot(page: Page, options: SnapshotOptions): Promise<PageSnapshot> {
   const [{ url, title, aria }, links] = await Promise.all([
     seePage(page, { ...options, refs: false }),
@@ -39,7 +39,7 @@ export interface SeenPage extends Pick<PageSnapshot, "url" | "title"> {
 }
 
 /**
- * Where the page is and its accessibility tree; with refs, those that `aria-ref=…` selects by until it is read again.
+ * The page's location and accessibility tree; with refs, which `aria-ref=…` accepts until the page is read again.
  * @throws DeadlineError for a page that hangs
  */
 export async function seePage(
@@ -55,7 +55,7 @@ async function ariaOf(
   page: Page,
   { max_chars, timeout_ms, refs }: SnapshotOptions & { refs: boolean },
 ): Promise<AriaText> {
-  // Before and after: a value that was typed meanwhile is in one of them.
+  // Read the values before and after: one that was typed meanwhile is in one of them.
   const before = await secretValues(page);
   const tree = await page.ariaSnapshotJSON({ mode: "ai", timeout: timeout_ms });
   const secrets = new Set([...before, ...(await secretValues(page))]);
@@ -71,7 +71,7 @@ export const SECRET_FIELDS = [
 ].join(",");
 const VALUES = inPage<unknown[], string[]>("(fields) => fields.map((field) => field.value)");
 
-/** Values of the fields that nobody may read, in every frame. */
+/** Values of secret fields, in every frame. */
 async function secretValues(page: Page): Promise<string[]> {
   const inFrame = (frame: Frame): Promise<string[]> =>
     frame
@@ -83,7 +83,7 @@ async function secretValues(page: Page): Promise<string[]> {
   return values.filter((value) => value !== "");
 }
 
-/** Shorter ones are masked only where they are all there is, or they would hide half of the page. */
+/** Shorter values are masked only where they are the whole text; otherwise they would hide half of the page. */
 const MIN_INSIDE = 6;
 
 function maskIn(text: string, secrets: ReadonlySet<string>): string {

@@ -4,10 +4,10 @@ import type { ActionContext } from "./context.ts";
 import { ActionFailure } from "./failure.ts";
 import { checkUrl } from "./navigate.ts";
 
-/** A hung tab does not answer for its title. */
+/** A hung tab never answers with its title. */
 const TITLE_MS = 1_000;
 
-/** The open tabs, oldest first. A popup is one of them, and becomes the active one by `tab select` alone. */
+/** The open tabs, oldest first. Popups are among them, and become active only through `tab select`. */
 export async function listTabs({ pages, clock }: ActionContext): Promise<Tab[]> {
   const all = pages.all();
   const active = all.length > 0 ? pages.active() : null;

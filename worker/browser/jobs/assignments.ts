@@ -12,7 +12,7 @@ import { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { LaneHold, LanePool } from "#worker/browser/lanes/pool.ts";
 import type { LinkSession } from "#worker/link/link-session.ts";
 
-/** Why a run was stopped before its end. Travels as the reason of its signal. */
+/** Why a run was stopped before its end. It is the reason of the run's aborted signal. */
 export class RunStopped extends Error {
   readonly kind: "cancelled" | "link_lost" | "worker_stopping";
   constructor(kind: RunStopped["kind"], detail: string) {
@@ -22,20 +22,22 @@ export class RunStopped extends Error {
   }
 }
 
-/** An accepted job with everything its run needs. `options` is an error text when the hub's did not validate. */
+/**
+ * An accepted job with everything its run needs. `options` is an error text when the hub's options did not validate.
+ */
 export interface AcceptedJob {
   assignment: HubAssignJob;
   options: JobOptions | { invalid: string };
   hold: LaneHold;
   session: LinkSession;
-  /** It runs in a live session, whose lane it does not give back. */
+  /** It runs in a live session, whose lane it does not release. */
   attached: boolean;
   /** Aborts with a `RunStopped`. */
   signal: AbortSignal;
   stop(why: RunStopped): void;
   /** Resolves with `accepted` of the hub's HubResultAck. */
   acknowledged: Promise<boolean>;
-  /** Tells the hub that its script may drive the page. */
+  /** Reports to the hub that its script may drive the page. */
   tellReady(): void;
   /** Resolves with the hub's HubEndRun, which ends a scripted run. */
   run_end: Promise<RunEnd>;
@@ -47,15 +49,15 @@ export interface AssignmentsDeps {
   max_concurrent: number;
   /** Sessions, which count against `max_concurrent` like jobs. */
   others_in_flight(): number;
-  /** The hold of the live session that the job is to run in (attach_to_job), or why it cannot be had. */
+  /** The hold of the live session in which the job must run (attach_to_job), or why it is not available. */
   borrow(message: HubAssignJob): LaneHold | string;
-  /** Runs a job to its end and gives the lane back; must not reject. */
+  /** Runs a job to its end and releases the lane; must not reject. */
   run(job: AcceptedJob): Promise<void>;
 }
 
 export interface Assignments {
   assign(session: LinkSession, message: HubAssignJob): void;
-  /** False when no such job runs (any more). */
+  /** False when no such job is running, or it has ended. */
   cancel(message: Pick<HubCancelJob, "job_id" | "lease_token" | "reason">): boolean;
   acknowledge(message: HubResultAck): void;
   endRun(message: HubEndRun): void;
@@ -63,13 +65,13 @@ export interface Assignments {
   refuse(reason: string): void;
   /** Stops every running job. */
   stopAll(why: RunStopped): void;
-  /** Why nothing more can be taken now, or null. */
+  /** Why no further job can be accepted now, or null. */
   reasonToRefuse(): string | null;
-  /** Jobs whose lane is not yet being given back. */
+  /** Number of jobs whose lane is not yet being released. */
   in_flight(): number;
   /** Jobs whose result the hub has not confirmed yet. */
   holds(): LaneHeld[];
-  /** Resolves when no job runs and every lane was given back. */
+  /** Resolves when no job is running and every lane has been released. */
   idle(): Promise<void>;
 }
 
@@ -122,7 +124,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       attached: assignment.extras.in_session !== null,
       told: false,
       endRun: ended.resolve,
-      // Its session's lane is counted already.
+      // Its session's lane is already counted.
       releasing: assignment.extras.in_session !== null,
       done: Promise.resolve(),
     };
@@ -205,7 +207,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
   };
 }
 
-/** The lane, or why it cannot be had. */
+/** Takes the lane, or says why it is not available. */
 function takeLane(
   pool: AssignmentsDeps["pool"],
   lane_idx: number,

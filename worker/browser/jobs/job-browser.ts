@@ -11,14 +11,14 @@ export interface JobBrowser {
   browser: LaneBrowser;
   /** Null when the browser is the job's alone. */
   tab: JobTab | null;
-  /** Closes what the job has opened in a browser that is not its own, and leaves the rest as it was. Never rejects. */
+  /** Closes what the job has opened in a browser that is not its own, and leaves the rest unchanged. Never rejects. */
   leave(): Promise<void>;
 }
 
 /**
  * A plain browser or one with a profile, the browser of a live session (`attach_to_job`), or one that somebody else runs
  * (`attach`): rules/job-options#one-source-of-the-browser. The session's viewer and actions work on it from here on.
- * @throws Error with a sentence for the job
+ * @throws Error with a message for the job
  */
 export function takeBrowser(
   job: AcceptedJob,
@@ -81,7 +81,7 @@ async function foreignBrowser(
 ): Promise<JobBrowser> {
   const address = options.attach ?? "";
   onStage("attach");
-  // The lane's own browser waits; the run uses its directories.
+  // The lane's own browser stays idle; the run uses its directories.
   const own = await hold.browser({ headless: options.headless });
   const browser = await attachBrowser(address, own.dirs, live.guard);
   story.log("info", "attach", `attached to ${browser.product} at ${address}`);
@@ -108,7 +108,7 @@ interface OpenTab extends JobTab {
   close(): Promise<void>;
 }
 
-/** A new blank tab, and from then on what it opens. */
+/** Opens a new blank tab and tracks what it opens from then on. */
 async function openTab({ connection }: LaneBrowser, downloads: boolean): Promise<OpenTab> {
   const { root } = connection;
   const { targetId: target_id } = await root.send("Target.createTarget", { url: "about:blank" });

@@ -14,7 +14,7 @@ export interface LateUploadsDeps {
   upload_wait_ms: number;
 }
 
-/** Whether the job may end without its lane: nobody is in its browser, and its hub knows of such jobs. */
+/** Whether the job may end without its lane: nobody uses its browser, and its hub supports such jobs. */
 export function canLeaveLane(
   upload_wait_ms: number,
   { options, attached, session }: Pick<AcceptedJob, "options" | "attached" | "session">,
@@ -23,15 +23,15 @@ export function canLeaveLane(
   return upload_wait_ms > 0 && session.hub.late_uploads === true;
 }
 
-/** What was kept of a run that is over. `leaves`: its lane can be given back. */
+/** What was kept of a run that is over. `leaves`: its lane can be released. */
 export interface KeptRun {
   place: KeptPlace | null;
   leaves: boolean;
 }
 
 /**
- * Once the run is over and the hub stores nothing: takes what is not stored out of the run's directory, so that the lane can
- * be given back. A job that has to stay in its lane gives up soon what the hub does not take.
+ * Once the run is over and the hub stores nothing: moves what is not stored out of the run's directory, so that the
+ * lane can be released. A job that must stay in its lane soon gives up what the hub does not accept.
  */
 export function keepUploads(
   deps: LateUploadsDeps,
@@ -60,8 +60,8 @@ function takePlace(deps: LateUploadsDeps, bytes: number, sink: HttpSink): KeptRu
     if (place) sink.moveTo(place.dir);
     return { place, leaves: place !== null };
   } catch (err) {
-    deps.log.warn({ err: errorMessage(err) }, "bodies cannot be kept beside the lanes");
-    // What was moved already is sent from there.
+    deps.log.warn({ err: errorMessage(err) }, "bodies cannot be kept outside the lanes");
+    // What has already been moved is sent from there.
     return { place, leaves: false };
   }
 }

@@ -13,11 +13,11 @@ import type { JobOutcome } from "../lanes/types.ts";
 import { type Live, SessionEnd } from "../session/live.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";
 
-/** How long a stopped run's partial uploads are still waited for. */
+/** How long to wait for a stopped run's partial uploads. */
 const STOPPED_FLUSH_MS = 2_000;
 /** Uploads of a finished run: 4 GiB over a slow 50 Mbit/s network take 690 s. */
 const FLUSH_MS = 900_000;
-/** The hub answers a result at once; a lane is not kept from its next job for longer than this. */
+/** The hub answers a result at once; a lane does not wait for its next job longer than this. */
 const ACK_MS = 5_000;
 
 export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
@@ -31,7 +31,7 @@ const isLinkLost = (signal: AbortSignal): boolean =>
 
 /**
  * Moves bodies whose upload failed from `captured` (or `partial`) to `lost`, so that a report never claims what the hub
- * does not have. A partial body's cause is counted already.
+ * does not have. A partial body's cause is already counted.
  */
 export function correctCapture(report: CaptureReport, failed: FailedUpload[]): CaptureReport {
   const whole = failed.filter((f) => f.was === "captured").length;
@@ -50,7 +50,7 @@ export function correctCapture(report: CaptureReport, failed: FailedUpload[]): C
   };
 }
 
-/** Waits for uploads as long as it makes sense: not at all without a link, 2 s for a stopped run. */
+/** Waits for uploads as long as that makes sense: not at all without a link, 2 s for a stopped run. */
 async function flushUploads(
   clock: Clock,
   job: AcceptedJob,
@@ -78,7 +78,7 @@ async function flushUploads(
   }
 }
 
-/** Tells what became of the uploads and corrects the outcome by it. */
+/** Logs what became of the uploads and corrects the outcome accordingly. */
 function settleUploads(
   outcome: JobOutcome,
   flushed: Flushed,
@@ -121,13 +121,13 @@ interface JobOnLane {
   live: Live;
   story: BatchedStory;
   sink: HttpSink;
-  /** What is not stored yet lies here from now on, whatever becomes of the lane. */
+  /** From now on, whatever becomes of the lane, bodies that are not stored yet are kept here. */
   keepIn(place: KeptPlace | null): void;
   /** Ends its session and resets the lane; the job goes on. */
   leaveLane(): void;
 }
 
-/** @returns whether the hub took the result. */
+/** @returns whether the hub accepted the result. */
 async function tellAndRun(
   deps: RunJobDeps,
   job: AcceptedJob,
@@ -145,7 +145,7 @@ async function tellAndRun(
   const flushed = await flushUploads(clock, job, sink, most_ms);
   const outcome = settleUploads(ran, flushed, clock.monotonic() - uploading_since, story);
   if (job.signal.aborted) {
-    // A stopped run sends no result: the hub has ended the job already, or will not hear of it.
+    // A stopped run sends no result: the hub has already ended the job, or would reject the result.
     story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
     return false;
   }
@@ -168,7 +168,7 @@ async function tellAndRun(
   });
 }
 
-/** Waits for the hub's answer; from anew after a cut of the link, for the result is sent again then. */
+/** Waits for the hub's answer; starts over after the link was cut, because the result is then sent again. */
 async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): Promise<boolean> {
   for (;;) {
     const { changes } = session;
@@ -180,12 +180,15 @@ async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): P
   }
 }
 
-/** `keep_session` (rules/jobs#keep-the-session): from here on the browser is a person's, until the session ends. */
+/**
+ * `keep_session` (rules/jobs#keep-the-session): from here on the browser belongs to a person, until the session
+ * ends.
+ */
 async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise<void> {
   const { session_id, lane_idx } = live;
   if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
   if (live.signal.aborted || !live.canGoOn()) return;
-  // The result is sent: whatever goes wrong from here on is the end of the session, not of the job.
+  // The result is sent: whatever goes wrong from here on ends the session and does not affect the job.
   await live.takeOver().catch((err) => live.end(new SessionEnd(errorMessage(err))));
   deps.log.info({ session_id, lane_idx }, "session kept");
   await live.ended;
@@ -195,8 +198,8 @@ async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise
 }
 
 /**
- * Runs one accepted job: page, uploads, result, answer, and in any case the reset of its lane
- * (rules/worker-link#an-assignment-on-the-worker). Whatever is thrown becomes a failed result; only a failed lane reset
+ * Runs one accepted job: page, uploads, result, answer, and always the reset of its lane
+ * (rules/worker-link#an-assignment-on-the-worker). Every error becomes a failed result; only a failed lane reset
  * rejects.
  */
 export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> {
@@ -212,7 +215,7 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     job.stop(new RunStopped("cancelled", errorMessage(live.signal.reason)));
   live.signal.addEventListener("abort", onSessionEnd, { once: true });
   const onStop = () => live.end(new SessionEnd(errorMessage(job.signal.reason)));
-  // Without its link the upload token is dead.
+  // Without its link the upload token is useless.
   const dropUploads = () => void (isLinkLost(job.signal) && sink.close());
   job.signal.addEventListener("abort", dropUploads, { once: true });
   let place: KeptPlace | null = null;

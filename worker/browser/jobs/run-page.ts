@@ -13,9 +13,12 @@ import type { ScriptedRun } from "../scripted/run-scripted.ts";
 import type { Live } from "../session/live.ts";
 import { type JobBrowser, takeBrowser } from "./job-browser.ts";
 
-/** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
+/** How long a stopped run may take to leave its page; the lane's reset ends the rest. */
 const SETTLE_MS = 5_000;
-/** On top of every wait the options allow: reading and uploading big bodies. A run that is still going then hangs. */
+/**
+ * On top of every wait the options allow: reading and uploading big bodies. A run that is still going after that
+ * hangs.
+ */
 const RUN_MARGIN_MS = 900_000;
 
 export interface RunPageDeps {
@@ -36,7 +39,10 @@ export const failure = (error: string, stage: string | null = null): JobOutcome 
   capture: null,
 });
 
-/** The longest a run with these options may take, in milliseconds. After a login the way back has the same time again. */
+/**
+ * The longest a run with these options may take, in milliseconds. After a login, the navigation back gets the same
+ * time again.
+ */
 function runBudgetMs(o: JobOptions, { recipe, login_recipe }: RunExtras): number {
   const waits = o.wait_seconds + o.settle_seconds + o.idle_seconds + o.max_wait_seconds;
   const recipes = (recipe?.timeout_s ?? 0) + 2 * (login_recipe?.timeout_s ?? 0);
@@ -50,7 +56,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** A script's own time is the hub's to bound: the budget is for the page before it, and once more after it. */
+/** The hub bounds a script's own time: the budget applies to the page before it, and once more after it. */
 async function scriptOver(
   clock: Clock,
   budget_ms: number,
@@ -66,7 +72,7 @@ async function scriptOver(
   await clock.sleep(budget_ms, signal);
 }
 
-/** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */
+/** Runs the page and never rejects; returns at most 5 s after the signal aborted. */
 export async function runPage(
   deps: RunPageDeps,
   job: AcceptedJob,
@@ -129,7 +135,7 @@ export async function runPage(
   try {
     const broken = (err: unknown) => failure(errorMessage(err), stage);
     const outcome = await Promise.race([work().catch(broken), guard()]);
-    // A run takes every abort for a cancel; the one for time is told as what it is.
+    // A run takes every abort for a cancellation; the one for time is reported as such.
     const late = overdue.signal.aborted && !job.signal.aborted;
     return late
       ? { ...outcome, status: "failed", error: errorMessage(overdue.signal.reason) }
@@ -138,7 +144,8 @@ export async function runPage(
     over.abort();
     live.script = null;
     job.signal.removeEventListener("abort", stop);
-    // Bun keeps a signal of `AbortSignal.any` with its listeners, and all they know, until one of its sources aborts.
+    // Bun keeps a signal of `AbortSignal.any`, with its listeners and everything they reference, until one of its
+    // sources aborts.
     overdue.abort(new Error("the run is over"));
   }
 }

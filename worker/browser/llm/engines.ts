@@ -3,7 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
-/** An engine that the hub does not give; `invalid` when another request would get the same answer. */
+/** An engine that the hub does not provide; `invalid` when another request would get the same answer. */
 export class EngineUnknown extends Error {
   override readonly name = "EngineError";
   readonly kind: "invalid" | "broken";
@@ -26,7 +26,7 @@ export interface Engines {
   ): Promise<ResolvedEngine>;
 }
 
-/** A changed engine is used this soon. */
+/** A changed engine takes effect within this time. */
 const KEEP_MS = 3_000;
 const ANSWER_MS = 10_000;
 const MAX_DETAIL = 500;
@@ -75,7 +75,7 @@ async function askHub(
   const { detail } = (body ?? {}) as { detail?: unknown };
   const why =
     typeof detail === "string" ? detail.slice(0, MAX_DETAIL) : `the hub answered ${status}`;
-  // A wrong secret is the operator's to mend, not the caller's.
+  // The operator must correct a wrong secret, not the caller.
   const kind = status === 404 || status === 422 ? "invalid" : "broken";
   throw new EngineUnknown(kind, `engine ${slug} was not resolved: ${why}`);
 }

@@ -81,10 +81,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   const early_sent = new Set<string>();
   /** Documents by the scripts they requested, one of which is a worker's. */
   const owners = new Map<string, string>();
-  /**
-   * Documents by their frame: when the request for a worker's script is not reported, its owner is that of its
-   * process.
-   */
+  /** Documents by their frame: a worker whose script's request is not reported has the owner of its process. */
   const documents = new Map<string, string>();
   /** Requests that failed without an answer as far as is known: another process reports the headers, perhaps later. */
   const unanswered = new Map<string, { entry: RequestEntry; tell(): void }>();
@@ -180,10 +177,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
         entry.loader_id !== loader_id &&
         (is_root ? frame_id === target.target_id : entry.frame_id === frame_id),
     );
-  /**
-   * A new renderer may commit before it reports navigations; by the document's end its own frames have begun to
-   * load.
-   */
+  /** A new renderer may commit before it reports navigations; its frames begin to load by the document's end. */
   const onMainDocument = (target: Tracked, document: RequestEntry) =>
     orphan(
       (entry) =>

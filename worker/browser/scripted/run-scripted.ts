@@ -13,32 +13,32 @@ const KEPT_NAMES = [
   ...Array.from({ length: CODEGEN_ATTEMPTS.max }, (_, i) => `attempt-${i + 1}.png`),
 ];
 
-/** What a script needs of the worker while the hub runs it. */
+/** What a script needs from the worker while the hub runs it. */
 export interface ScriptPage {
-  /** The job's tab, where the script begins. */
+  /** The job's tab, in which the script begins. */
   target_id: string;
-  /** A name for a file the script saves that no captured body has or will have. */
+  /** Returns a name for a file that the script saves, which no captured body has or will have. */
   takeName(name: string, mime: string): string;
 }
 
 /** A job whose page a script of the hub drives (rules/scripts#start-of-a-scripted-job). */
 export interface ScriptedRun extends JobRun {
-  /** The page is open: from now on the hub's calls come. */
+  /** Called when the page is open: from now on the hub's calls arrive. */
   ready(page: ScriptPage): Promise<void>;
-  /** Resolves with what the hub ends the run with. */
+  /** Resolves with the result with which the hub ends the run. */
   ended: Promise<RunEnd>;
 }
 
 /**
  * Runs a scripted job: opens the URL as a fetch job does, holds the page until the hub has ended its scripts, and hands
- * everything the browser received meanwhile to the sink. Never throws for what a page or a browser does.
+ * everything the browser received meanwhile to the sink. Never throws because of what a page or a browser does.
  */
 export const runScripted = (run: ScriptedRun, settings: FetchSettings): Promise<JobOutcome> =>
   runVisit(run, settings, (ctx) => holdPage(ctx, run));
 
 async function holdPage(ctx: FetchContext, run: ScriptedRun): Promise<void> {
   const { outcome, trouble, recorder } = ctx;
-  // What the hub stores beside: no captured body may have these names.
+  // The hub stores these files itself: no captured body may have their names.
   for (const name of KEPT_NAMES) recorder.takeName(run.url, "", name);
   await trouble.race(injectCookies(run));
   const { main } = await openPage(ctx);

@@ -30,9 +30,9 @@ export interface CallDeps {
   clock: Clock;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
-  /** Where the profiles of a session's link go; the link that asks is the one that gets them. */
+  /** Where a session's profiles are sent; the link that requests one receives it. */
   hubFiles(link: SessionLink): HubFiles;
-  /** What `ask` and `agent` call. */
+  /** The engines that `ask` and `agent` call. */
   engines: Engines;
 }
 
@@ -40,7 +40,7 @@ interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
   link: SessionLink;
 }
 
-/** The hub's own operations beside the actions of rules/session-actions#the-actions. */
+/** The hub's own operations besides the actions of rules/session-actions#the-actions. */
 const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<unknown>> = {
   state: async () => null,
   cookies_get: getCookies,
@@ -62,7 +62,7 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   take_name: takeName,
 };
 
-/** What a file that the hub's script saves is to be called, so that no captured body ever takes its place. */
+/** Chooses a name for a file that the hub's script saves, so that no captured body ever takes its place. */
 async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
   const { name, mime } = TakeName.parse(args);
   return { name: live.script?.takeName(name, mime) ?? name };
@@ -70,7 +70,7 @@ async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
 
 const MAX_SNAPSHOT_CHARS = 20_000;
 
-/** The active tab as a language model is shown it: url, title, aria, links. `max_chars` of `aria`. */
+/** The active tab as a language model sees it: url, title, aria, links. `max_chars` limits `aria`. */
 async function snapshotOf(live: Live, { args, timeout_ms }: Call): Promise<PageSnapshot> {
   const max_chars = Math.min(MAX_SNAPSHOT_CHARS, Number(args.max_chars) || MAX_SNAPSHOT_CHARS);
   return pageSnapshot((await live.pages()).active(), { max_chars, timeout_ms });
@@ -102,7 +102,7 @@ async function storeProfile(
   return null;
 }
 
-/** Many steps in one call: nobody can answer a dialog in the midst of them. */
+/** Many steps in one call: nobody can answer a dialog in between. */
 const OF_MANY_STEPS: ReadonlySet<string> = new Set([
   "recipe",
   "agent",
@@ -140,15 +140,15 @@ const actingOn = async (
   downloads: { list: live.files.listDownloads, open: live.files.openDownload },
 });
 
-/** As narrow as the session is, where it has a browser of its worker's. */
+/** Applies the session's own egress rules, if its browser belongs to the worker. */
 const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
   live.browser()?.gate ? (url) => live.judge().checkUrl(url) : refusal;
 
-/** Beyond the action's own deadline: Playwright's error says more than ours. */
+/** Added to the action's own deadline, because Playwright's error says more than ours. */
 const GRACE_MS = 600;
 
 /**
- * Answers one call of the hub, always and once, within its deadline and a little more
+ * Answers one call of the hub, always and exactly once, within its deadline and a little more
  * (rules/session-actions#timeout-of-an-action).
  */
 export async function answerCall(
@@ -205,7 +205,7 @@ export async function answerCall(
   }
 }
 
-/** What an action threw, with the cause of a connection that was not made. */
+/** What an action threw, with the real cause of a failed connection. */
 function truly(live: Live, err: unknown): ActionFailure {
   const failure = failureOf(err);
   const elsewhere = live.network.lastFailure()?.error ?? null;
@@ -214,7 +214,7 @@ function truly(live: Live, err: unknown): ActionFailure {
   return new ActionFailure(failure.kind, { ...failure.error, message });
 }
 
-/** Why a call failed. The loads of an action that ran out of time are its own business, those of all else are seen to here. */
+/** Why a call failed. An action that ran out of time stops its own loads; those of all other calls are stopped here. */
 async function failed(
   live: Live,
   { action, timeout_ms }: HubSessionCall,

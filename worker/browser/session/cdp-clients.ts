@@ -1,21 +1,21 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { CdpConnection, CdpSession } from "../cdp/connection.ts";
 
-/** What a client attached to, as the browser told it. */
+/** What a client attached to, as the browser reported it. */
 export interface ClientTarget {
   session_id: string;
   target_id: string;
   type: string;
   /** The client's session it was attached through; null at the browser itself. */
   parent: string | null;
-  /** `held`: it does not run yet, and this client counts on letting it go itself. */
+  /** `held`: it does not run yet, and this client expects to release it itself. */
   state: "free" | "held" | "released";
 }
 
 /** `filter` of Target.setAutoAttach: the first entry that fits decides. */
 export type TargetFilter = readonly { type?: string; exclude?: boolean }[];
 
-/** One program at `WS /sessions/{sid}/cdp`, as far as others have to make way for it. */
+/** One program at `WS /sessions/{sid}/cdp`, as far as it affects others. */
 export interface CdpClient {
   attached(target: ClientTarget): void;
   detached(session_id: string): void;
@@ -23,31 +23,35 @@ export interface CdpClient {
   pageEnabled(session_id: string | null, enabled: boolean): void;
   /** Target.setAutoAttach; `waits` false when it does not hold what it attaches to. */
   autoAttach(session_id: string | null, waits: boolean, filter: TargetFilter | null): void;
-  /** It lets go of what this session is attached to. @returns what to wait for before that goes on; null when nothing. */
+  /**
+   * It releases the target that this session is attached to. @returns what to wait for before the target continues;
+   * null for nothing.
+   */
   release(session_id: string): Promise<void> | null;
-  /** It asks for a tab of its own. */
+  /** It requests a tab of its own. */
   opensTab(): void;
   leave(): void;
 }
 
 /**
- * The CDP clients at one session's browser. A dialog belongs to a client that has enabled `Page` on its target, and a new
- * target runs once everybody who holds it has let it go: Chromium itself would let it run at the first word.
+ * The CDP clients at one session's browser. A dialog belongs to a client that has enabled `Page` on its target, and a
+ * new target runs once everybody who holds it has released it: Chromium itself would let it run after the first
+ * release.
  */
 export interface CdpClients {
-  /** `own_target`: what a connection to one page is a session of; null at the browser. */
+  /** `own_target`: the target of a connection to one page; null at the browser. */
   join(own_target: string | null): CdpClient;
   /** Whether a client answers the dialogs of this page. */
   steers(target_id: string): boolean;
   /** Called whenever `steers` may have changed. */
   onChange(listener: () => void): void;
-  /** The session itself holds and lets go of targets through this connection: what it lets go waits for the clients. */
+  /** The session itself holds and releases targets through this connection: those it releases wait for the clients. */
   follow(connection: CdpConnection): void;
 }
 
-/** A client whose auto-attach covers a target hears of it at once; Puppeteer asks once more, through the tab. */
+/** A client whose auto-attach covers a target learns of it at once; Puppeteer asks once more, through the tab. */
 const CLAIM_MS = 5_000;
-/** A client that holds a target and never lets it go. */
+/** Limit for a client that holds a target and never releases it. */
 const HELD_MS = 15_000;
 
 const DEFAULT_FILTER: TargetFilter = [
@@ -74,7 +78,7 @@ const takes = (filter: TargetFilter, type: string): boolean => {
 const targetOf = (client: Client, session_id: string): string | null =>
   session_id === OWN ? client.own_target : (client.targets.get(session_id)?.target_id ?? null);
 
-/** A target that is to be let go. */
+/** A target that should be released. */
 interface HeldTarget {
   target_id: string;
   type: string;
@@ -92,7 +96,7 @@ function covers(client: Client, { type, parent_target_id }: HeldTarget): boolean
 
 export function createCdpClients(clock: Clock): CdpClients {
   const clients = new Set<Client>();
-  /** What the session itself has let go, or would have. */
+  /** Targets that the session itself has released, or would have. */
   const released = new Set<string>();
   const listeners = new Set<() => void>();
   const waiters = new Set<() => void>();
@@ -102,10 +106,10 @@ export function createCdpClients(clock: Clock): CdpClients {
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  /** The session's own connection; without one nobody but the clients holds anything. */
+  /** The session's own connection; without one, only the clients hold targets. */
   let own: CdpConnection | null = null;
 
-  /** Resolves once `ready`, or after `HELD_MS`; `unclaimed` once whoever should be attached has had the time for it. */
+  /** Resolves once `ready`, or after `HELD_MS`; `unclaimed` once all who should be attached have had time for it. */
   function until(ready: (unclaimed: boolean) => boolean): Promise<void> | null {
     if (ready(false)) return null;
     const over = new AbortController();
@@ -127,7 +131,7 @@ export function createCdpClients(clock: Clock): CdpClients {
       void clock.sleep(HELD_MS, over.signal).then(done);
     });
   }
-  /** Whether the client has let the target go, by one of its sessions; null when it is not attached to it. */
+  /** Whether the client has released the target through one of its sessions; null when it is not attached to it. */
   const hasLet = (client: Client, target_id: string): boolean | null => {
     const states = [...client.targets.values()]
       .filter((t) => t.target_id === target_id)
@@ -180,7 +184,7 @@ export function createCdpClients(clock: Clock): CdpClients {
       client.targets.delete(session_id);
       client.pages.delete(session_id);
       client.holds.delete(session_id);
-      // What was attached through it goes with it, and no event tells of that.
+      // What was attached through it is detached with it, and no event reports that.
       for (const [id, { parent }] of client.targets) if (parent === session_id) drop(id);
     };
     return {

@@ -21,7 +21,7 @@ export async function getCookies(live: Live): Promise<{ cookies: SessionCookie[]
   };
 }
 
-/** Adds or replaces these, and leaves the others. @throws ActionFailure invalid naming the cookie that is refused. */
+/** Adds or replaces these and leaves the others alone. @throws ActionFailure invalid, naming the refused cookie. */
 export async function putCookies(
   live: Live,
   call: { args: Record<string, unknown> },

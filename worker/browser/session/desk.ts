@@ -28,28 +28,31 @@ export interface DeskDeps extends CallDeps {
   live: LiveDeps;
   /** Why no session may be opened now, or null. */
   reasonToRefuse(): string | null;
-  /** What puts a profile into a new browser (rules/profiles#profile-of-a-run). */
+  /** Puts a profile into a new browser (rules/profiles#profile-of-a-run). */
   profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
 }
 
-/** What the hub asks of sessions (rules/sessions#open-a-session, rules/session-actions#calls-and-answers). */
+/** What the hub requests of sessions (rules/sessions#open-a-session, rules/session-actions#calls-and-answers). */
 export interface SessionDesk {
   open(link: SessionLink, message: HubOpenSession): void;
   close(message: HubCloseSession): void;
   call(link: SessionLink, message: HubSessionCall): void;
   /** The session of an accepted job: a new one, or the live one it runs in. */
   forJob(assignment: HubAssignJob, hold: LaneHold): Live;
-  /** Lends a live session to a job (attach_to_job): the hold to run it with, or why not. */
+  /** Lends a live session to a job (attach_to_job): returns the hold to run it with, or the reason why not. */
   borrow(assignment: HubAssignJob): LaneHold | string;
-  /** Ends every session that was opened here. */
+  /** Ends every session on this worker. */
   stopAll(why: Error): void;
-  /** Sessions whose lane is not yet being given back. */
+  /** Number of sessions whose lane is not yet being released. */
   count(): number;
-  /** Resolves when there is none and every lane was given back. */
+  /** Resolves when there is none and every lane has been released. */
   idle(): Promise<void>;
 }
 
-/** A page that does not answer must be told before the hub stops waiting (60 s, with the start of a browser). */
+/**
+ * A page that does not answer must be reported before the hub stops waiting (60 s, including the start of a
+ * browser).
+ */
 const OPEN_PAGE_MS = 30_000;
 
 const MAX_REASON = 3_000;
@@ -63,7 +66,7 @@ interface Opened {
 export function createSessionDesk(deps: DeskDeps): SessionDesk {
   const opened = new Map<string, Opened>();
 
-  /** A session from its first to its last moment: its lane is taken already, and is given back whatever happens. */
+  /** Runs a session from start to end: its lane is already taken, and is released whatever happens. */
   const keep = async (link: SessionLink, message: HubOpenSession, live: Live, entry: Opened) => {
     const { session_id, lease_token } = message;
     const linkLost = () => live.end(new SessionEnd("the link to the hub was lost"));
@@ -90,7 +93,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       });
     } catch (err) {
       const reason = errorMessage(err).slice(0, 4_096);
-      // Another lane would not help a profile.
+      // Another lane would not help with a profile.
       const kind = err instanceof ProfileError ? "page" : "lane";
       link.send({ type: "SessionRefused", session_id, lease_token, kind, reason });
       live.end(new SessionEnd(reason));
@@ -164,7 +167,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
     },
     borrow: ({ job_id, lease_token, lane_idx, extras }) => {
       const live = liveOf(extras.in_session);
-      if (live?.lane_idx !== lane_idx) return "the session is not on this lane (any more)";
+      if (live?.lane_idx !== lane_idx) return "the session is not, or no longer, on this lane";
       const refusal = live.lend(job_id, lease_token);
       if (refusal !== null) return refusal;
       return {
@@ -199,7 +202,10 @@ const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({
   ms: 0,
 });
 
-/** The browser, Playwright on it, and the first page. @returns why the page cannot be opened. @throws for the lane's part. */
+/**
+ * The browser, Playwright on it, and the first page. @returns why the page cannot be opened. @throws when the lane
+ * is at fault.
+ */
 async function openPage(
   deps: DeskDeps,
   link: SessionLink,
@@ -233,7 +239,7 @@ async function openPage(
   return Promise.race([work(), stopped]);
 }
 
-/** The gate holds to it until the lane is another one's, also when the browser is started again. */
+/** The gate applies this until the lane changes hands, even when the browser is restarted. */
 async function narrow(
   { log }: DeskDeps,
   message: HubOpenSession,
@@ -247,7 +253,7 @@ async function narrow(
   await holdTo(browser, { judge: guard, onRefused }, message);
 }
 
-/** A page that asks something before it has loaded is open: the session says what it asks. */
+/** A page that opens a dialog before it has loaded counts as open: the session shows the dialog. */
 async function orDialog(live: Live, opened: Promise<void>): Promise<void> {
   const target_id = live.activeTarget();
   if (target_id === null) return opened;
@@ -268,7 +274,7 @@ function whyNotOpened(live: Live, url: string, { kind, message }: ActionFailure)
     : describeNetError(net_error, failed_url, live.browser()?.gate ?? null);
 }
 
-/** The lane, or why it cannot be had. */
+/** Takes the lane, or says why it is not available. */
 function takeLane(pool: DeskDeps["pool"], lane_idx: number, session_id: string): LaneHold | string {
   try {
     return (

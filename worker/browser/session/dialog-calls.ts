@@ -5,24 +5,24 @@ import { ActionFailure } from "../actions/failure.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { Dialogs, OpenDialog } from "./dialogs.ts";
 
-/** What calls need of a session: its dialogs, and the tab that actions go to. */
+/** What calls need from a session: its dialogs, and the tab that actions go to. */
 interface Asked {
   dialogs: Dialogs;
   activeTarget(): string | null;
 }
 
-/** These need no page that answers; the dialogs' own are among them. */
+/** These need no responsive page; the dialog actions are among them. */
 const NEEDS_NO_PAGE: ReadonlySet<string> = new Set([
   ...["dialogs", "dialog", "tabs", "tab", "downloads", "read_download", "keepalive"],
   ...["state", "cookies_get", "cookies_put", "cookies_clear", "network", "files", "take_name"],
   ...["run_reset", "profile_save"],
 ]);
-/** One gesture: when it opens a dialog it is done. */
+/** Single gestures: one that opens a dialog is done. */
 const GESTURES: ReadonlySet<string> = new Set([
   ...["click", "press", "mouse", "check", "uncheck", "select_option"],
 ]);
 
-/** A dialog stands in the way of an action. */
+/** A dialog blocks an action. */
 class DialogInTheWay extends ActionFailure {
   readonly dialog: OpenDialog;
   constructor(action: string, dialog: OpenDialog) {
@@ -39,8 +39,8 @@ const inTheWay = (action: string, { type, message }: OpenDialog): string => {
 };
 
 /**
- * Does what a call asks for, unless a dialog of the active tab that waits for somebody stands in its way: then it fails at
- * once and says so. A gesture that has opened the dialog itself is done, and its result tells of it.
+ * Does what a call asks for, unless a dialog in the active tab that waits for an answer blocks it: then it fails at
+ * once and says so. A gesture that has opened the dialog itself is done, and its result mentions the dialog.
  * @throws ActionFailure page
  */
 export async function unlessBlocked(
@@ -66,7 +66,7 @@ export async function unlessBlocked(
   }
 }
 
-/** `wait` for a time alone. */
+/** Whether it is a `wait` for time alone. */
 const isPause = (action: string, { selector, load_state }: Record<string, unknown>): boolean =>
   action === "wait" && selector === undefined && load_state === undefined;
 
@@ -82,7 +82,7 @@ const shownOf = (
   closes_at: closes_at === null ? null : isoTime(closes_at),
 });
 
-/** What is open, as clients see it: the oldest first. */
+/** Open dialogs as clients see them, oldest first. */
 export const listDialogs = (asked: Asked): Dialog[] =>
   asked.dialogs
     .list()
@@ -91,7 +91,10 @@ export const listDialogs = (asked: Asked): Dialog[] =>
 
 const invalid = (message: string) => new ActionFailure("invalid", { name: "Error", message });
 
-/** The action `dialog`: answers the one it names, else the active tab's, else the oldest. @throws ActionFailure invalid */
+/**
+ * The action `dialog`: answers the named dialog, or else the active tab's, or else the oldest. @throws ActionFailure
+ * invalid
+ */
 export async function answerDialog(asked: Asked, raw: Record<string, unknown>): Promise<Dialog> {
   const { op, prompt_text, dialog_id } = SESSION_ACTIONS.dialog.parse(raw);
   const open = asked.dialogs.list();

@@ -12,35 +12,41 @@ export interface OpenDialog extends Omit<Dialog, "active" | "opened_at" | "close
   closes_at: number | null;
 }
 
-/** What whoever follows a page hears of its dialogs. */
+/** The dialog events that a follower of a page receives. */
 export interface DialogEvents {
-  /** It waits for somebody to answer it. */
+  /** It is waiting for an answer. */
   waits?(dialog: OpenDialog): void;
   /** `by_policy`: nobody was asked. */
   closed(dialog: OpenDialog, how: { accepted: boolean; by_policy: boolean }): void;
 }
 
-/** Who is at work in the session: `alone` is one call of many steps, in the midst of which nobody can answer. */
+/** Who is at work in the session: `alone` is one call of many steps, between which nobody can answer. */
 export type AtWork = "acting" | "alone";
 
 /**
- * The dialogs of a session's pages. A dialog belongs to whoever steers: to a CDP client that had enabled `Page` on the page
- * when it opened, else to the session's policy (`DialogPolicy`).
+ * The dialogs of a session's pages. A dialog belongs to whatever controls the page: a CDP client that had enabled
+ * `Page` on the page when it opened, or else the session's policy (`DialogPolicy`).
  */
 export interface Dialogs {
-  /** Follows a page from before it runs, by a session on which somebody enables `Page`. */
+  /** Follows a page from before it runs, through a session on which somebody enables `Page`. */
   follow(page: CdpSession, target_id: string, events: DialogEvents): void;
   /** Oldest first. */
   list(): OpenDialog[];
-  /** The page's dialog that waits for somebody to answer it: until then the page does nothing. */
+  /** The page's dialog that waits for an answer: until then the page does nothing. */
   waiting(target_id: string): OpenDialog | null;
   /** Resolves when such a dialog opens in the page; never once `signal` has aborted. */
   nextWaiting(target_id: string, signal: AbortSignal): Promise<OpenDialog>;
   /** @throws CdpError when it is no longer open; DeadlineError. */
   answer(dialog: OpenDialog, accept: boolean, prompt_text?: string): Promise<void>;
-  /** Meanwhile a page that asks whether it may be left may, and nothing waits for a person when `alone`. */
+  /**
+   * Meanwhile, the session accepts a page's question whether to leave it, and nothing waits for a person when
+   * `alone`.
+   */
   during<T>(how: AtWork, work: () => Promise<T>): Promise<T>;
-  /** Dismisses what waits, before the connection it would be answered through is another's. Never rejects. */
+  /**
+   * Dismisses waiting dialogs before the connection through which they would be answered changes hands. Never
+   * rejects.
+   */
   dismissAll(): Promise<void>;
 }
 
@@ -55,10 +61,10 @@ interface Held {
   dialog: OpenDialog;
   page: CdpSession;
   events: DialogEvents;
-  /** A client has it. */
+  /** Whether a client handles it. */
   steered: boolean;
   by_policy: boolean;
-  /** Ends its time. */
+  /** Stops its timer. */
   timer: AbortController;
 }
 
@@ -126,10 +132,7 @@ export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dial
     for (const listener of [...listeners]) listener(dialog);
     void clock.sleep(wait_ms, timer.signal).then(() => {
       if (timer.signal.aborted) return;
-      log.info(
-        { url: dialog.url, type: dialog.type },
-        "a dialog that nobody answered is dismissed",
-      );
+      log.info({ url: dialog.url, type: dialog.type }, "dismissed a dialog that nobody answered");
       answerHeld(held, false).catch(() => {});
     });
   }
@@ -184,7 +187,7 @@ export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dial
       }),
     answer: async (dialog, accept, prompt_text) => {
       const held = open.get(dialog.target_id);
-      if (held?.dialog !== dialog) throw new Error("the dialog is not open any more");
+      if (held?.dialog !== dialog) throw new Error("the dialog is no longer open");
       await answerHeld(held, accept, prompt_text);
     },
     during: async (how, work) => {

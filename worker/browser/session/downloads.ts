@@ -6,14 +6,14 @@ import type { LaneBrowser } from "../lanes/types.ts";
 import { uniqueName } from "./file-names.ts";
 import type { DownloadedFile, SessionFiles, StoredFile } from "./files.ts";
 
-/** Files listed; the oldest go, with their bytes, when there are more. */
+/** Limit of listed files; beyond it the oldest are removed, with their bytes. */
 const MAX_FILES = 1_000;
 
 const OCTETS = "application/octet-stream";
-/** What the browser calls a download; a file has this name from the moment it is whole. */
+/** The browser's id of a download; the file has this name from the moment it is whole. */
 const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A regular file that is there. */
+/** Returns a regular file that exists. */
 function stored(path: string, type: string): StoredFile | null {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat?.isFile() ? { path, size: stat.size, mime: type } : null;
@@ -26,16 +26,16 @@ interface Row extends DownloadedFile {
 
 export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDownload"> {
   /**
-   * From now on what this browser downloads goes to its run directory, under numbers. Not `alone`: a recorder has it put
-   * there, and takes each file away the moment it is whole; a second link to it stays. Must be called before the recorder
-   * attaches, so that the file is still there.
+   * From now on this browser's downloads go to its run directory, under numbers. Not `alone`: a recorder has them put
+   * there, and takes each file away the moment it is whole; a second link to it stays. Must be called before the
+   * recorder attaches, so that the file is still there.
    */
   start(browser: LaneBrowser, options: { alone: boolean }): Promise<void>;
-  /** Empties the list and removes its files; one that is still coming in is listed no more. */
+  /** Empties the list and removes its files; a file that is still downloading is no longer listed. */
   forget(): void;
 }
 
-/** What a session's browser downloads (rules/sessions#downloads-of-a-session), bounded in number and bytes. */
+/** Tracks what a session's browser downloads (rules/sessions#downloads-of-a-session), bounded in number and bytes. */
 export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
   const rows = new Map<string, Row>();
 
@@ -44,7 +44,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     rows.delete(row.name);
     rmSync(row.path, { force: true });
   };
-  /** Of the browser in use. */
+  /** The run directory of the browser in use. */
   let directory: string | null = null;
   const start: Downloads["start"] = async ({ connection, dirs }, { alone }) => {
     const { root } = connection;
@@ -73,7 +73,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
       row.size = p.receivedBytes;
       if (p.filePath) row.path = p.filePath;
       if (p.state === "inProgress") {
-        // A recorder has limits of its own.
+        // A recorder has its own limits.
         if (alone && bytes() > max_bytes) root.post("Browser.cancelDownload", { guid: p.guid });
         return;
       }
@@ -92,13 +92,13 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
       eventsEnabled: true,
     });
   };
-  /** A second name for the file, while there is room for more than the recorder keeps; without one it cannot be opened. */
+  /** Gives the file a second name while there is room beyond what the recorder keeps, or it could not be opened. */
   const keep = (path: string): string => {
     const kept = `${path}.kept`;
     try {
       if (bytes() <= max_bytes) linkSync(path, kept);
     } catch {
-      // Cancelled before its first byte, or a file system without links.
+      // It was cancelled before its first byte, or the file system has no links.
     }
     return kept;
   };
@@ -110,9 +110,9 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
     openDownload: (name) => {
       const row = rows.get(name) ?? [...rows.values()].find(({ guid }) => guid === name);
-      // The file has its name only when it is whole, and a CDP client may be told of that before this process is.
+      // The file has its name only when it is whole, and a CDP client may learn of that before this process does.
       if (row) return row.state === "canceled" ? null : stored(row.path, row.mime);
-      // Of a context that a CDP client has made for itself: nobody else is told of its downloads, nor of their names.
+      // A CDP client has created its context for itself: nobody else learns of its downloads or their names.
       if (directory === null || !GUID.test(name)) return null;
       return stored(join(directory, name), OCTETS);
     },

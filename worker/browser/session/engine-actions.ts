@@ -44,7 +44,7 @@ export const askPage = (
   );
 
 /**
- * POST /sessions/{sid}/agent (rules/session-actions#agent); a scripted job hears of each step in its log. @throws
+ * POST /sessions/{sid}/agent (rules/session-actions#agent); for a scripted job, each step is logged. @throws
  * ActionFailure
  */
 export const runAgent = (
@@ -99,7 +99,7 @@ const enginesOf = (
 
 const MAX_LINE = 1_000;
 
-/** A line in the log of the job whose script called the agent. */
+/** Writes a line to the log of the job whose script called the agent. */
 function tellJob(
   { job_id, lease_token, script }: Live,
   link: SessionLink,

@@ -1,6 +1,6 @@
 import { MAX_ASSET_NAME_BYTES } from "#shared/protocol/limits.ts";
 
-/** No path, no control characters, not hidden, and short enough for every file system. */
+/** Returns a name without a path or control characters that is not hidden and short enough for every file system. */
 export function safeFileName(name: string): string {
   const plain = name
     .normalize("NFC")

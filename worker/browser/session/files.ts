@@ -16,26 +16,29 @@ import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import { safeFileName } from "./file-names.ts";
 
-/** A file of a session as the bridge sends it out. */
+/** A file of a session as the bridge serves it. */
 export interface StoredFile {
   path: string;
   size: number;
   mime: string;
 }
 
-/** A file that a page is to be given, while it comes in. */
+/** A file for a page, while it is being uploaded. */
 export interface Upload {
-  /** Where it is once `end` was called. */
+  /** Its path once `end` was called. */
   readonly path: string;
-  /** @throws AppError too_large when the session's uploads would pass MAX_INPUT_FILES_BYTES; what came is removed. */
+  /**
+   * @throws AppError too_large when the session's uploads would exceed MAX_INPUT_FILES_BYTES; the received part is
+   * removed.
+   */
   write(chunk: Uint8Array): void;
   /** From now on `set_input_files` finds it under its id. */
   end(): void;
-  /** Removes what came. Idempotent, and without effect after `end`. */
+  /** Removes the received part. Idempotent, and without effect after `end`. */
   discard(): void;
 }
 
-/** A download of the session's browser, without where the hub serves it. `created_at` epoch ms. */
+/** A download of the session's browser, without the URL at which the hub serves it. `created_at` epoch ms. */
 export interface DownloadedFile {
   name: string;
   size: number;
@@ -46,28 +49,31 @@ export interface DownloadedFile {
 }
 
 /**
- * Files of one session. They lie in its browser's run directory, so they go with it; their names on disk are hashes or
- * numbers, so nothing a client says can name a file outside.
+ * Files of one session. They are stored in its browser's run directory, so they disappear with it; their names on
+ * disk are hashes or numbers, so nothing a client says can name a file outside.
  */
 export interface SessionFiles {
   /** The bytes of a large result; null for an unknown id. */
   openBlob(id: string): StoredFile | null;
   /** A second upload of one id replaces the first. @throws AppError conflict while there is no browser. */
   createUpload(id: string): Upload;
-  /** Takes back an upload that was not used. Without effect for an unknown id. */
+  /** Removes an upload that was not used. Without effect for an unknown id. */
   dropUpload(id: string): void;
   listDownloads(): DownloadedFile[];
   /** A completed download; null for an unknown name. */
   openDownload(name: string): StoredFile | null;
 }
 
-/** Results that nobody fetched make room for newer ones. */
+/** Results that nobody has fetched make room for newer ones. */
 const MAX_BLOBS = 16;
 
 export interface OwnFiles extends SessionFiles {
-  /** Keeps a result for the bridge and gives its id. */
+  /** Keeps a result for the bridge and returns its id. */
   putBlob(text: string, mime?: string): string;
-  /** A path that ends in `name`, for a page that asks for the file's name; its content inline or from an upload. */
+  /**
+   * Creates a file whose path ends in `name`, because pages see the file's name; its content is inline or from an
+   * upload.
+   */
   takeInput(name: string, content: { bytes: Uint8Array } | { upload_id: string }): string;
 }
 
@@ -165,7 +171,7 @@ export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
       const upload = uploads.get(content.upload_id);
       if (!upload || !lstatSync(upload.path, { throwIfNoEntry: false }))
         throw new AppError("invalid", `there is no upload ${content.upload_id}`);
-      // Moved, so that a page may still read it while the next call brings its own.
+      // The file is moved, so that a page may still read it while the next call brings its own.
       renameSync(upload.path, path);
       uploads.delete(content.upload_id);
       chmodSync(path, 0o644);

@@ -31,7 +31,7 @@ export interface LiveDeps {
   clock: Clock;
   guard: Judge;
   log: Log;
-  /** Bytes that the downloads of one session may have in all. */
+  /** Limit of all downloads of one session, in bytes. */
   download_max_bytes: number;
 }
 
@@ -70,7 +70,7 @@ const NEW_TAB_MS = 2_000;
 const MAX_URL = 70_000;
 const MAX_TITLE = 4_096;
 
-/** One session and everything it has opened; `end` closes it all, and gives nothing back of the lane. */
+/** One session and everything it has opened; `end` closes it all, but does not release the lane. */
 export class Live implements LiveSession {
   readonly session_id: string;
   readonly lane_idx: number;
@@ -143,8 +143,8 @@ export class Live implements LiveSession {
   }
 
   /**
-   * Takes a browser into use. `alone`: no recorder drives it, so downloads, URLs and dialogs are this session's business;
-   * else it only listens, and must do so before the recorder attaches.
+   * Starts using a browser. `alone`: no recorder drives it, so this session handles downloads, URLs and dialogs;
+   * otherwise it only listens, and must do so before the recorder attaches.
    */
   async attach(
     browser: LaneBrowser,
@@ -159,7 +159,7 @@ export class Live implements LiveSession {
       network: this.network,
       dialogs: this.dialogs,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? held().refusalOfUrl(url) : null),
-      // With a gate between nothing was sent to an address that is refused, and the one that is told is the gate's.
+      // With a gate in between, nothing was sent to a refused address, and the reported address is the gate's.
       refusalOfAddress: (address, port) =>
         browser.gate === null ? this.guard.refusal(address, port) : null,
       onRefused: (url, reason) =>
@@ -171,26 +171,26 @@ export class Live implements LiveSession {
     });
     const pages = this.use?.browser === browser ? this.use.pages : null;
     this.use = { browser, watch, pages, alone };
-    // A foreign browser's downloads are its owner's.
+    // A foreign browser's downloads belong to its owner.
     if (!only) await this.downloads.start(browser, { alone });
     void browser.exited.then(({ code, signal }) => {
-      // A job tells itself how its browser ended.
+      // A job reports how its own browser ended.
       if (this.use?.browser === browser && this.use.alone && this.restarting === null)
         this.end(new SessionEnd(`the browser ended (${signal ?? `exit code ${code}`})`));
     });
   }
 
-  /** What its browser is held to now: the worker's rules, and those of the session and of the job that runs in it. */
+  /** The rules that apply to its browser now: the worker's, the session's, and those of the job that runs in it. */
   judge(): Judge {
     return this.browser()?.gate?.wayOut().judge ?? this.guard;
   }
 
-  /** Whether there is a browser that lives and is this worker's own. */
+  /** Whether there is a running browser that is this worker's own. */
   canGoOn(): boolean {
     return this.use !== null && !this.use.browser.connection.root.is_closed && !this.foreign;
   }
 
-  /** While a job runs here its own option says what becomes of dialogs, and its log is told of what pages do to the browser. */
+  /** While a job runs here, its own option decides about dialogs, and its log records what pages do to the browser. */
   ruleBy(job: RulingJob): void {
     this.job = job;
   }
@@ -206,7 +206,10 @@ export class Live implements LiveSession {
     await this.attach(browser, { alone: true });
   }
 
-  /** The connection is a recorder's from now on, until `takeOver`. @throws ActionFailure once the session has ended. */
+  /**
+   * From now on the connection belongs to a recorder, until `takeOver`. @throws ActionFailure once the session has
+   * ended.
+   */
   async handOver(): Promise<LaneBrowser> {
     await this.restarting?.catch(() => {});
     const { browser } = this.inUse();
@@ -216,7 +219,7 @@ export class Live implements LiveSession {
     return browser;
   }
 
-  /** Takes a job in (`attach_to_job`), under the lane's new lease. @returns why not, or null. */
+  /** Takes a job in (`attach_to_job`), under the lane's new lease. @returns the reason why not, or null. */
   lend(job_id: string, lease_token: number): string | null {
     if (this.signal.aborted) return "the session has ended";
     if (this.lent || !this.use?.alone) return "a job runs in the session already";
@@ -230,7 +233,7 @@ export class Live implements LiveSession {
     this.lent = false;
   }
 
-  /** What was downloaded so far is nobody's any more. */
+  /** Removes everything that was downloaded so far. */
   forgetDownloads(): void {
     this.downloads.forget();
   }
@@ -241,7 +244,7 @@ export class Live implements LiveSession {
     return (known ?? tabs[0])?.target_id ?? null;
   }
 
-  /** The documents that tabs wait for now; none while there is no browser. */
+  /** The documents that tabs are waiting for; none while there is no browser. */
   pendingLoads(): TabLoad[] {
     const active = this.activeTarget();
     const loads = this.use?.watch.pendingLoads() ?? [];
@@ -266,13 +269,13 @@ export class Live implements LiveSession {
       });
     use.pages ??= this.connect(use);
     const pages = await use.pages;
-    // The last tab was closed for what it did, and the one in its place is still coming.
+    // The last tab was closed for what it did, and its replacement has not opened yet.
     if (pages.all().length === 0)
       await pages.context.waitForEvent("page", { timeout: NEW_TAB_MS }).catch(() => {});
     return pages;
   }
 
-  /** Where the active tab is, as the browser tells it, also when the page hangs. */
+  /** The active tab's location as the browser reports it, even when the page hangs. */
   async place(): Promise<Place | null> {
     if (!this.use || this.restarting !== null) return null;
     const { watch, pages } = this.use;
@@ -299,7 +302,7 @@ export class Live implements LiveSession {
     return this.restarting;
   }
 
-  /** Ends the session: nothing finds it any more. Idempotent; the lane is its caller's to release. */
+  /** Ends the session: nothing finds it any more. Idempotent; the caller releases the lane. */
   end(why: Error): void {
     if (this.over.signal.aborted) return;
     this.remove();

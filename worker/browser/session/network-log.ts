@@ -3,16 +3,16 @@ import type { CdpSession, Protocol } from "../cdp/connection.ts";
 
 /** Entries kept; older ones are counted as dropped. */
 const MAX_ENTRIES = 4_000;
-/** Of one answer, so that it fits a link frame even with long URLs. */
+/** Entries in one answer, so that it fits into a link frame even with long URLs. */
 const MAX_AT_ONCE = 2_000;
 const MAX_URL = 4_096;
 
 export interface NetworkWatch {
-  /** Listens to a session whose Network domain somebody has enabled. Two sessions of one target are told apart. */
+  /** Listens to a session whose Network domain somebody has enabled. Two sessions of one target are distinguished. */
   listen(session: CdpSession): void;
-  /** What has a `seq` above `since`; an entry is the same object for as long as its request runs. */
+  /** Entries with a `seq` above `since`; an entry is the same object for as long as its request runs. */
   read(since: number): NetworkLog;
-  /** The document that could not be opened last; null when none was. */
+  /** The last document that could not be opened; null when there was none. */
   lastFailure(): { url: string; error: string } | null;
 }
 
@@ -22,7 +22,7 @@ interface Row {
   began: number;
 }
 
-/** The requests of a browser, as they come (rules/sessions#network-log). Bounded; never asks. */
+/** Records the requests of a browser as they come (rules/sessions#network-log). Bounded; it only listens. */
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
 ): NetworkWatch {
@@ -32,7 +32,7 @@ export function createNetworkLog(
 
   const add = (p: Protocol.Network.RequestWillBeSentEvent): void => {
     const known = open.get(p.requestId);
-    if (known && !p.redirectResponse) return; // told by a second session
+    if (known && !p.redirectResponse) return; // reported by a second session
     if (known && p.redirectResponse) {
       if (known.entry.url === p.request.url.slice(0, MAX_URL) && known.began === p.timestamp)
         return;
@@ -56,7 +56,7 @@ export function createNetworkLog(
     rows.push(entry);
     if (rows.length >= MAX_ENTRIES * 2) rows = rows.slice(-MAX_ENTRIES);
     open.set(p.requestId, { entry, began: p.timestamp });
-    // A request whose end never comes must not be held for ever.
+    // A request whose end never comes must not be kept forever.
     if (open.size > MAX_ENTRIES) open.delete(open.keys().next().value ?? "");
   };
   const answered = ({ entry, began }: Row, response: Protocol.Network.Response): void => {

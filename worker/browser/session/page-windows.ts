@@ -1,10 +1,13 @@
 import type { Protocol } from "../cdp/connection.ts";
 
-/** Windows that pages of one lane may have open beside the tabs that somebody asked for; 200 kept a session from anything else. */
+/**
+ * Windows that pages of one lane may have open in addition to the tabs that somebody asked for; with 200, a session
+ * could do nothing else.
+ */
 export const MAX_PAGE_WINDOWS = 30;
 
 export interface PageWindows {
-  /** A tab that nobody asked for is there; the one that is too many is closed. */
+  /** A tab that nobody asked for has opened; it is closed if it exceeds the limit. */
   opened(tab: Pick<Protocol.Target.TargetInfo, "targetId">): void;
   gone(target_id: string): void;
 }
@@ -15,7 +18,7 @@ export function boundPageWindows(deps: {
   onTooMany(message: string): void;
 }): PageWindows {
   const open = new Set<string>();
-  /** On their way out: closing takes a moment, and the browser tells of them until then. */
+  /** Windows that are closing: that takes a moment, and the browser reports them until then. */
   const closing = new Set<string>();
   let told = false;
 

@@ -6,14 +6,14 @@ import { RecipeError, runRecipe } from "../actions/recipe.ts";
 import type { Live } from "./live.ts";
 
 interface RecipeCall {
-  /** `actions`; `secrets` and `secret_hosts`: what the hub knows of their placeholders. */
+  /** `actions`; `secrets` and `secret_hosts`: what the hub knows about their placeholders. */
   args: Record<string, unknown>;
   timeout_ms: number;
 }
 
 /**
  * POST /sessions/{sid}/recipe (rules/session-actions#recipe-in-a-session): the steps of a recipe on the active tab, in one
- * call. After a click nothing is waited for: that is `wait`'s to say.
+ * call. There is no wait after a click: use `wait` for that.
  * @returns each step with its time.
  * @throws ActionFailure page, timeout or invalid.
  */

@@ -7,7 +7,7 @@ import type { Pages } from "../actions/pages.ts";
 import { setCookies } from "../fetch/cookies.ts";
 import type { Live } from "./live.ts";
 
-/** Origins whose storage is cleared; a script that went to more has seen a crawl, not a site. */
+/** Limit of origins whose storage is cleared; a script that visited more was crawling the web, not using a site. */
 const MAX_ORIGINS = 500;
 
 /** A page in a loop never answers. */
@@ -19,9 +19,9 @@ interface ResetCall {
 }
 
 /**
- * The hub's call between two attempts of a script: the job's URL opened again, and with `fresh` no other tab, no cookie but
- * those of the registry, nothing in any storage, and no download in the list. A browser that is not the job's alone, or has
- * a profile, keeps all of that.
+ * The hub's call between two attempts of a script: it opens the job's URL again, and with `fresh` leaves no other
+ * tab, no cookies except those of the registry, nothing in any storage, and no download in the list. A browser that
+ * is not the job's alone, or that has a profile, keeps all of that.
  */
 export async function resetRun(
   live: Live,
@@ -39,7 +39,7 @@ export async function resetRun(
   return null;
 }
 
-/** The active tab, or a new one in the place of a tab that was closed, or that the script has left hanging. */
+/** The active tab, or a new one to replace a tab that was closed or that the script has left hanging. */
 async function tabOf(pages: Pages, clock: Clock): Promise<Page> {
   const page = pages.all().length === 0 ? null : pages.active();
   if (page && (await answers(page, clock))) return page;
@@ -68,7 +68,7 @@ async function startOver(
   pages.select(page);
   const others = pages.all().filter((other) => other !== page);
   await Promise.all(others.map((other) => other.close().catch(() => {})));
-  // A tab's session storage can be reached from its own documents alone.
+  // A tab's session storage can be reached only from its own documents.
   const clear = () => sessionStorage.clear();
   await Promise.all(page.frames().map((frame) => frame.evaluate(clear).catch(() => {})));
   await page.goto("about:blank");
@@ -85,7 +85,7 @@ async function startOver(
   if (connection) await setCookies(connection, cookies);
 }
 
-/** Of everything the session has asked for. */
+/** The origins of everything that the session has requested. */
 function originsOf(live: Live): string[] {
   const urls = live.network.read(0).entries.map(({ url }) => url);
   const web = urls.filter((url) => /^https?:/.test(url) && URL.canParse(url));

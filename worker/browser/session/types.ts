@@ -12,7 +12,7 @@ export type { SessionFiles, StoredFile, Upload } from "./files.ts";
 export interface LiveSession {
   readonly session_id: string;
   readonly lane_idx: number;
-  /** Of the lane's current lease; changes when a job is attached. */
+  /** The token of the lane's current lease; changes when a job is attached. */
   lease_token: number;
   job_id: string | null;
   readonly hold: LaneHold;
@@ -24,8 +24,8 @@ export interface LiveSession {
   /** CDP target id of the tab that actions go to; null while there is no tab. */
   activeTarget(): string | null;
   /**
-   * Gives the browser away to be replaced by the one that `work` resolves with (`profile_save`): Playwright is let go
-   * before, the session does not end by the old one's exit, and calls wait.
+   * Hands over the browser and replaces it by the one that `work` resolves with (`profile_save`): Playwright is
+   * disconnected first, the old browser's exit does not end the session, and calls wait.
    */
   replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void>;
   /** Aborts when the session ends; its reason's message is for people. */
@@ -35,10 +35,10 @@ export interface LiveSession {
 /** The sessions of this worker, by id. The bridge and the calls of the hub look them up here and nowhere else. */
 export interface Sessions {
   get(session_id: string): LiveSession | undefined;
-  /** The session that has this lane. */
+  /** The session that occupies this lane. */
   onLane(lane_idx: number): LiveSession | undefined;
   all(): readonly LiveSession[];
-  /** @returns the function that takes it out again. */
+  /** @returns a function that removes it again. */
   add(session: LiveSession): () => void;
 }
 

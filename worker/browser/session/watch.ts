@@ -9,41 +9,44 @@ import type { DialogEvents, Dialogs } from "./dialogs.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
 import { boundPageWindows } from "./page-windows.ts";
 
-/** A tab as the browser tells it. */
+/** A tab as the browser reports it. */
 export interface TabInfo {
   target_id: string;
   url: string;
   title: string;
 }
 
-/** What the worker itself sees of a session's browser, over its pipe: also when a page hangs or nobody is connected. */
+/** What the worker itself sees of a session's browser, over its pipe, even when a page hangs or nobody is connected. */
 export interface BrowserWatch {
   readonly network: NetworkWatch;
   /** Oldest first. */
   tabs(): TabInfo[];
   /** A CDP session of this tab; null when it is gone. */
   sessionOf(target_id: string): CdpSession | null;
-  /** The documents that tabs wait for now. */
+  /** The documents that tabs are waiting for. */
   pendingLoads(): (PendingLoad & { target_id: string })[];
-  /** The tab as it is at this moment, asked for. */
+  /** Asks for the tab as it is at this moment. */
   describe(target_id: string): Promise<TabInfo | null>;
 }
 
 export interface WatchDeps {
   connection: CdpConnection;
-  /** False while a recorder drives the connection: then its sessions are listened to, and only windows too many are closed. */
+  /**
+   * False while a recorder drives the connection: then this only listens to its sessions, and closes nothing but
+   * excess windows.
+   */
   alone: boolean;
-  /** In a browser that is somebody else's: the tabs that may be seen. All of them are left where they are. */
+  /** In somebody else's browser: the tabs that may be seen. All of them are left as they are. */
   only: JobTab | null;
-  /** Why a URL may not be shown or asked for, or null. */
+  /** Why a URL may not be shown or requested, or null. */
   refusal(url: string): string | null;
   /** The same for the address a document came from. */
   refusalOfAddress(address: string, port: number): string | null;
   onRefused(url: string, reason: string): void;
-  /** Pages keep the browser busy; a sentence for people, said once. */
+  /** Called once, with a sentence for people, when pages keep the browser too busy. */
   onFlood(message: string): void;
   dialogs: Pick<Dialogs, "follow">;
-  /** A log that goes on over a change of watch. */
+  /** A log that continues across a change of watch. */
   network?: NetworkWatch;
 }
 
@@ -55,12 +58,12 @@ const BUFFERS = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
 const MAX_DIALOGS = 20;
 const DIALOG_MS = 5_000;
 
-/** Pages that are no part of the web; a tab that ends on one is sent to the blank page. */
+/** Pages that are not part of the web; a tab that ends up on one is sent to the blank page. */
 const ALLOWED = /^(https?:|about:|blob:|data:|chrome-error:|$)/;
 
 /**
- * Chromium's own surfaces, such as the drop-down of the address bar: no tab shows them. Kept by their first appearance,
- * because Chromium calls them pages while it takes their window down.
+ * Chromium's own surfaces, such as the drop-down of the address bar: no tab shows them. They are recognised by their
+ * first appearance, because Chromium calls them pages while it closes their window.
  */
 const isBrowserUi = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
   type === "browser_ui" || /^chrome:\/\/[a-z-]+\.top-chrome\//.test(url);
@@ -73,7 +76,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const loads = new Map<string, LoadWatch>();
   const browser_ui = new Set<string>();
 
-  /** Whether the target is part of the browser and not of the web: it is left as it is. */
+  /** Whether the target is part of the browser and not of the web; such targets are left as they are. */
   const belongsToBrowser = (info: Protocol.Target.TargetInfo): boolean => {
     if (!tabs.has(info.targetId) && isBrowserUi(info)) browser_ui.add(info.targetId);
     return browser_ui.has(info.targetId);
@@ -118,7 +121,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
       if (!asked_tabs.isAsked(targetInfo)) page_windows.opened(targetInfo);
     }
     if (inspector) leave(targetId, url, "is the browser's inspector");
-    else if (type === "page" && !ALLOWED.test(url)) leave(targetId, url, "is no page of the web");
+    else if (type === "page" && !ALLOWED.test(url)) leave(targetId, url, "is not a web page");
   };
   const onAttached = (attached: Protocol.Target.AttachedToTargetEvent): void => {
     const { sessionId, targetInfo, waitingForDebugger } = attached;
@@ -171,11 +174,11 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     if (info.type === "page" || info.type === "iframe") {
       watchDocuments(session, info.targetId);
-      // Frames have none of their own: Chromium tells them of their page.
+      // Frames have no dialogs of their own: Chromium reports them on their page.
       if (info.type === "page") watchDialogs(session, info.targetId);
       session.post("Page.enable");
     }
-    // Tabs behind others take input and run like the one in front.
+    // Tabs behind others accept input and run like the one in front.
     if (info.type === "page") session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     session.post("Runtime.runIfWaitingForDebugger");
   }
@@ -204,7 +207,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     };
     deps.dialogs.follow(session, targetId, { closed });
   }
-  /** The last tab takes the browser with it, so another comes first. */
+  /** Closing the last tab ends the browser, so another is opened first. */
   async function closeTab(target_id: string): Promise<void> {
     if (tabs.size < 2)
       await root.send("Target.createTarget", { url: "about:blank" }).catch(() => {});
