@@ -14,7 +14,7 @@ async function openApp(): Promise<AppBundle> {
   return unpackApp(new Uint8Array(await file.arrayBuffer()));
 }
 
-/** The app as it is served: out of the binary, or bundled at the first request when run from source. */
+/** The app as it is served: from the binary, or bundled at the first request when run from source. */
 export function appFiles(): Promise<AppBundle> {
   made ??= openApp().catch((err) => {
     made = undefined;

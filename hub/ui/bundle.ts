@@ -13,9 +13,9 @@ export interface AppFile {
 export interface AppBundle {
   entry: string;
   styles: string[];
-  /** Files that the entry imports at once: named in the page, they come beside it. */
+  /** Files that the entry imports at once: because the page names them, they load in parallel with it. */
   preload: string[];
-  /** A page's pattern of an address and the files that it needs beyond these. */
+  /** A page's address pattern and the further files that it needs. */
   pages: { path: string; files: string[] }[];
   files: AppFile[];
 }
@@ -32,7 +32,7 @@ const mimeOf = (name: string): string =>
 
 const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** Static imports of a file that Bun has written. */
+/** Static imports of a file that Bun wrote. */
 const STATIC_IMPORT = /(?:^|[;}\n])import\s*(?:[^"'();]*?\bfrom\s*)?["'](\.\/[^"']+)["']/g;
 
 /** An entry of client/pages.tsx as Bun has written it. */

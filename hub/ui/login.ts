@@ -63,7 +63,7 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
     if (await logins.takeCode(code)) return ADMINISTRATOR;
     throw new AppError("unauthorized", "this link was used already, or is too old");
   };
-  /** As whom a browser is known: only who was the administrator has a count of its own for the password. */
+  /** Who a browser is known as: only a former administrator has its own count for the password. */
   const remember = async (c: C, caller: Caller) => {
     const of = caller.role === "admin" ? "administrator" : "token";
     const had = getCookie(c, KNOWN_COOKIE);
@@ -80,7 +80,7 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
     const given = Login.safeParse(await c.req.json());
     if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
     const { token = "", password, code } = given.data;
-    // There is nothing to be let in to.
+    // There is nothing to log in to.
     if (given.data.token !== undefined && isOpen()) return c.body(null, 204);
     const caller =
       password !== undefined

@@ -55,7 +55,7 @@ interface UiOptions {
   fleet: boolean;
   /** Ends the streams. */
   stopping: AbortSignal;
-  /** Where the index leads to, beside the API's description. */
+  /** Where the index links to, besides the API's description. */
   links: Record<string, string>;
 }
 
@@ -108,13 +108,13 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
       {
         start: (controller) => {
           const send = (text: string) => {
-            // One that reads nothing is told nothing: what changed is in the next message, or it asks by itself.
+            // A client that does not read is sent nothing: the next message has what changed, or the client asks by itself.
             if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
           };
           const ping = setTimeout(function again() {
             send(": still here\n\n");
             ping.refresh();
-            // As of sockets: who is let in no more is told nothing more.
+            // As for sockets: a caller that is no longer let in receives nothing more.
             void still?.().then(
               (holds) => holds || stop(),
               () => {},

@@ -14,7 +14,7 @@ import { Ago, Clip } from "../parts/text.tsx";
 import { CookieSyncNote } from "./hosts/cookie-sync-note.tsx";
 import { NewHost } from "./hosts/new-host.tsx";
 
-/** A host as a filter reads it. */
+/** The text of a host that the filter searches. */
 const wordsOf = ({ host, notes, recipes }: Host): string =>
   `${host} ${notes} ${recipes.map((one) => `${one.pattern} ${one.description}`).join(" ")}`;
 

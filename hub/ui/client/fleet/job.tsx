@@ -25,7 +25,7 @@ const Live = tab(async () => (await import("./job/live.tsx")).Live);
 export function Page({ params }: { params: Record<string, string> }) {
   const job_id = params.job_id ?? "";
   const query = useGet<Job>(`/jobs/${seg(job_id)}`);
-  // The job before stays in `data` while another one is read.
+  // The previous job stays in `data` while another one loads.
   const data = query.data?.job_id === job_id ? query.data : undefined;
   if (query.error instanceof ApiError && query.error.status === 404) return <NoJob id={job_id} />;
   if (!data) {

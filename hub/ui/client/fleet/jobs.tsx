@@ -50,7 +50,7 @@ export function Page() {
                   rows={rows}
                   rowKey={({ job_id }) => job_id}
                   href={({ job_id }) => `/ui/jobs/${seg(job_id)}`}
-                  // A job that is gone from the page is not selected any more.
+                  // A job that has left the page is no longer selected.
                   selected={new Set(chosen.map(({ job_id }) => job_id))}
                   onSelect={setSelected}
                 />

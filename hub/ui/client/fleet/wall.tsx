@@ -18,7 +18,7 @@ import { filterLanes, lanesOf, type WallLane } from "./wall/lanes.ts";
 import { SessionDialog } from "./wall/session-dialog.tsx";
 import { Tile } from "./wall/tile.tsx";
 
-/** Until the settings are there. */
+/** Used until the settings are loaded. */
 const PREVIEW_S = 2;
 /** Value of `new` in the address when any worker will do. */
 const ANY = "any";

@@ -1,4 +1,4 @@
-/** What the app is told with its page. */
+/** What the server tells the app with its page. */
 export interface AppInfo {
   version: string;
   mode: string;

@@ -11,7 +11,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** The older way, which plain HTTP has too: what is selected is copied. */
+/** The older way, which works over plain HTTP too: it copies the selection. */
 function copySelected(text: string): boolean {
   const focused = document.activeElement;
   const box = document.createElement("textarea");

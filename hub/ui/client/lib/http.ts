@@ -6,7 +6,7 @@ export interface Issue {
   msg: string;
 }
 
-/** An answer that is no success, or none at all (`status` 0). */
+/** An answer that is not a success, or none at all (`status` 0). */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -28,7 +28,7 @@ export class ApiError extends Error {
 export interface Call {
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   body?: Blob | FormData | string;
   headers?: Record<string, string>;
   /** Values that are undefined, null or "" are left out. */
@@ -109,7 +109,7 @@ async function send(method: string, path: string, call: Call): Promise<Response>
   }
 }
 
-/** Who this browser is now; what is shown follows from it. */
+/** Who this browser is logged in as; what is shown follows from it. */
 export async function lookWho(): Promise<void> {
   const response = await send("GET", "/ui/caller", {});
   setWho(response.ok ? ((await bodyOf(response)) as WhoIAm) : null);
@@ -122,7 +122,7 @@ export async function login(
   const response = await send("POST", "/ui/login", { json: given });
   if (!response.ok) return errorOf(response.status, await bodyOf(response)).message;
   await lookWho();
-  // A call that was refused before asks for nothing any more.
+  // A call that was refused before no longer asks for a login.
   loginStore.get()?.answer("in");
   return null;
 }
@@ -155,7 +155,7 @@ export async function call<T>(method: string, path: string, options: Call = {}):
   return (await bodyOf(await open(method, path, options))) as T;
 }
 
-/** The text of a 2xx answer, at most so many bytes of it. */
+/** The text of a 2xx answer, cut off at a number of bytes. */
 export async function getText(
   path: string,
   most = 1_000_000,

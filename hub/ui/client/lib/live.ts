@@ -24,11 +24,11 @@ const ALSO: Record<string, readonly string[]> = {
   sessions: ["workers"],
 };
 
-/** What changed while it was being read, and is read once more. */
+/** What changed while it was being read, and must be read again. */
 let missed = new Set<string>();
 let waiting = false;
 const CATCH_UP_MS = 1_000;
-/** Until then what is shown is asked for. */
+/** Until then, the pages poll. */
 const REFUSED_MS = 30_000;
 
 /** A read under way is left to end: with a change every second one that takes longer would never be shown. */

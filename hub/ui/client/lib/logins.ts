@@ -5,7 +5,7 @@ export interface LoginAsked {
   kind: LoginKind;
   /** What the server said of the last answer; null before there was one. */
   wrong: string | null;
-  /** Null: the person does not want to; `in`: the browser was let in meanwhile. */
+  /** Null: the person declined; `in`: the browser was logged in in the meantime. */
   answer(given: LoginAnswer): void;
 }
 

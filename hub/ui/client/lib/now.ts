@@ -14,7 +14,7 @@ function tick(): void {
 const subscribe = (heard: () => void) => {
   listeners.add(heard);
   if (timer === undefined) {
-    // It stood still while nothing on the page counted.
+    // The clock stood still while nothing on the page used it.
     now = Date.now();
     timer = setTimeout(tick, EVERY_MS);
   }

@@ -21,7 +21,7 @@ export const queryClient = new QueryClient({
       staleTime: 1_000,
       refetchInterval: () => (isLive() ? EVERY_MS.live : EVERY_MS.alone),
       refetchOnWindowFocus: true,
-      // Only what may be different the next time.
+      // Only errors that may go away on the next try.
       retry: (failures, err) =>
         failures < 2 && err instanceof ApiError && (err.status === 0 || err.status >= 502),
       retryDelay: (n) => 500 * 2 ** n,
@@ -73,11 +73,11 @@ export function tellDone(message: string): void {
 }
 
 export interface ChangeOptions<In, Out> {
-  /** Said when it went well; nothing is said without it. */
+  /** The message after a success; without it there is none. */
   done?: string | ((out: Out, input: In) => string);
   /** Title of the message when it did not: "The job was not cancelled". */
   failed: string;
-  /** Topics that are read again beside everything of this page. */
+  /** Topics to read again besides everything on this page. */
   onDone?: (out: Out, input: In) => unknown;
   /** The form shows the error itself. */
   quiet?: boolean;

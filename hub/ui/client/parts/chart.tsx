@@ -13,7 +13,7 @@ export interface ChartSeries {
 }
 
 interface ChartProps {
-  /** Says what is drawn, for those who do not see it. */
+  /** Says what is drawn, for screen readers. */
   label: string;
   /** Seconds since the epoch. */
   x: number[];

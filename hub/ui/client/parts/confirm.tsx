@@ -13,7 +13,7 @@ interface ConfirmButtonProps extends ButtonProps {
   children: string;
 }
 
-/** A button that asks first, for what cannot be taken back. */
+/** A button that asks first, for what cannot be undone. */
 export function ConfirmButton({
   question,
   text,

@@ -15,7 +15,7 @@ interface CopyProps {
 
 const COPIED_MS = 1_500;
 
-/** What could not be copied is shown whole, as not all of it stands on the page. */
+/** What could not be copied is shown in full, because the page shows only part of it. */
 function showUncopied(text: string): void {
   notifications.show({
     color: "yellow",

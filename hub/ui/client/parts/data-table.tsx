@@ -17,7 +17,7 @@ import { Check, type Column, ROW_PX, Row } from "./data-table/row.tsx";
 export { type Column, pickFrom } from "./data-table/row.tsx";
 
 interface DataTableProps<T> {
-  /** Says what the table lists, for those who do not see it. */
+  /** Says what the table lists, for screen readers. */
   label: string;
   columns: Column<T>[];
   rows: readonly T[];
@@ -33,7 +33,7 @@ interface DataTableProps<T> {
 }
 
 const VIRTUAL_FROM = 100;
-/** More than a window shows. The others are drawn once these are seen, so many in a frame. */
+/** More than a window shows. The others are drawn afterwards, this many in each frame. */
 const FIRST_ROWS = 30;
 const MORE_ROWS = 15;
 
@@ -113,7 +113,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       return Boolean(row);
     };
     if (virtual) virtualizer.scrollToIndex(at);
-    // One that is not drawn yet is there with the next frame.
+    // A row that is not drawn yet appears with the next frame.
     if (!focus()) requestAnimationFrame(focus);
   };
   const onClick = (event: MouseEvent) => {

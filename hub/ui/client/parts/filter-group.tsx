@@ -3,7 +3,7 @@ import { IconFilter } from "@tabler/icons-react";
 import { type ReactNode, useId, useState } from "react";
 
 interface FilterGroupProps {
-  /** Says what is filtered, for those who do not see it. */
+  /** Says what is filtered, for screen readers. */
   label: string;
   /** Filters that are set beside the first. */
   set: number;

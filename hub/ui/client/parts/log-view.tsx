@@ -15,7 +15,7 @@ interface LogViewProps<T> {
 const LINE_PX = 22;
 const AT_END_PX = 30;
 
-/** Lines of a log, as many as there are: only those in view are drawn. */
+/** Lines of a log, any number of them: only those in view are drawn. */
 export function LogView<T>({
   label,
   lines,

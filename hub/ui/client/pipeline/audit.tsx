@@ -82,7 +82,7 @@ function Words({
   name,
   label,
 }: FilterBarProps & { name: "who" | "route"; label: string }) {
-  // Asked for when it is typed to its end, not at every letter.
+  // Requested when typing has ended, not at every letter.
   const [text, setText] = useState(filters[name]);
   const apply = () => {
     if (text.trim() !== filters[name]) set({ [name]: text.trim() });
@@ -182,7 +182,7 @@ export function Page() {
   const query = useGet<AuditPage>(
     "/audit",
     { ...filters, limit: LIMIT, cursor: cursorOf(page) },
-    // Who does not give the password is not asked for it again.
+    // Somebody who declined to give the password is not asked again.
     { refetchInterval: ({ state }) => (state.data ? EVERY_MS : false) },
   );
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });

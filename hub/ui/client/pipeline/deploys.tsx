@@ -72,7 +72,7 @@ export function Page() {
   const query = useQuery<{ deploys: Deploy[] }>({
     queryKey: getKey(PATH, QUERY),
     queryFn: ({ signal }) => call("GET", PATH, { query: QUERY, signal }),
-    // Nobody is asked for the password who did not want to do anything.
+    // Nobody is asked for the password before they want to do something.
     enabled: admin,
     refetchInterval: ({ state }) =>
       state.data?.deploys[0]?.state === "running" ? EVERY_MS.running : EVERY_MS.quiet,

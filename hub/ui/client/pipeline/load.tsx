@@ -12,7 +12,7 @@ import { useCpuHistory } from "./load-charts/cpu-history.ts";
 import { GpuCharts } from "./load-charts/gpu-charts.tsx";
 import { Heatmap, type HostLoad } from "./load-charts/heatmap.tsx";
 
-/** As often as workers tell. */
+/** As often as workers report. */
 const EVERY_MS = 5_000;
 /** More lines cannot be told apart: the busiest are drawn. */
 const MOST_LINES = 10;

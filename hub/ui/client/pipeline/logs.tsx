@@ -14,7 +14,7 @@ import { useTail } from "./logs/tail.ts";
 export function Page() {
   const [filters, set] = useFilters(DEFAULTS);
   const { follow, ...query } = filters;
-  // What ends in the past gets no new lines.
+  // A range that ends in the past gets no new lines.
   const following = follow === "on" && filters.until === "";
   const tail = useTail(query, following);
   const older = useChange(tail.older, { failed: "Older lines were not loaded" });

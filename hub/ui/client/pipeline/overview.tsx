@@ -32,7 +32,7 @@ const Quiet = ({ children }: { children: string }) => (
   </Text>
 );
 
-/** What needs somebody, then everything else of the pipeline in short. */
+/** What needs attention, then a summary of the rest of the pipeline. */
 export function Page() {
   const overview = useGet<DashboardOverview>("/api/v1/dashboard/overview");
   const summary = useGet<RunsSummary>("/api/v1/dashboard/workloads-runs-summary");

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from "react";
 import { ErrorNote } from "../parts/states.tsx";
 
-/** A page that breaks takes nothing else along. */
+/** A page that crashes does not break anything else. */
 export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: null };
   static getDerivedStateFromError(error: unknown) {

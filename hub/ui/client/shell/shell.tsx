@@ -18,7 +18,7 @@ function NoSuchPage() {
   );
 }
 
-/** What stands around every page. */
+/** What surrounds every page. */
 export function Shell() {
   const [opened, { toggle, close }] = useDisclosure(false);
   const [location] = useLocation();

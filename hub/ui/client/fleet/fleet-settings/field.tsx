@@ -2,7 +2,7 @@ import { NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core
 import type { Engine } from "#shared/protocol/schema/engine.ts";
 import { useGet } from "../../lib/query.ts";
 
-/** What PATCH takes for one key, as GET /settings describes it in JSON schema. */
+/** What PATCH accepts for one key, as the JSON schema of GET /settings describes it. */
 export interface KeySchema {
   type?: string;
   description?: string;
@@ -16,10 +16,10 @@ export interface KeySchema {
   anyOf?: KeySchema[];
 }
 
-/** Largest whole number of JavaScript: says "no bound". */
+/** JavaScript's largest safe integer: it means "no bound". */
 const NO_BOUND = Number.MAX_SAFE_INTEGER;
 
-/** The kind of a value that is there; null is the other choice of `anyOf`. */
+/** The kind of the value when it is set; null is the other branch of `anyOf`. */
 export const kindOf = (schema: KeySchema): KeySchema =>
   schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 

@@ -12,16 +12,16 @@ interface BuilderProps {
   host: string;
   title: string;
   state: DraftState;
-  /** Fields beside the steps. */
+  /** Fields next to the steps. */
   head: ReactNode;
-  /** Save and what else can be done. */
+  /** Save and other actions. */
   buttons: ReactNode;
   error: Error | null;
 }
 
 const DEFAULT_TIMEOUT_S = 30;
 
-/** A list of steps with everything to write and to try it: as forms or as JSON, beside a live browser. */
+/** A list of steps with everything needed to write and try it: as forms or JSON, next to a live browser. */
 export function Builder({ host, title, state, head, buttons, error }: BuilderProps) {
   const [view, setView] = useState("steps");
   const { draft, setIssues } = state;

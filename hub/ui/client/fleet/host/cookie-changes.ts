@@ -2,7 +2,7 @@ import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import { call, seg } from "../../lib/http.ts";
 
-/** The API's word for a value that is kept and not shown. */
+/** The API's placeholder for a value that is kept but not shown. */
 export const MASK = "***";
 
 /** What tells a cookie from the others of its host. */

@@ -23,11 +23,11 @@ interface CookieFormProps {
   onClose: () => void;
 }
 
-/** What the API says of a field of the last cookie that was sent. */
+/** What the API said about a field of the last cookie that was sent. */
 const said = (issues: readonly Issue[], field: string): string | null =>
   issues.find(({ loc }) => loc.at(-1) === field)?.msg ?? null;
 
-/** A new cookie, or another value for one: left empty, the stored value stays. */
+/** A new cookie, or a new value for an existing one: when left empty, the stored value stays. */
 export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
   const [draft, setDraft] = useState<StoredCookie>(
     cookie ?? {

@@ -12,7 +12,7 @@ interface CookiesJsonProps {
   onClose: () => void;
 }
 
-/** All cookies as one list: those that are not in it are gone afterwards. */
+/** All cookies as one list: saving deletes those that are not in it. */
 export function CookiesJson({ host, cookies, onClose }: CookiesJsonProps) {
   const [text, setText] = useState(() => JSON.stringify(cookies, null, 2));
   const [unread, setUnread] = useState<string | null>(null);

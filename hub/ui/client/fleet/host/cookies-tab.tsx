@@ -19,7 +19,7 @@ const expiryText = ({ expires }: StoredCookie): string =>
 
 type Open = "json" | "new" | StoredCookie | null;
 
-/** Cookies that jobs of the host are given. Their values are never shown. */
+/** Cookies that jobs on the host receive. Their values are never shown. */
 export function CookiesTab({ host }: { host: Host }) {
   const { host: name, cookies } = host;
   const [open, setOpen] = useState<Open>(null);

@@ -1,7 +1,7 @@
 import type { Issue } from "../../lib/http.ts";
 import { fieldsOf, KINDS, type Kind } from "./recipe-fields.ts";
 
-/** A step as it is being written: its fields may be wrong, the API says where. */
+/** A step as it is being written: its fields may be wrong, and the API says where. */
 export interface RawAction {
   kind: string;
   [field: string]: unknown;
@@ -39,8 +39,7 @@ export const recordOf = ({ head, steps }: Draft): Record<string, unknown> => ({
 const isAction = (value: unknown): value is RawAction =>
   typeof value === "object" && value !== null && typeof (value as RawAction).kind === "string";
 
-/**
- * The draft that a text says. A step that is the same at its place keeps its key, and with it what its last run showed.
+/** The draft that a text describes. A step that is the same at its place keeps its key, and with it what its last run showed.
  * @throws Error in words for the person who writes it.
  */
 export function draftFromText(text: string, before: Draft): Draft {
@@ -58,7 +57,7 @@ export function draftFromText(text: string, before: Draft): Draft {
   return { head, steps };
 }
 
-/** The same step of another kind: what both have is kept. */
+/** The same step with another kind: fields that both kinds have are kept. */
 export function withKind(action: RawAction, kind: Kind): RawAction {
   const next: RawAction = { ...KINDS[kind].blank };
   for (const [name] of fieldsOf(kind)) if (name in action) next[name] = action[name];
@@ -78,12 +77,12 @@ export const issuesBelow = (issues: readonly Issue[], ...at: (string | number)[]
     .filter(({ loc }) => at.every((part, i) => String(loc[i]) === String(part)))
     .map(({ loc, msg }) => ({ loc: loc.slice(at.length), msg }));
 
-/** What is said of a field itself. */
+/** The issue of the field itself. */
 export function messageAt(issues: readonly Issue[], ...at: (string | number)[]): string | null {
   const own = issuesBelow(issues, ...at).filter(({ loc }) => loc.length === 0);
   return own.map(({ msg }) => msg).join("; ") || null;
 }
 
-/** Without what was said of this place or anything in it: it has been changed since. */
+/** Without the issues of this place or of anything inside it, because it has changed since. */
 export const issuesWithout = (issues: readonly Issue[], ...at: (string | number)[]): Issue[] =>
   issues.filter(({ loc }) => !at.every((part, i) => String(loc[i]) === String(part)));

@@ -32,7 +32,7 @@ interface RecipeEditorProps {
 const NEW = { pattern: "*", description: "", actions: [], timeout_s: 30 };
 
 export function RecipeEditor({ host, index, recipe, onClose }: RecipeEditorProps) {
-  // What it was when it was opened: a change of somebody else meanwhile is noticed by it.
+  // What it was when it was opened, to notice that somebody else has changed it in the meantime.
   const state = useDraft(recipe ?? NEW);
   const [read] = useState(recipe);
   const save = useChange(

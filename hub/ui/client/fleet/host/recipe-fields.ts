@@ -8,7 +8,7 @@ export interface Field {
   label: string;
   hint?: string;
   input: "line" | "text" | "code" | "number";
-  /** In the label of a number. */
+  /** Shown in the label of a number. */
   unit?: string;
   optional?: boolean;
   min?: number;
@@ -18,7 +18,7 @@ export interface Field {
 interface KindForm<K extends Kind> {
   title: string;
   says: string;
-  /** One for each field of the schema: a missing or foreign one does not compile. */
+  /** One for each field of the schema: a missing or unknown one does not compile. */
   fields: { [F in FieldName<K>]-?: Field };
   blank: ActionOf<K>;
 }
@@ -92,6 +92,6 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
 
 export const KIND_NAMES = Object.keys(KINDS) as Kind[];
 
-/** Fields of a kind as a form goes through them; none for a kind that is not known. */
+/** Fields of a kind in the order of the form; none for an unknown kind. */
 export const fieldsOf = (kind: string): [string, Field][] =>
   kind in KINDS ? Object.entries(KINDS[kind as Kind].fields) : [];

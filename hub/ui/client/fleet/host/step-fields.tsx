@@ -5,14 +5,14 @@ import { type Field, fieldsOf } from "./recipe-fields.ts";
 
 interface StepFieldsProps {
   action: RawAction;
-  /** Before the name of every field, for those who do not see where it stands: "Step 2". */
+  /** Put before the name of every field for screen readers: "Step 2". */
   name: string;
   /** Of this step. */
   issues: readonly Issue[];
   onChange: (action: RawAction) => void;
 }
 
-/** A field for everything that the schema has for this kind of step. */
+/** A field for each property that the schema has for this kind of step. */
 export function StepFields({ action, name, issues, onChange }: StepFieldsProps) {
   const set = (key: string, value: unknown) => {
     const { [key]: _, ...rest } = action;

@@ -4,7 +4,7 @@ import { type Draft, draftOf, issuesWithout, type RawAction, type Step } from ".
 
 export type DraftState = ReturnType<typeof useDraft>;
 
-/** What is being written, and what the API has said of it. A message goes when what it is about is changed. */
+/** The draft and what the API said about it. A message disappears when the field it is about changes. */
 export function useDraft(read: Record<string, unknown>) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(read));
   const [changed, setChanged] = useState(false);

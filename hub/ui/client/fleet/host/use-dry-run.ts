@@ -4,13 +4,13 @@ import { ApiError, call, type Issue, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import type { RawAction, Step } from "./draft.ts";
 
-/** What came of a step the last time; it says nothing of the step once its action is another one. */
+/** What a step's last run gave; it no longer applies once the step's action has changed. */
 export interface StepRun {
   action: RawAction;
   state: "running" | "ok" | "failed";
   ms: number | null;
   error: string | null;
-  /** Address of a picture of the page after it. */
+  /** Address of a screenshot of the page after it. */
   shot: string | null;
 }
 
@@ -19,9 +19,9 @@ export interface DryRunStart {
   use_profile: string | null;
 }
 
-/** A session that nobody looks after any more ends by itself. */
+/** A session that nobody uses any longer ends by itself. */
 const IDLE_S = 600;
-/** What an action may be given (limits of the API), and what is waited for its answer beyond it. */
+/** The API's bounds for an action's timeout, and how much longer to wait for its answer. */
 const STEP_S = { min: 0.1, max: 3_600 };
 const GRACE_MS = 15_000;
 
@@ -44,12 +44,12 @@ async function pictureOf(sid: string): Promise<string | null> {
   }
 }
 
-/** Of one step in a call of its own, so that each is told and pictured by itself. */
+/** Runs one step in its own call, so that each step has its own result and screenshot. */
 const sayShort = (text: string): string => text.replace(/^recipe failed at step \d+\/\d+ /, "");
 
 const now = (): number => performance.now();
 
-/** A session in which the steps are tried; it ends with the page that shows it. */
+/** A session in which the steps are tried; it ends when its page is left. */
 export function useDryRun(
   timeout_s: number,
   onIssues: (step: Step, issues: readonly Issue[]) => void,
@@ -123,7 +123,7 @@ export function useDryRun(
     });
     return error === null;
   };
-  /** One after the other until one fails; `timeout_s` is for all of them together, as in a job. */
+  /** Runs them one after the other until one fails; `timeout_s` covers all of them together, as in a job. */
   const run = async (steps: readonly Step[]) => {
     const at = mine.current;
     if (at === null || busy) return;

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Paper, Text, Title } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 
-/** How cookies come here from a person's browser (rules/hosts#cookie-sync). */
+/** How cookies get here from a person's browser (rules/hosts#cookie-sync). */
 export function CookieSyncNote() {
   return (
     <Paper withBorder p="md" mt="lg" component="section" aria-label="Cookies from your browser">

@@ -11,7 +11,7 @@ interface NewHostProps {
   hrefOf: (host: string) => string;
 }
 
-/** The host of what somebody pasted: an address is as good as a name. */
+/** The host of what somebody pasted: a full address works as well as a name. */
 const nameIn = (typed: string): string => {
   const text = typed.trim();
   return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text).hostname : text;
@@ -21,7 +21,7 @@ const nameIn = (typed: string): string => {
 const canonical = (name: string): string =>
   URL.canParse(`http://${name}/`) ? new URL(`http://${name}/`).hostname : name;
 
-/** Makes a host that is not there, or opens the one that is: its settings are never replaced from here. */
+/** Creates a host, or opens it if it exists: its settings are never replaced from here. */
 async function makeHost(name: string): Promise<string> {
   const { hosts } = await call<{ hosts: Host[] }>("GET", "/hosts");
   const there = hosts.find(({ host }) => host === canonical(name));

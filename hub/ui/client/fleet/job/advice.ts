@@ -1,4 +1,4 @@
-/** What a person can do about an error of a job, by what it says; the first that fits. */
+/** What a person can do about a job's error, by its text; the first match counts. */
 const ADVICE: readonly [RegExp, string][] = [
   [
     /^queue timeout/,

@@ -1,7 +1,7 @@
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { ApiError, call } from "../../lib/http.ts";
 
-/** Options with which the job is run again: what the hub itself put there is left out. */
+/** Options with which the job is run again, without what the hub itself added. */
 export function optionsAgain({ mode, options, job_id, attempts }: Job): Record<string, unknown> {
   const { fetch_recipe: _recipe, ...given } = options;
   if (mode === "fetch" || attempts === 0) return given;
@@ -20,7 +20,7 @@ const jobIdOf = (body: unknown): string | null => {
   return typeof id === "string" ? id : null;
 };
 
-/** Submits and answers the new job's id, also when the fleet is full and the job waits. @throws ApiError */
+/** Submits the job and returns its id, even when the fleet is full and the job waits. @throws ApiError */
 export async function submitAgain(url: string, options: Record<string, unknown>): Promise<string> {
   try {
     return (await call<Job>("POST", "/jobs", { json: { url, options } })).job_id;

@@ -1,7 +1,7 @@
 import { Badge, Group } from "@mantine/core";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
 
-/** What is out of the ordinary about a body. */
+/** What is unusual about a body. */
 export function AssetBadges({ asset }: { asset: Asset }) {
   const notes = [
     asset.partial && { text: "partial", color: "orange", title: "Only some ranges of it" },

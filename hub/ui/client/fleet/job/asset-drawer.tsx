@@ -16,7 +16,7 @@ interface DrawerProps {
   onClose: () => void;
 }
 
-/** One body: shown or played where the browser can, with what is known of it. */
+/** One body: shown or played where the browser can, with its details. */
 export function AssetDrawer({ job_id, asset, onClose }: DrawerProps) {
   const path = assetPath(job_id, asset.name);
   const { ranges } = asset;

@@ -15,11 +15,11 @@ interface GalleryProps {
 }
 
 const CARD_PX = { width: 170, height: 190 };
-/** Larger pictures are shown when they are opened. */
+/** Larger images are shown only when they are opened. */
 const MAX_THUMBNAIL_BYTES = 15_000_000;
 const ICONS = { image: IconPhotoOff, video: IconVideo, audio: IconMusic, other: IconFile };
 
-/** Cards in rows, as many rows as there are: only those in view are drawn and only their pictures are read. */
+/** Cards in rows: only the rows in view are drawn, and only their images are loaded. */
 export function AssetGallery({ job_id, assets, onOpen }: GalleryProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { ref: inner, width } = useElementSize();

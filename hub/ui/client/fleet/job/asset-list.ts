@@ -23,7 +23,7 @@ export function filterAssets(
   );
 }
 
-/** Where a body of this server lies; nothing of it is taken from outside. */
+/** Where this server keeps a body; no part of it comes from outside. */
 export const assetPath = (job_id: string, name: string): string =>
   `/jobs/${seg(job_id)}/assets/${seg(name)}`;
 

@@ -42,7 +42,7 @@ const COLUMNS: Column<AssetOfJob>[] = [
   },
 ];
 
-/** Every stored body: as pictures or as a list, one of them open beside. */
+/** Every stored body, as a gallery or a list, with one of them open next to it. */
 export function Assets({ job }: { job: Job }) {
   const path = `/jobs/${seg(job.job_id)}`;
   const query = useGet<{ items: AssetOfJob[] }>(`${path}/assets.json`);

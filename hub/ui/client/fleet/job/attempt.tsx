@@ -15,7 +15,7 @@ import { Output } from "./output.tsx";
 import { ScriptDiff } from "./script-diff.tsx";
 import { verdictOf } from "./verdict.ts";
 
-/** One attempt: what became of it above, its texts in tabs below. */
+/** One attempt: its outcome above, its texts in tabs below. */
 export function AttemptView({ job, n }: { job: Job; n: number }) {
   const query = useGet<Attempt>(`/jobs/${seg(job.job_id)}/attempts/${n}`);
   return <Loadable query={query}>{(attempt) => <Parts job={job} attempt={attempt} />}</Loadable>;

@@ -15,7 +15,7 @@ const REASONS: Record<string, string> = {
   spool_full: "the worker's disk was full",
 };
 
-/** What became of the bodies that the browser received. */
+/** What happened to the bodies that the browser received. */
 export function Capture({ report }: { report: CaptureReport }) {
   const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
   const { late = 0, unanswered = 0, warnings = [] } = report;

@@ -1,7 +1,7 @@
 import type { JobEvent, JobEventList } from "#shared/protocol/schema/job.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 
-/** `live`: they come by themselves; `polling`: they are asked for, the socket is tried again; `ended`: no more will come. */
+/** `live`: events are pushed; `polling`: they are fetched while the socket is retried; `ended`: no more will come. */
 export type FeedState = "connecting" | "live" | "polling" | "ended";
 
 interface Feed {
@@ -11,7 +11,7 @@ interface Feed {
   onState(state: FeedState): void;
 }
 
-/** Without the socket it is as often asked for as anything else that is shown. */
+/** Without the socket, events are fetched as often as everything else on the page. */
 const WAIT_MS = { first: 1_000, most: 3_000 };
 /** Lines of a busy job are drawn together. */
 const GATHER_MS = 100;
@@ -87,7 +87,7 @@ export async function followEvents({ job_id, signal, onEvents, onState }: Feed):
     wait = WAIT_MS.first;
     onState("live");
   };
-  /** False when there is no such job any more. */
+  /** False when the job no longer exists. */
   const ask = async (): Promise<boolean> => {
     try {
       for (;;) {

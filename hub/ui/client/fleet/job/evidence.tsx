@@ -2,7 +2,7 @@ import { Stack, Table, Text, Title } from "@mantine/core";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { assetPath } from "./asset-list.ts";
 
-/** Where the page was when the script had ended, how it looked, and what it had asked for last. */
+/** Where the page was when the script ended, how it looked, and its last requests. */
 export function Evidence({ job_id, attempt }: { job_id: string; attempt: Attempt }) {
   const { url, title } = attempt.evidence;
   const network = attempt.evidence.network ?? [];
@@ -40,7 +40,7 @@ export function Evidence({ job_id, attempt }: { job_id: string; attempt: Attempt
           <Table aria-label="Last requests">
             <Table.Tbody>
               {network.map((entry, i) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: a request may come twice
+                // biome-ignore lint/suspicious/noArrayIndexKey: a request may occur twice
                 <Table.Tr key={i}>
                   <Table.Td>{entry.method}</Table.Td>
                   <Table.Td>{entry.status ?? "no answer"}</Table.Td>

@@ -25,7 +25,7 @@ export interface HarEntry {
   timings: Record<(typeof PHASES)[number], number>;
   serverIPAddress?: string;
   _resourceType?: string;
-  /** Why there is no answer, or no whole one. */
+  /** Why there is no answer, or only part of one. */
   _error?: string;
 }
 export interface Har {

@@ -42,7 +42,7 @@ function lineOf({ seq, ts, type, data }: JobEvent, start: number): Line {
   return { seq, at, level: String(data.level), stage: String(data.stage), text };
 }
 
-/** The job's story as it is told. */
+/** The job's log as it grows. */
 export function Log({ job, feed }: { job: Job; feed: JobEvents }) {
   const [filters, setFilters] = useFilters({ levels: "debug,info,warn,error", q: "" });
   const [follow, setFollow] = useState(true);

@@ -1,7 +1,7 @@
 import { Box, Code, Text } from "@mantine/core";
 import { Copy } from "../../parts/copy.tsx";
 
-/** A script, a prompt, a stream: as it is, in a box that scrolls. */
+/** A script, a prompt or a stream, unchanged, in a box that scrolls. */
 export function LongText({ text, none }: { text: string | null; none: string }) {
   if (!text)
     return (

@@ -49,7 +49,7 @@ function Queued({ job }: { job: Job }) {
   );
 }
 
-/** What a person can do about what the hub says it waits for. */
+/** What a person can do about what the job waits for. */
 const HELP: Partial<Record<WaitingFor["reason"], string>> = {
   stopping: "It starts when the next hub is running.",
   no_worker: "Start one with: flotilla worker. The job then starts by itself.",

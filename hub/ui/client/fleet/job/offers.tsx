@@ -7,7 +7,7 @@ import { call, seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { OFFERED, takeSkill } from "../registry/offered.ts";
 
-/** What a successful script is worth to later jobs: used from the moment a person takes it. */
+/** What later jobs can use of a successful script, once a person accepts it. */
 export function Offers({ job }: { job: Job }) {
   const host = URL.canParse(job.url) ? new URL(job.url).hostname : "";
   const wanted = job.mode === "codegen-loop" && host !== "" && job.status === "completed";
@@ -19,7 +19,7 @@ export function Offers({ job }: { job: Job }) {
   });
   const enable = useChange(
     async (pattern: string) => {
-      // As it is now: others may have changed it meanwhile.
+      // Read it again: others may have changed it in the meantime.
       const now = await call<Host>("GET", `/hosts/${seg(host)}`);
       const { cookies: _kept, ...rest } = now;
       const recipes = now.recipes.map((recipe) =>

@@ -2,7 +2,7 @@ import { Alert, Stack, Text, Title } from "@mantine/core";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { LongText } from "./long-text.tsx";
 
-/** What the script threw, answered and printed. */
+/** What the script threw, returned and printed. */
 export function Output({ attempt }: { attempt: Attempt }) {
   const { error, result, stdout, stderr, exit_code } = attempt;
   const answer = result === null ? null : JSON.stringify(result, null, 2);

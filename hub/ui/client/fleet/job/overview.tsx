@@ -8,7 +8,7 @@ import { Capture } from "./capture.tsx";
 import { Timeline } from "./timeline.tsx";
 import type { JobEvents } from "./use-events.ts";
 
-/** What happened, what came of it, and what was asked for. */
+/** What happened, the outcome, and what was requested. */
 export function Overview({ job, feed }: { job: Job; feed: JobEvents }) {
   return (
     <Stack>
@@ -88,7 +88,7 @@ function Facts({ job }: { job: Job }) {
   );
 }
 
-/** Nothing was said about it: null, false and empty lists. */
+/** Unset: null, false and empty lists. */
 const isPlain = (value: unknown): boolean => value === null || value === false;
 
 function Options({ job }: { job: Job }) {

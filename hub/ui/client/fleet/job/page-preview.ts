@@ -21,7 +21,7 @@ const MOST_BYTES = { one: 1_000_000, all: 12_000_000 };
 
 interface PreviewInput {
   html: string;
-  /** Address of the page, which its own are relative to. */
+  /** Address of the page, the base of its relative addresses. */
   url: string;
   assets: readonly Asset[];
   /** Allows the style elements of the preview, as its frame is under the policy of this page. */
@@ -88,7 +88,7 @@ export async function previewOf({
     }
     link.remove();
   }
-  // The policy knows no style attributes: each becomes a rule.
+  // The policy does not allow style attributes: each becomes a rule.
   const rules: string[] = [];
   for (const element of doc.querySelectorAll(`[${STYLE}]`)) {
     const text = element.getAttribute(STYLE) ?? "";

@@ -11,7 +11,7 @@ import { Clip } from "../../parts/text.tsx";
 import { endOf, type Har, nameOf, PHASE_TITLES, PHASES, type Row, rowsOf, typeOf } from "./har.ts";
 import { RequestDrawer } from "./request-drawer.tsx";
 
-/** What the browser asked for and got, each request where it began and as long as it took. */
+/** What the browser requested and got: each request at its start and as long as it took. */
 export function Requests({ job }: { job: Job }) {
   const query = useGet<Har>(
     `/jobs/${seg(job.job_id)}/har.json`,
@@ -167,7 +167,7 @@ const columnsOf = (whole_ms: number): Column<Row>[] => [
   },
 ];
 
-/** Where in the whole the request lies; a thin line where it gave no phases. */
+/** Where the request lies in the whole time; a thin line where it has no phases. */
 function Bar({ row, whole_ms }: { row: Row; whole_ms: number }) {
   const share = (ms: number) => `${(ms / whole_ms) * 100}%`;
   const time = Math.max(0, row.entry.time);

@@ -60,7 +60,7 @@ export function stagesOf(job: Job, events: readonly JobEvent[]): Stage[] {
   const end = job.finished_at ? Math.max(at, Date.parse(job.finished_at) - start) : null;
   const going = job.status === "queued" ? "queued" : job.stage;
   const last = stages.at(-1);
-  // What goes on now has told nothing yet; what a job ended in has told nothing more.
+  // The current stage has logged nothing yet; the last stage of an ended job logs nothing more.
   if (last && (end !== null || going === null || last.name === going)) last.until_ms = end;
   else
     stages.push({

@@ -5,14 +5,14 @@ import { type FeedState, followEvents } from "./event-feed.ts";
 export interface JobEvents {
   events: readonly JobEvent[];
   state: FeedState;
-  /** Lines that were left out, the oldest, so that the page stays light. */
+  /** How many of the oldest lines were left out, to keep the page light. */
   dropped: number;
 }
 
 const MOST = 50_000;
 const NONE: JobEvents = { events: [], state: "connecting", dropped: 0 };
 
-/** Everything a job has told so far, growing while it runs. */
+/** Every event of a job so far, growing while it runs. */
 export function useJobEvents(job_id: string): JobEvents {
   const [all, setAll] = useState(NONE);
   useEffect(() => {

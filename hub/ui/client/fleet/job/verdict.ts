@@ -24,7 +24,7 @@ const COLORS: Partial<Record<Class, string>> = {
   cancelled: "gray",
 };
 
-/** What became of an attempt, in a word or two. */
+/** The outcome of an attempt, in a word or two. */
 export function verdictOf({ state, verdict }: Pick<AttemptSummary, "state" | "verdict">) {
   if (state === "running") return { title: "running", color: "blue" };
   if (!verdict) return { title: "no verdict", color: "gray" };

@@ -8,7 +8,7 @@ export interface BulkResult {
   failed: { id: string; why: string }[];
 }
 
-/** Does it to each, a few at a time; one that fails does not stop the others. */
+/** Runs it for each, a few at a time; a failure does not stop the others. */
 export async function forEachOf(
   ids: readonly string[],
   change: (id: string) => Promise<unknown>,

@@ -7,7 +7,7 @@ import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
 /** The target's host name: what the host filter takes. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
 
-/** Begins with the path where the host has a column of its own. */
+/** Begins with the path where the host has its own column. */
 function Address({ url }: { url: string }) {
   const origin =
     URL.canParse(url) && url.startsWith(new URL(url).origin) ? new URL(url).origin : "";

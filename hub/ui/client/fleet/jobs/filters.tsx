@@ -27,7 +27,7 @@ interface TypedProps {
   basis: number;
 }
 
-/** A text that filters when its typing pauses; another one in the address makes it anew. */
+/** A text that filters when typing pauses; a change in the address resets it. */
 function Typed({ label, value, onChange, icon, filter, basis }: TypedProps) {
   const [text, setText] = useState(value);
   const [seen, setSeen] = useState(value);

@@ -49,7 +49,7 @@ function kindOf(rules: Rules): OptionField["kind"] {
   return types.includes("integer") || types.includes("number") ? "number" : "text";
 }
 
-/** Zod writes the greatest safe integer where a schema names no bound. */
+/** Zod writes the largest safe integer where a schema sets no bound. */
 const bound = (value: number | undefined) =>
   value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
 

@@ -64,7 +64,7 @@ const folded: OptionGroup[] = [
   { title: "More", fields: FIELDS.filter(({ name }) => !placed.has(name)) },
 ];
 
-/** What is shown: options of another mode only where they are set, so that they can be taken out again. */
+/** What is shown: options of another mode only where they are set, so that they can be removed. */
 export function shownOptions(given: Options, mode: string) {
   const shown = ({ name }: OptionField) => name in given || (MODES[name]?.includes(mode) ?? true);
   return {

@@ -118,7 +118,7 @@ export function OptionInput(props: OptionInputProps) {
     return (
       <NumberInput
         {...common}
-        // What is out of bounds is said by the API, with the bound, instead of being changed under one's hands.
+        // The API reports a value that is out of bounds, with the bound; the field does not change it while it is typed.
         clampBehavior="none"
         min={field.min}
         max={field.max}

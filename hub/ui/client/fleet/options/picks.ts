@@ -6,7 +6,7 @@ import { useGet } from "../../lib/query.ts";
 
 export interface Pick {
   choices: { value: string; label: string }[];
-  /** Said when there is nothing to choose from. */
+  /** Shown when there is nothing to choose from. */
   none: string;
 }
 

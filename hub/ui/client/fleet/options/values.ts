@@ -43,7 +43,7 @@ export function optionsOfAddress(params: URLSearchParams): Options {
 export interface Issues {
   /** By the name of the option, or of another field of the body such as `url`. */
   fields: ReadonlyMap<string, string>;
-  /** What belongs to no field. */
+  /** Issues that belong to no field. */
   rest: string | null;
 }
 

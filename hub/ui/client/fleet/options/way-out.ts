@@ -1,6 +1,6 @@
 import type { EgressMode, EgressOption } from "#shared/protocol/egress.ts";
 
-/** The way out as a form has it: lists as people write them, "" for what is not said. */
+/** The way out as the form has it: lists as people write them, "" for what is unset. */
 export interface WayOutValues {
   egress_mode: EgressMode | "";
   egress_allow: string;
@@ -18,7 +18,7 @@ export const NO_WAY_OUT: WayOutValues = {
 
 const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
-/** Of the body of a session or the options of a job: what was said, and nothing else. */
+/** For the body of a session or the options of a job: only what was set. */
 export function wayOutOf({ egress_mode, egress_allow, egress_deny, proxy }: WayOutValues): {
   egress?: EgressOption;
   proxy?: string;

@@ -10,9 +10,9 @@ import { givenOf, issuesOf } from "../options/values.ts";
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 interface PresetEditorProps {
-  /** Undefined makes a new one. */
+  /** Undefined creates a new one. */
   preset?: Preset;
-  /** Slugs that are taken: a new preset must not replace another one unasked. */
+  /** Slugs in use: a new preset must not silently replace another one. */
   taken: readonly string[];
   onDone: () => void;
 }

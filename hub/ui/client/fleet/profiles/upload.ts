@@ -7,11 +7,11 @@ export interface UploadState {
   total: number;
 }
 
-/** What the API takes for an archive of this name; others are told so by it. */
+/** The media type that an archive's name suggests; the API refuses what is neither. */
 const typeOf = (file: File): string =>
   /\.tar$/i.test(file.name) ? "application/x-tar" : "application/gzip";
 
-/** A name that a file's name suggests: "Work Profile.tar.gz" is work-profile. */
+/** A profile name from a file's name: "Work Profile.tar.gz" gives work-profile. */
 export const nameFrom = (file_name: string): string =>
   file_name
     .replace(/\.(tar|tar\.gz|tgz|gz)$/i, "")
@@ -38,7 +38,7 @@ export async function uploadProfile(
   onSent: (state: UploadState) => void,
   signal: AbortSignal,
 ): Promise<Profile> {
-  // Asks for the login, if one is wanted, before gigabytes are sent.
+  // Asks for the login, if one is needed, before gigabytes are sent.
   await call("GET", "/profiles", { signal });
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { seg } from "../../lib/http.ts";
 
-/** Who made a skill; one that AI made leads to the job it came from. */
+/** Who created a skill; one created by AI links to the job it came from. */
 export function CreatedBy({ skill }: { skill: Skill }) {
   const { created_by, created_from_job } = skill;
   return (

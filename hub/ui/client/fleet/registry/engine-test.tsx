@@ -18,7 +18,7 @@ const ADVICE: Record<NonNullable<LlmTested["error_kind"]>, string> = {
   bad_json: "This is not an OpenAI-compatible address; most end with /v1.",
 };
 
-/** How a test of an engine went: always said in words, and by the colour too. */
+/** How a test of an engine went: always in words, and by colour too. */
 export function Tested({ tested }: { tested: LlmTested }) {
   const { ok, error_kind, reply, error, latency_ms, model, status } = tested;
   return (
@@ -51,7 +51,7 @@ export interface TestInput {
 /** An engine has up to 300 s for its answer. */
 const TEST_MS = 310_000;
 
-/** Asks an engine for a word through the server. */
+/** Asks an engine for one word through the server. */
 export const useEngineTest = () =>
   useChange(
     (json: TestInput) =>

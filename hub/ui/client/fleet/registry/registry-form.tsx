@@ -11,7 +11,7 @@ interface RegistryFormProps<T extends Named> extends FormProps<T> {
   path: string;
   /** What is sent; the slug is in the path. */
   body: Record<string, unknown>;
-  /** Beside save and delete. */
+  /** Next to save and delete. */
   actions?: ReactNode;
   deleteText: string;
   /** `said(field)`: what the API said of a field of the body. */

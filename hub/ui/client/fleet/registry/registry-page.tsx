@@ -33,7 +33,7 @@ interface RegistryPageProps<T extends Named> {
   columns: Column<T>[];
   /** What the text filter looks through. */
   textOf: (row: T) => string;
-  /** What a further filter leaves. */
+  /** What a further filter keeps. */
   keep?: (row: T) => boolean;
   /** Further filters, beside the text. */
   filters?: ReactNode;

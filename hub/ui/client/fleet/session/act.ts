@@ -6,7 +6,7 @@ import type {
 } from "#shared/protocol/schema/session.ts";
 import { call, seg } from "../../lib/http.ts";
 
-/** What a page may take at most, and a little for the way. */
+/** The longest time a page may take, plus a little for the way. */
 const TIMEOUT_MS = 40_000;
 
 /** POST /sessions/{sid}/<action> (rules/session-actions#calls-and-answers): its result. Counts as activity of the session. */

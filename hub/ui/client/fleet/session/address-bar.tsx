@@ -14,7 +14,7 @@ const MOVES = [
 
 /** Where the active tab is, and where it goes. */
 export function AddressBar({ session }: { session: Session }) {
-  /** What somebody is typing; else the page's own address is shown. */
+  /** What somebody is typing; otherwise the page's own address is shown. */
   const [typed, setTyped] = useState<string | null>(null);
   const go = useChange((url: string) => act(session, "navigate", { url }), {
     failed: "The page was not opened",

@@ -7,7 +7,7 @@ import { Fact, FactList } from "../../parts/facts.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { cdpAddress } from "../viewer/addresses.ts";
 
-/** When the session ends if nobody acts any more. */
+/** When the session ends if nobody acts again. */
 function idleEnd({ idle_ttl_s, last_active_at, expires_at }: Session): string | null {
   if (idle_ttl_s === null) return null;
   const at = Math.min(Date.parse(last_active_at) + idle_ttl_s * 1_000, Date.parse(expires_at));

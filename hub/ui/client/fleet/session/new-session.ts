@@ -45,7 +45,7 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
   };
 }
 
-/** People leave the scheme out; what runs on their own machine has no certificate. */
+/** People leave out the scheme; servers on their own machine have no certificate. */
 export function withScheme(address: string): string {
   const is_host_and_port = /^[^/]+:\d+(\/|$)/.test(address);
   if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !is_host_and_port) return address;

@@ -50,7 +50,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
   const profiles = useGet<{ profiles: Profile[] }>("/profiles");
   const workers = useGet<{ workers: Worker[] }>("/workers");
   const body = bodyOf(values);
-  // Whoever looks over a shoulder reads no login.
+  // A login must not be readable over somebody's shoulder.
   const shown =
     typeof body.proxy === "string" ? { ...body, proxy: withoutLogin(body.proxy) } : body;
   const open = useChange(
@@ -182,7 +182,7 @@ const isFull = (err: unknown): boolean => err instanceof ApiError && err.status 
 /** One word of a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** One that the address names may be gone. */
+/** The one that the address names may no longer exist. */
 function workerIds(workers: readonly Worker[], chosen: string): string[] {
   const ids = workers.filter(({ alive }) => alive).map(({ worker_id }) => worker_id);
   return chosen === "" || ids.includes(chosen) ? ids : [...ids, chosen];

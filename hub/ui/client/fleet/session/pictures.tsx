@@ -14,11 +14,11 @@ interface Shot {
 /** A tall page takes its time. */
 const SHOT_MS = 40_000;
 
-/** Takes a picture of the page; the last one is shown and can be saved. */
+/** Takes a screenshot of the page; the last one is shown and can be saved. */
 export function Pictures({ session }: { session: Session }) {
   const [full_page, setFullPage] = useState(false);
   const [shot, setShot] = useState<Shot | null>(null);
-  // The picture's bytes are kept until their address is given back.
+  // The screenshot's bytes stay in memory until its object URL is revoked.
   useEffect(() => () => void (shot && URL.revokeObjectURL(shot.url)), [shot]);
   const take = useChange(
     async () => {

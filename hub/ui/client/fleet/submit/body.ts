@@ -7,7 +7,7 @@ export interface Draft {
   given: Options;
 }
 
-/** Body of POST /jobs: only what was said, so that presets and defaults hold for the rest. */
+/** Body of POST /jobs: only what was set, so that presets and defaults apply to the rest. */
 export const bodyOf = ({ url, preset, given }: Draft) => ({
   url: url.trim(),
   ...(preset !== null && { preset }),

@@ -8,7 +8,7 @@ interface PresetSelectProps {
   onChange: (slug: string | null) => void;
 }
 
-/** Options that were put together before; those of the form win over them. */
+/** A stored set of options; those of the form take precedence. */
 export function PresetSelect({ presets, value, error, onChange }: PresetSelectProps) {
   const chosen = presets.find(({ slug }) => slug === value);
   const choices = presets.map(({ slug, name }) => ({

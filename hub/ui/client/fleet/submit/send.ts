@@ -15,7 +15,7 @@ export function queuedJob(error: unknown): string | null {
   return typeof job_id === "string" ? job_id : null;
 }
 
-/** Submits and goes to the job's page. Sent again unchanged, for want of an answer, it makes no second job. */
+/** Submits and goes to the job's page. Sent again unchanged, when no answer came, it creates no second job. */
 export function useSubmit() {
   const [, navigate] = useLocation();
   const last = useRef({ text: "", key: "" });

@@ -26,7 +26,7 @@ const TIMES = [
   { value: "604800", label: "a week" },
 ];
 
-/** Makes a signed link to a session's viewer, for people who have no token. */
+/** Creates a signed link to a session's viewer, for people who have no token. */
 export function ShareViewer({ sid }: { sid: string }) {
   const [opened, { open, close }] = useDisclosure(false);
   return (

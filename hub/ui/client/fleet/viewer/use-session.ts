@@ -3,7 +3,7 @@ import type { Session } from "#shared/protocol/schema/session.ts";
 import { ApiError, seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 
-/** Where a session's page is now is told by its worker alone, not by the stream of changes. */
+/** Only its worker knows where a session's page is now; the stream of changes does not say. */
 const EVERY_MS = 2_000;
 
 /**

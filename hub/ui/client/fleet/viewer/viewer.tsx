@@ -15,7 +15,7 @@ interface ViewerProps {
   height?: number | string;
   /** Begins with keyboard and mouse, not only watching. */
   takeOver?: boolean;
-  /** What stands in the place of the screen once the session has ended. */
+  /** What replaces the screen once the session has ended. */
   ended?: ReactNode;
   /** Further buttons, at the end of the line above the screen. */
   children?: ReactNode | ((session: Session) => ReactNode);

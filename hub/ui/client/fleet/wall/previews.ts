@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import { ApiError, open, seg } from "../../lib/http.ts";
 
-/** Of the few connections that a browser has for one server, so many are for pictures at a time. */
+/** A browser has few connections for one server: at most this many load screenshots at a time. */
 const AT_ONCE = 3;
-/** After a picture that could not be had, so much longer until the next one is asked for. */
+/** After a screenshot that failed, the wait for the next one is this much longer. */
 const BACK_OFF = 5;
 const TIMEOUT_MS = 10_000;
 

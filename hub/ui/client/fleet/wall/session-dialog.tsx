@@ -4,7 +4,7 @@ import { seg } from "../../lib/http.ts";
 import { EndSession } from "../session/end-session.tsx";
 import { Viewer } from "../viewer/viewer.tsx";
 
-/** A session over the wall: its screen, and the ways to more of it. */
+/** A session on top of the wall: its screen, and links to more of it. */
 export function SessionDialog({ sid, onClose }: { sid: string; onClose: () => void }) {
   return (
     <Stack gap="xs">

@@ -1,6 +1,6 @@
 import { Box, Group, Progress, Text } from "@mantine/core";
 
-/** From so much on, and from so much on badly. */
+/** Shares from which the load is high, and too high. */
 const HIGH = { warn: 75, bad: 90 };
 
 /** A share of what the machine has; 90 % of a disk is where no job comes any more (rules/scheduling#candidates). */

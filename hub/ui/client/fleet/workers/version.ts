@@ -5,7 +5,7 @@ import { updateWords } from "../../parts/updates/words.ts";
 export const isSkewed = ({ version }: Pick<Worker, "version">, hub_version: string): boolean =>
   version !== hub_version;
 
-/** What becomes of a worker with a version other than the hub's (rules/updates#states-of-an-update). */
+/** What happens to a worker with a version other than the hub's (rules/updates#states-of-an-update). */
 export function nextOfUpdate({ alive, update }: Worker): string {
   if (update) return updateWords(update);
   if (!alive) return "It gets the hub's version after it reconnects.";

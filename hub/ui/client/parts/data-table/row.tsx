@@ -7,7 +7,7 @@ export interface Column<T> {
   width: string;
   cell: (row: T) => ReactNode;
   align?: "end";
-  /** Left out where the window is narrower than this breakpoint of the theme. */
+  /** Left out where the window is narrower than this theme breakpoint. */
   from?: "sm" | "md" | "lg";
 }
 

@@ -10,7 +10,7 @@ interface PinDialogProps {
   onClose: () => void;
 }
 
-/** Keeps the fleet, or one worker, at a version, and gives it back to the hub's. */
+/** Pins the fleet, or one worker, to a version, and removes the pin. */
 export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
   const [version, setVersion] = useState("");
   const [worker, setWorker] = useState("");

@@ -16,7 +16,7 @@ export const UPDATE_LABELS: Record<WorkerUpdate["state"], string> = {
 export const updateColor = (update: WorkerUpdate | null | undefined): string =>
   update?.state === "failed" ? "red" : update?.state === "held" ? "gray" : "orange";
 
-/** What becomes of a worker on its way to another version (rules/updates#states-of-an-update). */
+/** What happens to a worker on its way to another version (rules/updates#states-of-an-update). */
 export function updateWords({ target, state, error }: WorkerUpdate): string {
   switch (state) {
     case "held":

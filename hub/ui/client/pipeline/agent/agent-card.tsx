@@ -39,7 +39,7 @@ function StopNewest({ host, most }: { host: string; most: number }) {
   );
 }
 
-/** A host with an agent: what should run there, and what it told. */
+/** A host with an agent: what should run there, and what the agent reported. */
 export function AgentCard({
   agent: { host, state, desired, report, last_seen_at },
 }: {

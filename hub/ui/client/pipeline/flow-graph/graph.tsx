@@ -34,7 +34,7 @@ function graphEdge({ id, source, target, kind, ...edge }: ShownEdge): Edge {
   const text = edgeText({ id, source, target, kind, ...edge });
   return {
     ...{ id, source, target },
-    // A rate of nothing says nothing.
+    // A rate of zero is not worth showing.
     label: edge.rate_per_min > 0 ? text : undefined,
     ariaLabel: `${source} to ${target}, ${kind} ${text}`,
     className: `flow-edge ${kind}`,

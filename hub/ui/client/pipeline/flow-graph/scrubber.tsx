@@ -11,7 +11,7 @@ const RANGES = [
   { value: "1440", label: "1 day" },
   { value: "2880", label: "2 days" },
 ];
-/** A minute of the past takes so long when it is played. */
+/** How long a minute of the past takes when it is played. */
 const STEP_MS = 600;
 
 const minuteText = (at: number): string => {

@@ -1,4 +1,4 @@
-/** Lines that are told apart on light and dark ground; the legend names them. */
+/** Colours that can be told apart on light and dark backgrounds; the legend names them. */
 const COLORS = [
   ...["#1c7ed6", "#e8590c", "#2f9e44", "#ae3ec9", "#e03131"],
   ...["#0c8599", "#f08c00", "#7048e8", "#66a80f", "#c2255c"],

@@ -9,7 +9,7 @@ const MB = 1_000_000;
 type Series = GpuMetrics["series"][number];
 type Point = Series["points"][number];
 
-/** One x for every minute that any of them told of. */
+/** One x for every minute that any of them reported. */
 function align(series: readonly Series[], value: (point: Point) => number | null) {
   const minutes = new Set(series.flatMap(({ points }) => points.map(({ ts }) => Date.parse(ts))));
   const [first] = minutes;

@@ -14,7 +14,7 @@ const stepOf = (percent: number | null): string =>
   percent === null ? "none" : percent >= 90 ? "4" : percent >= 70 ? "3" : percent >= 40 ? "2" : "1";
 const text = (percent: number | null) => (percent === null ? "–" : `${Math.round(percent)} %`);
 
-/** A box for each host, the darker the busier; each leads to the host's workers. */
+/** A box for each host: the busier, the darker; each links to the host's workers. */
 export function Heatmap({ hosts }: { hosts: readonly HostLoad[] }) {
   const [, navigate] = useLocation();
   return (

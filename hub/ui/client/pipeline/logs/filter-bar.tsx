@@ -26,7 +26,7 @@ function Words({
   name,
   label,
 }: FilterBarProps & { name: "q" | "host" | "service"; label: string }) {
-  // Asked for when it is typed to its end, not at every letter.
+  // Requested when typing has ended, not at every letter.
   const [text, setText] = useState(filters[name]);
   const apply = () => {
     if (text !== filters[name]) set({ [name]: text });

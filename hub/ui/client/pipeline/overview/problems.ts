@@ -36,7 +36,7 @@ const SEEN: Record<string, string> = {
   stuck: "workers are idle and run nothing",
 };
 
-/** What is wrong with a workload, with how bad that is. */
+/** What is wrong with a workload, and how bad it is. */
 function judge(one: Omit<WorkloadState, "problems" | "weight">): [string, number][] {
   const { supervision, broken, success_rate, oldest_s, hour, runs } = one;
   const expired = hour.expired ?? 0;
@@ -44,7 +44,7 @@ function judge(one: Omit<WorkloadState, "problems" | "weight">): [string, number
   return [
     supervision?.paused_at ? ["paused by the supervisor", 1_000] : null,
     broken === null ? null : [broken, 700],
-    // Told already, with where and why.
+    // Reported already, with where and why.
     supervision?.problem && !(broken !== null && supervision.problem === "broken_executor")
       ? [SEEN[supervision.problem] ?? supervision.problem, 500]
       : null,

@@ -25,7 +25,7 @@ export function StatePanel(props: { slug: string; name: string; onDone: () => vo
       const state = (await response.json()) as PluginState;
       return { state, etag: response.headers.get("etag") ?? "" };
     },
-    // What is being edited is not replaced under the hands; storing tells when it changed.
+    // What is being edited is not replaced; saving reports when it has changed.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     gcTime: 0,

@@ -12,7 +12,7 @@ const OPS: { value: ChangeFilter["op"]; label: string }[] = [
   { value: "replace", label: "Replace" },
 ];
 
-/** Which workloads a worker runs; what is changed counts from its next claim on. */
+/** Which workloads a worker runs; a change takes effect at its next claim. */
 export function FilterEditor({ worker: { id, filter, workloads } }: { worker: PullWorker }) {
   const [op, setOp] = useState<ChangeFilter["op"]>("add");
   const [chosen, setChosen] = useState<string[]>([]);

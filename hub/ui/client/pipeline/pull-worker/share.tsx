@@ -7,7 +7,7 @@ const COLORS = [
   { from: 0, color: "blue" },
 ];
 
-/** A share of something, as text over a thin bar. `percent` null: nobody told. */
+/** A share of something, as text over a thin bar. `percent` null: unknown. */
 export function Share({
   label,
   percent,

@@ -11,7 +11,7 @@ import { JsonTree } from "./json-tree.tsx";
 import { NotesOf } from "./notes.tsx";
 import { Stream } from "./stream.tsx";
 
-/** What a running task printed is told by its worker every few seconds. */
+/** How often a worker reports what its running tasks print. */
 const TAIL_EVERY_MS = 1_500;
 
 /** An attempt that ended: why, what it put out, what it printed. */

@@ -7,7 +7,7 @@ import { useChange } from "../../lib/query.ts";
 import { bodyOf, draftOf } from "./form/draft.ts";
 import { WorkloadForm } from "./form/workload-form.tsx";
 
-/** Every setting of a workload. It shows what was there when it was opened until it is saved or begun anew. */
+/** Every setting of a workload. It shows the values from when it was opened until they are saved or reset. */
 export function Config({ workload }: { workload: Workload }) {
   const [start, setStart] = useState(workload);
   const [draft, setDraft] = useState(() => draftOf(workload));
@@ -33,9 +33,9 @@ export function Config({ workload }: { workload: Workload }) {
   );
   const changed = JSON.stringify(draft) !== JSON.stringify(draftOf(start));
   const elsewhere = workload.updated_at > start.updated_at;
-  // The notice tells of it, with what to do; what is there now is read again after every error.
+  // The notice says so, with what to do; the current settings are read again after every error.
   const refused = save.error instanceof ApiError && save.error.status === 412;
-  // Nothing typed is lost by it.
+  // It loses nothing that was typed.
   if (elsewhere && !changed) begin(workload);
   const wrong = Object.keys(errors).length;
   const submit = (event: FormEvent) => {

@@ -1,6 +1,6 @@
 import { ALL_FIELDS, type Field } from "./fields.ts";
 
-/** What stands in the fields, by their paths. */
+/** The contents of the fields, by their paths. */
 export type Draft = Record<string, string | boolean>;
 export type Errors = Record<string, string>;
 
