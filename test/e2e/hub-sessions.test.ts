@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SELF_CHECK } from "#hub/fleet/updates/self-check.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
@@ -200,6 +201,10 @@ test("a download becomes a file of the session", async () => {
   const body = await call("GET", file.href);
   expect(body.text).toBe("a,b\n1,2\n");
   expect(body.headers.get("content-disposition")).toStartWith("attachment");
+});
+
+test("what a hub has the page of an updated worker run gives what it looks for (rules/updates#canary)", async () => {
+  expect(await get("evaluate", { code: SELF_CHECK.code })).toBe(SELF_CHECK.text);
 });
 
 test("DELETE ends it for ever and gives the lane back", async () => {

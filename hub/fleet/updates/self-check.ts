@@ -15,8 +15,14 @@ const MOST_FAILURES = 2;
 const MOST_UNTAKEN = 3;
 
 const TEXT = "flotilla checks this worker";
-/** Needs no address that the browser would have to reach: routers, names and certificates are not what is checked. */
-const CODE = `document.title = ${JSON.stringify(TEXT)}; document.body.innerHTML = "<h1></h1>"; document.querySelector("h1").textContent = document.title; document.querySelector("h1").innerText`;
+/**
+ * The code that a canary's page runs, and what it answers with. It needs no address that the browser would have to reach:
+ * routers, names and certificates are not what is checked.
+ */
+export const SELF_CHECK = {
+  text: TEXT,
+  code: `document.title = ${JSON.stringify(TEXT)}; document.body.innerHTML = "<h1></h1>"; document.querySelector("h1").textContent = document.title; return document.querySelector("h1").innerText`,
+} as const;
 
 /**
  * The hub's own job for a canary that gets no other: a session on one of its lanes, a page written into it, read back, and a
@@ -31,10 +37,10 @@ async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | 
   try {
     const { result } = await callSession(ctx, session, {
       action: "evaluate",
-      args: { code: CODE },
+      args: { code: SELF_CHECK.code },
       timeout_ms: STEP_MS,
     });
-    if (!JSON.stringify(result)?.includes(TEXT))
+    if (result !== SELF_CHECK.text)
       throw new Error("a page that was written is not what was read back");
     await callSession(ctx, session, { action: "screenshot", timeout_ms: STEP_MS });
     return session.session_id;
