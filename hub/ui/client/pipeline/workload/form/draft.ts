@@ -1,16 +1,12 @@
+import { workloadDefaults } from "./defaults-macro.ts" with { type: "macro" };
 import { ALL_FIELDS, type Field } from "./fields.ts";
 
 /** The contents of the fields, by their paths. */
 export type Draft = Record<string, string | boolean>;
 export type Errors = Record<string, string>;
 
-/** What the API fills in itself (shared/protocol/schema/workload.ts). */
-export const DEFAULTS = {
-  ...{ description: "", enabled: true, supervisor_enabled: false, priority: 0, batch_size: 1 },
-  ...{ lease_secs: 60, max_attempts: 3, timeout_s: null, host_affinity: [], rate_limit: null },
-  backoff: { kind: "exponential", base_s: 1, max_s: 300, jitter: 0.25 },
-  ...{ max_in_flight: null, emits: [], schedule: null, schedule_tz: "UTC" },
-};
+/** What the API fills in itself. */
+export const DEFAULTS = workloadDefaults();
 
 type Tree = Record<string, unknown>;
 const at = (tree: unknown, path: string): unknown =>

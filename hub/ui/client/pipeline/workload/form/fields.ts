@@ -1,3 +1,5 @@
+import { EXAMPLES } from "../../workloads/examples.ts";
+
 /** Every setting of a workload (shared/protocol/schema/workload.ts) as a field of a form; bounds are in the units of the API. */
 export interface Field {
   /** Where it is in the body: "backoff.base_s". */
@@ -38,7 +40,7 @@ export const FIELDS: Record<string, Field[]> = {
       path: "executor_type",
       label: "Executor",
       kind: "choice",
-      choices: ["command", "python_module", "bun_module", "fleet_fetch"],
+      choices: Object.keys(EXAMPLES),
     },
     {
       path: "executor_config.argv",
