@@ -37,7 +37,7 @@ export function Page() {
   const openNew = useCallback((worker: string) => setFilter({ new: worker }), [setFilter]);
   return (
     <>
-      <PageHead title="Wall" note={`Screenshots are at most ${interval_s} s old.`}>
+      <PageHead title="Wall" note={`Previews are at most ${interval_s} s old.`}>
         <Button leftSection={<IconPlus size={16} />} onClick={() => openNew(ANY)}>
           Open a session
         </Button>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import { ApiError, open, seg } from "../../lib/http.ts";
 
-/** A browser has few connections for one server: at most this many load screenshots at a time. */
+/** A browser has few connections for one server: at most this many load previews at a time. */
 const AT_ONCE = 3;
-/** After a screenshot that failed, the wait for the next one is this much longer. */
+/** After a preview that failed, the wait for the next one is this much longer. */
 const BACK_OFF = 5;
 const TIMEOUT_MS = 10_000;
 

@@ -79,11 +79,11 @@ function Preview({ sid, interval_ms }: { sid: string; interval_ms: number }) {
   return (
     <div ref={box} className="wall-picture">
       {picture.state === "there" && <img src={picture.url} alt="" decoding="async" />}
-      {picture.state === "coming" && <Text size="xs">Taking a screenshot…</Text>}
+      {picture.state === "coming" && <Text size="xs">Waiting for a preview…</Text>}
       {picture.state === "none" && (
         <Group gap={6}>
           <IconEyeOff size={16} aria-hidden />
-          <Text size="xs">No screenshot now</Text>
+          <Text size="xs">No preview now</Text>
         </Group>
       )}
     </div>
