@@ -156,7 +156,7 @@ describe("cookies of a job (rules/hosts#cookies-of-a-job)", () => {
     expect(extras.cookies.at(-1)?.name).toBe("c299");
     const left_out = 300 - extras.cookies.length;
     expect((await hub.call("GET", `/jobs/${body.job_id}/log.txt`)).text).toContain(
-      `${left_out} cookies are more than a job can be given`,
+      `${left_out} cookies were left out`,
     );
   });
 });

@@ -70,7 +70,7 @@ test("a job goes on across a cut, and so do its leases, its session and its uplo
   expect(ended).toMatchObject({ status: "completed", error: null });
   const log = (await hub.call("GET", `/jobs/${job_id}/log.txt`)).text;
   expect(log).toMatch(
-    /the link to worker w11 was cut \(code 1006.*\); it is waited for, 10 s at most[\s\S]*worker w11 is back on its link/,
+    /the link to worker w11 was cut \(code 1006.*\); waiting for it for 10 s at most[\s\S]*worker w11 is back on its link/,
   );
 });
 

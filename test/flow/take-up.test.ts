@@ -134,7 +134,7 @@ test("what the worker ran and the hub does not know is ended; what it was never 
   expect(await again.messages.next((m) => m.type === "HubCancelJob")).toMatchObject({ job_id });
   await hub.signals.next("job finished", { job_id });
   expect((await job(job_id)).error).toMatch(
-    /: worker w11 came back at .*, and it ran there no more$/,
+    /: worker w11 came back at .*, and the job no longer ran there$/,
   );
   expect(await stateOf(sid)).toBe(200);
   await hub.restart();

@@ -112,7 +112,7 @@ test("after 5 tries it is given up, which the log says without the address", asy
     await clock.sleeperIn(wait_ms);
     await clock.advance(wait_ms);
   }
-  expect(await warning("webhook was not taken")).toMatchObject({ job_id, error: "HTTP 500" });
+  expect(await warning("webhook was not accepted")).toMatchObject({ job_id, error: "HTTP 500" });
   expect(received.length).toBe(5);
   expect(JSON.stringify(hub.log)).not.toContain("secret-path");
 });
@@ -137,10 +137,10 @@ test("what the receiver refuses, and where it sends one on, is not tried again",
     () => new Response(null, { status: 302, headers: { location: "/other" } }),
   ];
   await endJob();
-  expect(await warning("webhook was not taken")).toMatchObject({ error: "HTTP 410" });
+  expect(await warning("webhook was not accepted")).toMatchObject({ error: "HTTP 410" });
   hub.log.length = 0;
   await endJob();
-  expect(await warning("webhook was not taken")).toMatchObject({ error: "HTTP 302" });
+  expect(await warning("webhook was not accepted")).toMatchObject({ error: "HTTP 302" });
   expect(received.length).toBe(2);
 });
 

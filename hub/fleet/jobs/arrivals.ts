@@ -1,17 +1,17 @@
 import type { Clock } from "#shared/kit/clock.ts";
 
-/** Further ahead than this the clock was put back, and is followed. */
+/** When the last time is further ahead than this, somebody set the clock back, and it is followed. */
 const MOST_AHEAD_MS = 1_000;
 
-/** When jobs come in, for `created_at`. */
+/** Gives each new job its `created_at`. */
 export interface Arrivals {
-  /** Epoch ms, later than every one before. */
+  /** Epoch ms, later than all earlier ones. */
   next(): number;
 }
 
 /**
- * The queue is ordered by `created_at`, and jobs of one millisecond would stand in it by their random ids: so no two of one
- * hub have the same, and a client that waits for each answer is served in its order.
+ * The queue is ordered by `created_at`, and jobs of the same millisecond would be ordered by their random ids. So no
+ * two jobs of one hub share a time, and a client that waits for each answer is served in order.
  */
 export function createArrivals(clock: Clock): Arrivals {
   let last = Number.NEGATIVE_INFINITY;

@@ -14,13 +14,13 @@ import { workersFor } from "./local-only.ts";
 import { sendJob } from "./offer.ts";
 import { hasFreeRunner, isScripted, mayTakeLane } from "./scripted.ts";
 
-/** Jobs looked at in one read of the queue. */
+/** How many jobs one read of the queue returns. */
 const BATCH = 64;
 
 /**
  * Gives queued jobs to free lanes, oldest first, while there are both. Deliveries go on in the background.
  * Runs inside `ctx.dispatcher`.
- * @returns how many jobs were given away.
+ * @returns how many jobs got a lane.
  */
 export async function assignQueued(
   ctx: FleetContext,
@@ -30,7 +30,7 @@ export async function assignQueued(
 ): Promise<number> {
   let given = 0;
   await hasFreeRunner(ctx);
-  // Jobs that only some workers can run, and those are busy: the ones behind them are not held up.
+  // Jobs that only some workers can run, all of them busy: the jobs behind them are not held up.
   const waiting = new Set<string>();
   for (;;) {
     const room = freeCapacity(ctx, Math.min(BATCH, most - given));
@@ -57,7 +57,7 @@ export async function assignQueued(
   }
 }
 
-/** Gives lanes to the jobs that redrive takes (rules/scheduling#redrive). Runs inside `ctx.dispatcher`. */
+/** Gives lanes to the jobs that redrive picks (rules/scheduling#redrive). Runs inside `ctx.dispatcher`. */
 export function assignAged(ctx: FleetContext): Promise<number> {
   const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
   const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
@@ -67,8 +67,8 @@ export function assignAged(ctx: FleetContext): Promise<number> {
 type Outcome = "given" | "lost" | "full" | "waits";
 
 /**
- * Gives lanes to these. The worker of each is chosen in their order, and the stores are asked for many at once, which costs
- * little more than asking for one.
+ * Gives lanes to these jobs. Workers are chosen in the order of the jobs, and the stores are asked for many at once,
+ * which costs little more than asking for one.
  */
 async function assignJobs(
   ctx: FleetContext,
@@ -87,7 +87,7 @@ async function assignJobs(
       together.push(row);
       continue;
     }
-    // By the lanes that are left. The jobs behind it are not held up: the next read leaves it out.
+    // Depends on the lanes that are left. The jobs behind it are not held up: the next read leaves it out.
     await assignTogether();
     const before = mayTakeLane(ctx);
     if (before !== null && row.created_at <= before) await assign(row);
@@ -97,9 +97,9 @@ async function assignJobs(
 }
 
 /**
- * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
- * (rules/scheduling#freed-lanes). Those that are old enough for it come first: under steady load no lane is free when the
- * loop looks.
+ * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; redrive takes the
+ * others (rules/scheduling#freed-lanes). Those old enough for redrive come first: under steady load no lane is free
+ * when its loop looks.
  */
 export async function assignWaiting(ctx: FleetContext): Promise<void> {
   const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
@@ -109,7 +109,7 @@ export async function assignWaiting(ctx: FleetContext): Promise<void> {
     const row = await ctx.db.jobs.get(job_id);
     if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;
   }
-  // Their POST was answered at once.
+  // These had their POST answered at once.
   await assignQueued(ctx, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY, "scripted");
 }
 
@@ -156,7 +156,7 @@ async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   return "lost";
 }
 
-/** Offers the claimed job to its worker; what is not accepted goes back to the queue, whatever the reason. */
+/** Offers the claimed job to its worker; a job that is not accepted goes back to the queue, whatever the reason. */
 async function deliver(
   ctx: FleetContext,
   link: WorkerLink,
@@ -195,7 +195,7 @@ async function takeBack(
 ): Promise<void> {
   const { job_id, token, lane_idx } = held.lease;
   held.done = true;
-  // A worker that takes it after all must not run it beside the next one.
+  // A worker that takes it after all must not run it alongside the next worker.
   link.send({ type: "HubCancelJob", job_id, lease_token: token, reason });
   const session = ctx.sessions.get(held.lease.session_id);
   if (session) await dropSession(ctx, session, reason);
@@ -210,7 +210,7 @@ async function takeBack(
     // Perhaps another hub's worker takes it.
     ctx.cluster.wake([]);
   } finally {
-    // A row that could not be reverted is found by the reconciler: it runs and no lane holds it.
+    // The reconciler finds a row that could not be reverted: it is running and no lane holds it.
     await freeLane(ctx, link, held);
     ctx.dispatcher.kick();
   }

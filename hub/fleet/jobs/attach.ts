@@ -15,15 +15,15 @@ import { sendJob } from "./offer.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /**
- * `attach_to_job` (rules/jobs#run-in-the-browser-of-another-job): a job that runs in the browser an earlier keep_session job
- * left open, on that lane, with its cookies and logins. The lane's lease goes from one job to the next without being free in
- * between, so such a job needs no free lane. When it ends the session stays open as before.
+ * `attach_to_job` (rules/jobs#run-in-the-browser-of-another-job): a job runs in the browser that an earlier
+ * keep_session job left open, on that lane, with its cookies and logins. The lane's lease goes from one job to the next
+ * without being free in between, so an attached job needs no free lane. When it ends, the session stays open as before.
  */
 
 export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !== null;
 
 /**
- * Makes sure that a new job has a session to run in, here or at another hub.
+ * Checks that a new job has a session to run in, here or at another hub.
  * @throws AppError invalid when there is no such job, conflict when its browser is gone or in use.
  */
 export async function requireAttachable(
@@ -54,7 +54,7 @@ async function jobIn(ctx: FleetContext, job: JobRow): Promise<string | null> {
   return running.find(({ session_id }) => session_id === job.session_id)?.job_id ?? null;
 }
 
-/** The kept session of the job, or a sentence that says why there is none to be had. */
+/** The kept session of the job, or a sentence that says why none is available. */
 function attachable(ctx: FleetContext, { job_id, session_id }: JobRow): HubSession | string {
   const session = session_id === null ? undefined : ctx.sessions.get(session_id);
   if (!session)
@@ -64,8 +64,8 @@ function attachable(ctx: FleetContext, { job_id, session_id }: JobRow): HubSessi
 }
 
 /**
- * Hands the lane of the named job to this one and sends it. Runs inside `ctx.dispatcher`. A job whose browser has gone
- * meanwhile fails: no other lane would do.
+ * Hands the lane of the named job to this one and sends the job. Runs inside `ctx.dispatcher`. A job whose browser has
+ * gone meanwhile fails: no other lane would do.
  */
 export async function runAttached(
   ctx: FleetContext,
@@ -87,7 +87,7 @@ export async function runAttached(
     ctx.cluster.tell({ type: "attach", to: owner.hub_id, job_id });
     return "waits";
   }
-  // In one step with the look: the reaper leaves a job's session alone.
+  // No await between the check and this line: the reaper leaves a job's session alone.
   session.kind = "job";
   session.job_id = queued.job_id;
   session.idle_ttl_ms = null;
@@ -151,12 +151,12 @@ async function takeOver(
   if (lease === null) return null;
   const { held: lane, settle } = newHeld({ ...lease, job_id });
   if (session.ended.aborted || link.closed || link.held.get(lane_idx) !== before) {
-    // The old lease is being given back, and does not hold the lane any more: the new one is what becomes free.
+    // The old lease is being given back and no longer holds the lane: the new lease is the one that will be freed.
     lane.accepted = lane.done = true;
     settle();
     if (link.closed) return null;
     link.held.set(lane_idx, lane);
-    // It may have said warm by now.
+    // The lane may have said warm by now.
     const reported = link.lanes.get(lane_idx);
     if (reported) await laneChanged(ctx, link, reported);
     return null;
@@ -168,7 +168,7 @@ async function takeOver(
   return { lane, settle };
 }
 
-/** Nothing was sent: the session is what it was, under the new lease. */
+/** Nothing was sent: the session is unchanged, but under the new lease. */
 function giveBack(ctx: FleetContext, session: HubSession, { lane, settle }: TakenLane): void {
   lane.done = true;
   if (!session.ended.aborted) void keepSession(ctx, session);
@@ -201,7 +201,7 @@ async function deliver(
   await fail(ctx, session, lane, row, reason);
 }
 
-/** Not taken: the job fails, for no other lane would do; the session stays open if it still is. */
+/** Not accepted: the job fails, because no other lane would do; the session stays open if it still is. */
 async function fail(
   ctx: FleetContext,
   session: HubSession,

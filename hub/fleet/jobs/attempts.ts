@@ -10,7 +10,7 @@ const times = (row: AttemptSummaryRow) => ({
   finished_at: isoTimeOrNull(row.finished_at),
 });
 
-/** The attempts of a job that has begun to run; one that waits in the queue has only the script it will run. */
+/** The attempts of a job that has begun to run; a queued one has only the script it will run. */
 export async function listAttempts(ctx: FleetContext, job_id: string): Promise<AttemptSummary[]> {
   const job = await getRow(ctx, job_id);
   if (job.status === "queued") return [];

@@ -2,23 +2,23 @@ import { eventsChannel } from "#hub/platform/cluster/messages.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobBus } from "./parts.ts";
 
-/** Streams of this hub are woken directly. The other hubs are listened to only while a stream follows the job. */
+/** Streams of this hub are woken directly. This hub listens to the others only while a stream follows the job. */
 export function createJobBus(context: () => FleetContext): JobBus {
   const streams = new Map<string, Set<() => void>>();
   const wake = (job_id: string) => {
     for (const each of streams.get(job_id) ?? []) each();
   };
-  /** Ends listening, also to a channel that is still being opened. */
+  /** Stops listening, even to a channel that is still being opened. */
   const listen = (job_id: string): (() => void) => {
     const { pubsub, hub_id, log } = context();
     const heard = (message: unknown) => {
       if ((message as { from?: unknown } | null)?.from !== hub_id) wake(job_id);
     };
     const listening = pubsub.subscribe(eventsChannel(job_id), heard);
-    // What was told while the channel was being opened.
+    // For what was published while the channel was being opened.
     listening.then(
       () => wake(job_id),
-      (err) => log.warn({ job_id, err }, "events of other hubs are not heard, and polled for"),
+      (err) => log.warn({ job_id, err }, "events of other hubs are not heard; polling for them instead"),
     );
     return () => void listening.then((end) => end()).catch(() => {});
   };

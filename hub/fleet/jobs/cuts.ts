@@ -2,7 +2,7 @@ import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { tell } from "./events.ts";
 
-/** Jobs that a worker runs beyond the cut of its link: what their logs say of it. */
+/** What the logs of jobs say when their worker's link is cut while they run. */
 
 const running = (link: WorkerLink) => link.jobLanes().filter((held) => held.accepted && !held.done);
 
@@ -10,7 +10,7 @@ const running = (link: WorkerLink) => link.jobLanes().filter((held) => held.acce
 export async function tellCut(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const { worker_id, cut } = link;
   const grace_s = ctx.config.link_grace_ms / 1_000;
-  const text = `the link to worker ${worker_id} was cut (${cut?.reason}); it is waited for, ${grace_s} s at most`;
+  const text = `the link to worker ${worker_id} was cut (${cut?.reason}); waiting for it for ${grace_s} s at most`;
   for (const { lease } of running(link))
     await tell(ctx, lease.job_id, "warn", "link", text, { worker_id });
 }

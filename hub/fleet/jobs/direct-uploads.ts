@@ -7,7 +7,7 @@ import { assetKey, confirmLease, type StoredFile, staleLease } from "./files.ts"
 
 const UPLOAD_ID = /^[0-9a-f-]{36}$/;
 
-/** Bodies of one assignment lie together; those of an earlier one cannot be asked for. */
+/** Bodies of one assignment are stored together; a caller cannot name those of an earlier one. */
 const ownerOf = ({ lease }: JobLane) => `${lease.job_id}-${lease.token}`;
 
 function direct(ctx: FleetContext): DirectStore {
@@ -16,7 +16,7 @@ function direct(ctx: FleetContext): DirectStore {
   return store;
 }
 
-/** Leave to put one body into the object store. @throws AppError not_found when that is off, too_large. */
+/** Permission to put one body into the object store. @throws AppError not_found when that is off, too_large. */
 export async function beginDirectUpload(
   ctx: FleetContext,
   held: JobLane,
@@ -30,7 +30,7 @@ export async function beginDirectUpload(
 }
 
 /**
- * Makes a body that lies in the object store an asset, under the job's lease. Said again it is answered again.
+ * Makes a body in the object store an asset, under the job's lease. A repeated call gets the same answer.
  * @throws AppError not_found when no body came, invalid when it is another one, conflict "stale lease".
  */
 export async function endDirectUpload(
@@ -51,7 +51,7 @@ export async function endDirectUpload(
     throw notFound("body of the direct upload");
   }
   if (await ctx.db.assets.put({ ...meta, job_id, ...info }, token)) return { name, ...info };
-  // The job ended since the check right before: a body without its row may not stay behind.
+  // The job ended after the check just above: a body without its row must not stay behind.
   if (!(await ctx.db.assets.get(job_id, name))) await ctx.objects.delete(key);
   throw staleLease();
 }

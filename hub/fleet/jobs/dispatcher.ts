@@ -1,14 +1,14 @@
 import type { Log } from "#shared/kit/log.ts";
 
-/** Runs assignment passes one at a time: in this process no two of them ever pick the same job or lane. */
+/** Runs assignment passes one at a time, so that no two in this process ever pick the same job or lane. */
 export interface Dispatcher {
-  /** Asks for a pass soon; calls made while one runs are answered by one more pass. */
+  /** Asks for a pass soon; however many calls come while one runs, one more pass follows. */
   kick(): void;
   /** Asks again when the last pass failed: the database was away, and nothing else may wake the queue soon. */
   retryFailed(): void;
   /** Runs `pass` alone. */
   exclusive<T>(pass: () => Promise<T>): Promise<T>;
-  /** No pass starts any more; resolves when the running one has ended. */
+  /** Starts no further pass; resolves when the running one has ended. */
   stop(): Promise<void>;
 }
 

@@ -4,11 +4,11 @@ import type { FleetContext } from "../context.ts";
 import { betterHub, LEAVE_MS } from "../links/candidate.ts";
 import { findOwner } from "../sessions/places.ts";
 
-/** Jobs and the other hubs: who is told, who is waited for, and what is left to a better one. */
+/** Jobs and the other hubs: whom to tell, whom to wait for, and which jobs to leave to a better hub. */
 
-/** How long a POST that waits at another hub is believed to wait after its hub last said so. */
+/** How long this hub assumes that a POST still waits at another hub after that hub last said so. */
 export const WANTED_MS = 6_000;
-/** How often a POST that waits looks for itself, because messages may be lost. */
+/** How often a waiting POST checks for itself, because messages may be lost. */
 const LOOK_MS = 2_500;
 
 /** Whether a worker of this hub runs the job: then everything about it happens here. */
@@ -26,8 +26,8 @@ export function announceTaken(ctx: FleetContext, row: JobRow): void {
 }
 
 /**
- * A job across hubs (rules/cluster#jobs-across-hubs) is left to a hub with a strictly better candidate, for LEAVE_MS at most. It
- * counts from when this hub first did so, because the clocks of two hubs may differ.
+ * A job (rules/cluster#jobs-across-hubs) is left to a hub with a strictly better candidate, for LEAVE_MS at most. The
+ * time counts from when this hub first left it, because the clocks of two hubs may differ.
  */
 export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
   const better = betterHub(ctx);
@@ -65,7 +65,7 @@ export function wantedElsewhere({ cluster: { wanted }, clock }: FleetContext): s
 }
 
 /**
- * Waits until the job is decided wherever it runs: looks now and then, because messages may be lost.
+ * Waits until the job is decided, wherever it runs; checks now and then, because messages may be lost.
  * @param ask called while it is still queued: the others are asked again.
  */
 export async function decidedElsewhere(
@@ -99,7 +99,7 @@ export async function lookElsewhere(
     ask();
     return null;
   }
-  // Its session is known there from the moment in which the worker accepts it.
+  // Its session is known there from the moment the worker accepts the job.
   if (isHeldHere(ctx, job_id) || now.session_id === null) return null;
   return (await findOwner(ctx, now.session_id)) ? now : null;
 }

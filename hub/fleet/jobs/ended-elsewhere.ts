@@ -17,13 +17,13 @@ export async function stopEnded(
   held.done = true;
   const { job_id, token: lease_token, session_id } = held.lease;
   link.send({ type: "HubCancelJob", job_id, lease_token, reason: status });
-  ctx.log.info({ job_id, worker_id: link.worker_id, status }, "job was ended by another hub");
-  // Streams that missed its message, too.
+  ctx.log.info({ job_id, worker_id: link.worker_id, status }, "another hub ended the job");
+  // Also wakes streams that missed its message.
   ctx.bus.publish(job_id);
   await releaseJobSession(ctx, { job_id, session_id, status }, false);
 }
 
-/** Lanes of this hub that run a job which has its end, or another lease: the message of the hub that ended it was lost. */
+/** Stops lanes of this hub whose job has ended or has another lease: the message of the hub that ended it was lost. */
 export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
   const lanes: { link: WorkerLink; held: JobLane }[] = [];
   for (const link of ctx.links.values())
@@ -31,7 +31,7 @@ export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
   for (let at = 0; at < lanes.length; at += BATCH) {
     const batch = lanes.slice(at, at + BATCH);
     const ids = batch.map(({ held }) => held.lease.job_id);
-    // Not while a pass gives lanes away: one that is handed over is held before its row says so.
+    // Not while a pass assigns lanes: a lane is held before the row of its job says so.
     const rows = await ctx.dispatcher.exclusive(() => ctx.db.jobs.runningAmong(ids));
     const running = new Map(rows.map((row) => [row.job_id, row.lease_token]));
     for (const { link, held } of batch)

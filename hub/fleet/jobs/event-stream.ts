@@ -7,9 +7,9 @@ import { terminalEvent } from "./events.ts";
 import { eventRecord } from "./record.ts";
 
 const PAGE = 500;
-/** How often a stream of a job that does not run at this hub looks for itself. */
+/** How often a stream checks for itself when its job does not run at this hub. */
 const POLL_MS = 5_000;
-/** A reader that takes nothing for so long is cut off. */
+/** A reader that takes nothing for this long is cut off. */
 const SLOW_READER_MS = 30_000;
 
 export const EVENT_CLOSE = {
@@ -62,7 +62,7 @@ export function startEventStream(
     sink.close(code, reason);
   };
 
-  /** What is stored already is still sent, but to a slow reader. */
+  /** What is already stored is still sent, except to a slow reader. */
   const goAway = async () => {
     leaving = true;
     drain?.();
@@ -90,7 +90,7 @@ export function startEventStream(
     return !stopped.signal.aborted;
   };
 
-  /** Whether there was anything. */
+  /** Whether there was anything to send. */
   const readOn = async (): Promise<boolean> => {
     const before = last;
     for (;;) {
@@ -121,7 +121,7 @@ export function startEventStream(
       do {
         again = false;
         const news = await readOn();
-        // Who is woken for nothing may follow a job that was deleted with its last event.
+        // A stream woken for nothing may follow a job that was deleted with its last event.
         if (!replayed || !news) await closeEnded();
         replayed = true;
       } while (again && !stopped.signal.aborted);

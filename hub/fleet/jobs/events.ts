@@ -7,7 +7,7 @@ import type { NewEvent } from "./parts.ts";
 import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
 
-/** Stores events of a job in order and wakes whoever follows it. */
+/** Stores events of a job in order and wakes the streams that follow it. */
 export async function appendEvents(
   ctx: FleetContext,
   job_id: string,
@@ -17,13 +17,13 @@ export async function appendEvents(
   ctx.bus.publish(job_id);
 }
 
-/** Beyond this the oldest lines go: a page may log for as long as the database is away. */
+/** Beyond this many, the oldest lines are dropped: a page may log for as long as the database is away. */
 const MAX_WAITING_LINES = 2_000;
 
 /**
- * Takes the lines out of `waiting` and stores them. While the database takes nothing they go back, because nobody but the hub
- * has them.
- * @throws what the database says
+ * Takes the lines out of `waiting` and stores them. While the database cannot store them they go back, because only the
+ * hub has them.
+ * @throws the database's error
  */
 export async function storeLines(
   ctx: FleetContext,
@@ -47,7 +47,7 @@ export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): Ne
   data: { level, stage, message, fields },
 });
 
-/** One line of the hub's own in the job's story. */
+/** Adds one line of the hub's own to the job's log. */
 export const tell = (
   ctx: FleetContext,
   job_id: string,
@@ -67,8 +67,9 @@ export function terminalEvent(row: JobRow, now: number): NewEvent {
 }
 
 /**
- * Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed.
- * @param reported its worker said so and has the browser still: a keep_session job's session stays open.
+ * Everything that follows from the end of a job, whatever ended it. Call it only with the row your own statement
+ * changed.
+ * @param reported the worker reported the end and still has the browser: a keep_session job's session stays open.
  */
 export async function announceEnd(ctx: FleetContext, row: JobRow, reported = false): Promise<void> {
   ctx.log.info(

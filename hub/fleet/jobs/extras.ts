@@ -12,9 +12,9 @@ import { proxyOfJob } from "./job-proxy.ts";
 
 /**
  * What the registries add to a run (rules/recipes#chosen-at-submission, rules/hosts#cookies-of-a-job,
- * rules/profiles#profile-of-a-run): the recipe that was chosen when the job was submitted, the host's login recipe and popup
- * policy, the cookies of the host and of `cookies_from`, and the values the recipes' placeholders stand for, and the profile.
- * A value that is not there is missing here, and the worker fails the job by its name.
+ * rules/profiles#profile-of-a-run): the recipe that was chosen when the job was submitted, the host's login recipe and
+ * popup policy, the cookies of the host and of `cookies_from`, the values of the recipes' placeholders, and the
+ * profile. A value that is not set is missing here, and the worker fails the job with its name.
  */
 export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtras> {
   const { options } = row;
@@ -25,7 +25,7 @@ export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtr
   const login_recipe = usesRecipes(options) ? (settings?.login_recipe ?? null) : null;
   const actions = [...(recipe?.actions ?? []), ...(login_recipe?.actions ?? [])];
   return RunExtras.parse({
-    // Of two equal cookies a browser keeps the one it is given last: the job's own host's.
+    // Of two equal cookies a browser keeps the one it gets last: the one of the job's own host.
     cookies: await withinFrame(ctx, row, [...from, ...cookies]),
     recipe,
     login_recipe,
@@ -40,7 +40,7 @@ export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtr
 export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
   mode === "fetch" && fetch_strategy === "recipe";
 
-/** The last of the cookies, as many as an assignment can carry; the log says when some were left out. */
+/** The last cookies, as many as an assignment can carry; the log says when some were left out. */
 async function withinFrame(
   ctx: FleetContext,
   row: JobRow,
@@ -58,7 +58,7 @@ async function withinFrame(
       row.job_id,
       "warn",
       "assigned",
-      `${first} cookies are more than a job can be given and were left out`,
+      `${first} cookies were left out: a job cannot carry that many`,
     );
   return cookies.slice(first);
 }

@@ -10,7 +10,7 @@ export interface RefusedFile {
   error: { status: number; detail: string | Issue[] };
 }
 
-/** What is told of an entry; an error nobody foresaw must not look like the worker's fault. */
+/** The answer for one entry; an unforeseen error must not look like the worker's fault. */
 const refused = (ctx: FleetContext, name: string, err: unknown): RefusedFile => {
   if (err instanceof AppError) return { name, error: { status: err.status, detail: err.detail } };
   ctx.log.error({ err, name }, "upload failed");
@@ -18,7 +18,7 @@ const refused = (ctx: FleetContext, name: string, err: unknown): RefusedFile => 
 };
 
 /**
- * Stores several small assets, as `storeAsset` does with one: each is answered on its own, in the order given, and all
+ * Stores several small assets, as `storeAsset` does with one: each gets its own answer, in the order given, and all
  * rows are written together once every file is on disk.
  * @throws AppError conflict "stale lease"; then nothing of the batch stays behind.
  */
@@ -74,7 +74,7 @@ async function writeRows(
   if (placed.length === 0) return;
   const rows = placed.map(({ meta, size, sha256 }) => ({ ...meta, job_id, size, sha256 }));
   if (await ctx.db.assets.putMany(job_id, rows, token)) return;
-  // The job ended since the check right before: a body without its row may not stay behind.
+  // The job ended after the check just above: a body without its row must not stay behind.
   const names = rows.map(({ name }) => name);
   const kept = new Set((await ctx.db.assets.find(job_id, names)).map(({ name }) => name));
   const orphans = names.filter((name) => !kept.has(name));

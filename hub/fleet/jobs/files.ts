@@ -53,7 +53,7 @@ export async function storeAsset(
   const { sha256, size } = await putObject(ctx, held, key, upload, ctx.config.max_asset_bytes);
   if (await ctx.db.assets.put({ ...meta, job_id, size, sha256 }, token))
     return { name, size, sha256 };
-  // The job ended since the check right before: a body without its row may not stay behind.
+  // The job ended after the check just above: a body without its row must not stay behind.
   if (!(await ctx.db.assets.get(job_id, name))) await ctx.objects.delete(key);
   throw staleLease();
 }
@@ -69,7 +69,7 @@ export async function storeDocument(
   const key = documentKey(job_id, name);
   const max_bytes = Math.min(MAX_DOCUMENT_BYTES, ctx.config.max_asset_bytes);
   const { size, sha256 } = await putObject(ctx, held, key, upload, max_bytes);
-  // Deleted since the check right before.
+  // Deleted after the check just above.
   if (await ctx.db.jobs.get(job_id)) return { name, size, sha256 };
   await ctx.objects.delete(key);
   throw staleLease();
@@ -95,7 +95,7 @@ async function putObject(
   });
 }
 
-/** The check right before bodies become files. @throws AppError conflict "stale lease". */
+/** The check just before bodies become files. @throws AppError conflict "stale lease". */
 export const confirmLease = (ctx: FleetContext, held: JobLane) => async (): Promise<void> => {
   const row = await ctx.db.jobs.get(held.lease.job_id);
   const leased = row?.status === "running" && row.lease_token === held.lease.token;
@@ -111,7 +111,7 @@ export function requireLease(
   lease_token: number,
 ): JobLane {
   const link = ctx.links.get(worker_id);
-  // It will be known again in a moment: the body is sent again.
+  // The worker will be known again in a moment, and sends the body again.
   if (link ? !link.ready : ctx.awaited.links.has(worker_id)) throw comingBack();
   if (!link || !isToken(link.upload_token)) throw new AppError("unauthorized", "bad upload token");
   const held = link.heldBy(job_id, lease_token);

@@ -8,7 +8,7 @@ import { announceEnd, logEvent, storeLines } from "./events.ts";
 import { newLines } from "./take-up.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
-/** Stores the worker's lines and keeps the row's stage at the last of them. */
+/** Stores the worker's log lines and keeps the row's stage at that of the last line. */
 export async function storeJobLog(
   ctx: FleetContext,
   held: JobLane,
@@ -47,7 +47,7 @@ export const finishJob = (
   return endHeld(ctx, held, end, true);
 };
 
-/** A scripted job completes when its script has reached its end, and no worker can say that for it. */
+/** A scripted job completes when its script has reached its end, and no worker may decide that. */
 function endOf(
   { scripted }: FleetContext,
   held: JobLane,
@@ -89,14 +89,17 @@ async function endHeld(
     if (row) await announceEnd(ctx, row, reported);
     return row !== null;
   } catch (err) {
-    // Not stored. A result is kept until it is; for a job that has none the next sight of its free lane tries again.
+    // Not stored. A result is kept until it is stored; a job without one is tried again when its lane is next seen
+    // free.
     if (reported) ctx.unstored.set(token, { job_id, end, log: held.unlogged });
     else held.done = false;
     throw err;
   }
 }
 
-/** running → failed: the link they ran on is gone (rules/jobs#lost-workers); what another hub leads by now is not this link's. */
+/**
+ * running → failed: the link the jobs ran on is gone (rules/jobs#lost-workers), unless another hub leads them by now.
+ */
 export async function failJobsOn(
   ctx: FleetContext,
   link: WorkerLink,
@@ -111,7 +114,9 @@ export async function failJobsOn(
   for (const row of rows) await announceEnd(ctx, row);
 }
 
-/** running → failed: their worker has started anew, here or from another hub's link to this one's (rules/jobs#lost-workers). */
+/**
+ * running → failed: the worker restarted, here or while moving from another hub to this one (rules/jobs#lost-workers).
+ */
 export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const now = ctx.clock.now();
@@ -121,8 +126,8 @@ export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<
 }
 
 /**
- * Hub start with no other hub alive: jobs left running are failed (rules/jobs#hub-restarts), but for those of workers that may
- * come back with them.
+ * At the start of a hub with no other hub alive, jobs left running fail (rules/jobs#hub-restarts), except those of
+ * workers that may come back with them.
  */
 export async function failLeftovers(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.now();
@@ -132,7 +137,7 @@ export async function failLeftovers(ctx: FleetContext): Promise<void> {
   for (const row of rows) await announceEnd(ctx, row);
 }
 
-/** A worker that may have come back with what it ran under the hub before has not. */
+/** A worker that could have come back with what it ran under the previous hub did not. */
 export async function failAwaited(ctx: FleetContext, worker_id: string): Promise<void> {
   const now = ctx.clock.now();
   const grace_s = ctx.config.link_grace_ms / 1_000;

@@ -6,16 +6,16 @@ import { isReserving } from "./scripted.ts";
 
 /** Scripted jobs that leave the last free lane of several to fetch jobs (setting lane_reserve_s). */
 
-/** Told of in one look; the others are when these have their lanes. */
+/** How many jobs one look reports; the others follow once these have their lanes. */
 const BATCH = 32;
-/** A look is a read of the queue, and passes may come by the hundred a second. */
+/** Each look reads the queue, and there may be hundreds of passes a second. */
 const LOOK_EVERY_MS = 1_000;
-/** What a queued job's record says once its story says what it waits for. */
+/** What a queued job's record says once its log says what it waits for. */
 const STAGE = "queued";
 
 /**
- * Says in the story of each job that is held back what it waits for, once, and asks for a pass when the first of them may
- * have the lane after all. Runs after a pass, so that what waits is all that waits.
+ * Says once, in the log of each job that is held back, what it waits for, and asks for a pass when the first of them
+ * may have the lane after all. Runs after a pass, when only the jobs that got no lane are still waiting.
  */
 export async function tellHeldBack(ctx: FleetContext): Promise<void> {
   const { scripted, clock, db } = ctx;
@@ -42,7 +42,7 @@ async function tellOf(ctx: FleetContext, { job_id }: JobRow, left_ms: number): P
   await tell(ctx, job_id, "info", STAGE, message, { reserve_s, left_ms });
 }
 
-/** A pass at that time; a later one than is asked for already is asked for by that pass. */
+/** Asks for a pass at that time; if an earlier one is already due, that pass asks for the later one. */
 function wakeAt(ctx: FleetContext, due_at: number): void {
   const { clock, scripted, stopping, dispatcher } = ctx;
   const { reserve } = scripted;

@@ -7,7 +7,7 @@ import { usesRecipes } from "./extras.ts";
 
 /**
  * The options with what the host registry decides at submission: the matching recipe, which the record then shows as
- * `fetch_recipe` (rules/recipes#chosen-at-submission), whatever becomes of the registry before a lane is free.
+ * `fetch_recipe` (rules/recipes#chosen-at-submission), however the registry changes before a lane is free.
  * @throws AppError invalid naming cookies_from when there is nothing to inject.
  */
 export async function withHostOptions(

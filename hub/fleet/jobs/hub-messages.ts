@@ -13,7 +13,7 @@ import { endKeptSession } from "./job-sessions.ts";
 
 type Told<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 
-/** What another hub says. None of it is relied on (rules/cluster#nothing-is-decided-by-a-message). */
+/** What another hub says. Nothing relies on it (rules/cluster#nothing-is-decided-by-a-message). */
 export async function hubMessage(ctx: FleetContext, message: HubMessage): Promise<void> {
   switch (message.type) {
     case "hello":
@@ -43,7 +43,7 @@ export async function hubMessage(ctx: FleetContext, message: HubMessage): Promis
       return ctx.dispatcher.kick();
     }
     case "candidate":
-      // It may not be the better one any more, for a job that was left to it.
+      // That hub may no longer be the better one for a job that was left to it.
       if (isLeavingJobs(ctx)) ctx.dispatcher.kick();
       return;
     default:
@@ -72,7 +72,7 @@ async function jobEnded(ctx: FleetContext, message: Told<"job_ended">): Promise<
   await answerWaiter(ctx, job_id);
 }
 
-/** The worker has left for another hub: its old link here ends, whatever its socket says. */
+/** The worker has moved to another hub: its old link here ends, whatever its socket says. */
 async function linkTaken(ctx: FleetContext, message: Told<"link_taken">): Promise<void> {
   const { worker_id, instance_id } = message;
   const link = ctx.links.get(worker_id);
@@ -81,13 +81,13 @@ async function linkTaken(ctx: FleetContext, message: Told<"link_taken">): Promis
   ctx.cluster.tell({ type: "link_dropped", worker_id });
 }
 
-/** Who else is there, as far as the shared store knows. */
+/** Reads which other hubs the shared store knows. */
 export async function lookForHubsOnce(ctx: FleetContext): Promise<void> {
   if (!ctx.cluster.shared) return;
   ctx.cluster.found((await otherHubs(ctx)).map(({ hub_id }) => hub_id));
 }
 
-/** The shared store was away and is there again: it may have forgotten everything, and messages were lost. */
+/** The shared store is back after it was away: it may have forgotten everything, and messages were lost. */
 export async function afterGapOnce(ctx: FleetContext): Promise<void> {
   const steps = [
     () => beatHubOnce(ctx),

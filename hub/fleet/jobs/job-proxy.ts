@@ -5,11 +5,11 @@ import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 
 /**
- * The login of a job's proxy is no part of its record: it lies beside it, from before the job is stored until it has ended,
- * and is given to the worker that runs it.
+ * The login of a job's proxy is not part of its record: it is kept separately from before the job is stored until it
+ * has ended, and goes to the worker that runs the job.
  */
 
-/** A job is stored within this of its login. */
+/** A job is stored at most this long after its login. */
 const STORED_WITHIN_MS = 60_000;
 
 /** Keeps the login of a job that is about to be stored. @returns the options as the record has them */
@@ -24,7 +24,7 @@ export async function keepProxy(
   return { ...options, proxy: maskProxy(proxy) };
 }
 
-/** What the job goes out through: its own proxy, else its host's. With the login masked where that is gone. */
+/** The proxy the job uses: its own, else its host's. The login is masked where it is gone. */
 export async function proxyOfJob(
   ctx: FleetContext,
   { job_id, options }: JobRow,
@@ -36,7 +36,7 @@ export async function proxyOfJob(
       proxy: isMasked(proxy) ? ((await ctx.db.job_proxies.get(job_id)) ?? proxy) : proxy,
       proxy_of: "job",
     };
-  // Somebody else's browser goes out as its owner started it.
+  // Another job's browser uses the network as its owner started it.
   return { proxy: options.attach === null ? (host?.proxy ?? null) : null, proxy_of: "host" };
 }
 

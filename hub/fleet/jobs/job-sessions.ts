@@ -47,7 +47,9 @@ export async function releaseJobSession(
   else await dropSession(ctx, session, `job ${row.status}`);
 }
 
-/** From now on it is nobody's, with an idle TTL and a new absolute one. The lane stays leased until it ends. */
+/**
+ * From now on no job owns the session; it has an idle TTL and a new absolute one. The lane stays leased until it ends.
+ */
 export function keepSession(ctx: FleetContext, session: HubSession): Promise<void> {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;

@@ -6,12 +6,12 @@ import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 
 /**
- * `clone_chrome_profile` (rules/jobs#copy-the-operators-profile) is for a hub and a browser on one host: the operator's
- * profile is theirs, and a hub must not reach into other machines' home directories.
+ * `clone_chrome_profile` (rules/jobs#copy-the-operators-profile) is for a hub and a browser on one host: the profile is
+ * the operator's, and a hub must not reach into the home directories of other machines.
  */
 
 const FIELD = ["body", "options", "clone_chrome_profile"];
-/** A profile's directory or its shown name, with the browser's directory before it or not. */
+/** A profile's directory or display name, optionally with the browser's directory before it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
 const NAME = /^([a-z-]{1,40}\/)?[^/\\\u0000-\u001f\u007f]{1,100}$/;
 
@@ -27,8 +27,8 @@ export async function hasLocalWorker(ctx: FleetContext): Promise<boolean> {
 }
 
 /**
- * @throws AppError invalid when the name cannot be one, or no such worker is connected; unavailable when the other hubs'
- *   workers cannot be told.
+ * @throws AppError invalid when the name is not valid, or no such worker is connected; unavailable when the other hubs'
+ *   workers are not known.
  */
 export async function checkClone(
   ctx: FleetContext,

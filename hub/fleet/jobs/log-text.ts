@@ -5,7 +5,7 @@ import type { FleetContext } from "../context.ts";
 
 const PAGE = 500;
 
-/** A page may log anything: no line of it may look like two, or move a terminal's cursor. */
+/** A page may log anything: none of its lines may look like two, or move a terminal's cursor. */
 const oneLine = (text: string): string =>
   text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) =>
     c === "\n" ? "\\n" : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -32,7 +32,7 @@ export function logLine(event: EventRow, created_at: number): string {
   return `${head}  ${oneLine(text)}\n`;
 }
 
-/** The job's story as text (log.txt), read from the stored events page by page; also while the job runs. */
+/** The job's log as text (log.txt), read from the stored events page by page, even while the job runs. */
 export function logText(ctx: FleetContext, job: JobRow): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let last = 0;

@@ -11,7 +11,7 @@ import { minAssetSize } from "./settings.ts";
 /**
  * Sends the claimed job to its worker and waits for the answer, at most ASSIGN_ACK_MS.
  * @param in_session the live session it runs in (attach_to_job), or null for a lane of its own.
- * @param accepted called at once when the worker takes it, so that the worker's next message finds what it makes.
+ * @param accepted called at once when the worker takes the job, so that its next message finds what this creates.
  */
 export async function sendJob(
   ctx: FleetContext,
@@ -31,10 +31,10 @@ export async function sendJob(
     };
   });
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
-  // A worker of an earlier version takes no option that it does not know.
+  // A worker of an earlier version rejects options that it does not know.
   const { egress, proxy: _own, ...options } = row.options;
   const extras = await runExtras(ctx, row);
-  // Written before the message leaves, so that it stands before the worker's own first line.
+  // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
     worker_id,
     lane_idx,
@@ -49,7 +49,7 @@ export async function sendJob(
     url: row.url,
     options: {
       ...{ ...options, ...(egress && { egress }), min_asset_size_bytes },
-      // The login comes with the extras alone.
+      // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
     },
     extras: {
@@ -60,7 +60,7 @@ export async function sendJob(
   if (!sent) return { kind: "closed" };
   const over = new AbortController();
   const late = async (): Promise<AssignAnswer> => {
-    // No other worker has the session: while this one is waited for, so is its answer.
+    // No other worker has the session: while the hub waits for this worker, it waits for its answer.
     do await ctx.clock.sleep(ASSIGN_ACK_MS, over.signal);
     while (in_session && link.cut && !over.signal.aborted);
     return { kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` };

@@ -11,11 +11,11 @@ export interface JobBus {
   wakeAll(): void;
 }
 
-/** The script of a job on its way, in this hub. */
+/** The running script of a job, in this hub. */
 export interface RunningScript {
-  /** The job has its end, or its session has: everything of the script ends. */
+  /** The job or its session has ended: everything of the script ends. */
   stop(why: ScriptStopped): void;
-  /** Settles when nothing of it is left. */
+  /** Settles when nothing of the script is left. */
   done: Promise<void>;
 }
 
@@ -23,12 +23,12 @@ export interface RunningScript {
 export interface Scripted {
   /** Lanes that are leased to scripted jobs, with their worker. */
   readonly lanes: Map<HeldLane, WorkerLink>;
-  /** Lanes whose worker was told to end the run. */
+  /** Lanes whose worker has been told to end the run. */
   readonly ended: WeakSet<HeldLane>;
   readonly runs: Map<string, RunningScript>;
   /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
   readonly attached: Set<string>;
-  /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
+  /** The setting max_concurrent_runs as last read, and when that many were last seen running (epoch ms). */
   most: number;
   full_at: number;
   readonly reserve: LaneReserve;
@@ -36,7 +36,7 @@ export interface Scripted {
 
 /** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
 export interface LaneReserve {
-  /** For how long: the setting lane_reserve_s as it was last read. */
+  /** For how long: the setting lane_reserve_s as last read. */
   ms: number;
   /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */
   looked_at: number;
@@ -45,23 +45,23 @@ export interface LaneReserve {
 
 /** Tells another program of every job that ends (setting webhook_url). */
 export interface Webhooks {
-  /** Returns at once; whatever becomes of it is nobody's concern but the log's. */
+  /** Returns at once; the outcome goes only to the log. */
   jobEnded(row: JobRow): void;
   /** Gives up what is under way and what waits. */
   stop(): Promise<void>;
 }
 
-/** A result the database could not take: the worker has told it and keeps nothing of it. */
+/** A result the database could not store: the worker has reported it and keeps no copy. */
 export interface UnstoredResult {
   job_id: string;
   end: FinishJob;
-  /** Lines of its log that were not stored either. */
+  /** Lines of its log that could not be stored either. */
   log: NewEvent[];
 }
 
 export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
-/** Why a script is stopped; its job is this by now. */
+/** Why a script is stopped: its job has this status by now. */
 export class ScriptStopped extends Error {
   override readonly name = "ScriptStopped";
   readonly status: JobStatus;

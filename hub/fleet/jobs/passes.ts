@@ -12,7 +12,7 @@ import { waitedForLanes } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 import { queueFacts, queueTimeout } from "./waiting-for.ts";
 
-/** Rows ended in one read; the pass goes on until there are none. */
+/** How many rows one read ends; the pass goes on until there are none. */
 const BATCH = 200;
 const MISSING_MS = 2 * HEARTBEAT_INTERVAL_MS;
 /** A job may be stored by a hub whose clock is ahead. */
@@ -24,7 +24,9 @@ const MAX_RUNNING = 20_000;
 export const redriveOnce = (ctx: FleetContext): Promise<number> =>
   ctx.dispatcher.exclusive(() => assignAged(ctx));
 
-/** What a lane that became free, a new job, or a wanted session sets off: who waits longest is served first. */
+/**
+ * Runs when a lane becomes free, a job arrives, or a session is wanted: whatever has waited longest is served first.
+ */
 export async function dispatchOnce(ctx: FleetContext): Promise<void> {
   if (ctx.config.queue.pull_on_free) {
     await serveWaiting(ctx, (since) => assignQueued(ctx, since));
@@ -78,7 +80,7 @@ async function failStale(ctx: FleetContext): Promise<void> {
   for (const { job_id, worker_id, lease_token } of old) {
     if (lease_token === null || worker_id === null) continue;
     const link = ctx.links.get(worker_id);
-    // A worker of this hub that lives and holds no lane for it: the write that ended the job was lost.
+    // Its worker is alive, linked to this hub, and holds no lane for it: the write that ended the job was lost.
     const orphaned = link?.ready === true && !link.heldBy(job_id, lease_token);
     if (!orphaned && (alive.has(worker_id) || !isMissing(ctx, worker_id))) continue;
     const row = await ctx.db.jobs.finish(job_id, lease_token, {
@@ -93,8 +95,8 @@ async function failStale(ctx: FleetContext): Promise<void> {
 }
 
 /**
- * Other hubs' workers are known from the shared store alone; one that was emptied knows them again after their next
- * heartbeats. So a worker of a fleet of hubs is gone when it was not found for two of them.
+ * Other hubs' workers are known only from the shared store; an emptied store knows them again after their next
+ * heartbeats. So with several hubs a worker counts as gone only when it has been missing for two heartbeats.
  */
 function isMissing(
   { cluster: { peers, missing }, clock }: FleetContext,

@@ -6,8 +6,8 @@ import type { FleetContext } from "../context.ts";
 const FIELD = ["body", "options", "rerun_from"];
 
 /**
- * The script that `rerun_from` names (rules/scripts#rerun): of a job its last successful attempt's, else the last script it
- * has; of an attempt that one's. Null when the options name none.
+ * The script that `rerun_from` names (rules/scripts#rerun): for a job, that of its last successful attempt, else its
+ * last script; for an attempt, its own. Null when the options name none.
  * @throws AppError invalid when there is no such job, attempt or script.
  */
 export async function rerunSource(

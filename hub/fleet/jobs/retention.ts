@@ -5,9 +5,9 @@ import { fleetSetting } from "../registries/fleet-settings.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
 
-/** How often jobs are looked for that are too old or too many. */
+/** How often to look for jobs that are too old or too many. */
 export const RETAIN_JOBS_EVERY_MS = 60_000;
-/** One hub of a fleet does it; another takes its place so long after it was last heard of. */
+/** One hub of a fleet does it; another takes over this long after it was last heard from. */
 const TURN_MS = 3 * RETAIN_JOBS_EVERY_MS;
 const TURN_KEY = "turn:job-retention";
 const DAY_MS = 86_400_000;
@@ -16,14 +16,14 @@ const BATCH = 100;
 
 type EndedJob = Pick<JobRow, "job_id" | "asset_bytes">;
 
-/** False while another hub has the turn: two that count bytes at once would delete twice as many jobs. */
+/** False while it is another hub's turn: two hubs counting bytes at once would delete twice as many jobs. */
 function takeTurn({ kv, hub_id }: FleetContext): Promise<boolean> {
   return kv.setIf(TURN_KEY, { hub_id }, { hub_id }, TURN_MS);
 }
 
 /**
- * Deletes jobs that have ended, with their files, events and attempts: those of more than `retention_days` ago, then the
- * oldest with assets while all assets take more than `retention_max_bytes` (settings; 0 = no bound). A job whose files
+ * Deletes ended jobs with their files, events and attempts: those older than `retention_days`, then the oldest with
+ * assets while all assets take more than `retention_max_bytes` (settings; 0 = no bound). A job whose files
  * cannot be deleted keeps its record and ends the pass; the next one tries again.
  */
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
@@ -68,7 +68,7 @@ async function trimJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number
   return deleted;
 }
 
-/** Somebody may have deleted it just now. */
+/** Another call may have just deleted it. */
 async function removeEnded(ctx: FleetContext, { job_id }: EndedJob): Promise<void> {
   try {
     await removeJob(ctx, job_id);

@@ -15,8 +15,8 @@ import { assetRecord } from "./record.ts";
 const notBound = () => conflict("no lane is bound to this job");
 
 /**
- * POST /jobs/{id}/screenshot/capture (rules/documents#screenshot-of-a-running-job): a picture of the running job's page as it
- * is now, stored as an asset of the job.
+ * POST /jobs/{id}/screenshot/capture (rules/documents#screenshot-of-a-running-job): a screenshot of the running job's
+ * page as it is now, stored as an asset of the job.
  * @throws AppError not_found; conflict when no lane is bound to the job, or it ended meanwhile; as `callSession`.
  */
 export async function captureScreenshot(
@@ -32,7 +32,7 @@ export async function captureScreenshot(
     timeout_ms: ACTION_TIMEOUT_S.default * 1_000,
   });
   const picture = Picture.safeParse(await resultOf(ctx, session, reply));
-  if (!picture.success) throw new AppError("relay_failed", "the worker answered no picture");
+  if (!picture.success) throw new AppError("relay_failed", "the worker sent no screenshot");
   const body = new Uint8Array(Buffer.from(picture.data.content_base64, "base64"));
   const meta = await pictureMeta(ctx, job_id, request.format, session.url);
   await storeAsset(ctx, held, meta, {
@@ -41,7 +41,7 @@ export async function captureScreenshot(
     size: body.length,
     signal,
   }).catch((err: unknown) => {
-    // The lease is gone: the job ended while its picture was taken.
+    // The lease is gone: the job ended while the screenshot was taken.
     throw err instanceof AppError && err.kind === "conflict" ? notBound() : err;
   });
   const row = await ctx.db.assets.get(job_id, meta.name);
@@ -62,7 +62,7 @@ async function laneOf(
   return { session, held };
 }
 
-/** Named by the moment, so that pictures of a job sort as they were taken. */
+/** Named by the time, so that a job's screenshots sort in the order they were taken. */
 async function pictureMeta(
   ctx: FleetContext,
   job_id: string,

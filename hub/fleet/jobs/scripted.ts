@@ -7,7 +7,7 @@ import { fleetSetting } from "../registries/fleet-settings.ts";
 import type { Scripted } from "./parts.ts";
 import { ScriptStopped } from "./parts.ts";
 
-/** Jobs whose page a script drives (rules/scripts#start-of-a-scripted-job): who runs, and when the next one may. */
+/** Jobs whose page a script drives (rules/scripts#start-of-a-scripted-job): which run, and when the next one may. */
 
 export const newScripted = (): Scripted => ({
   lanes: new Map(),
@@ -25,19 +25,19 @@ export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== 
 function countRuns({ scripted: { lanes, runs } }: FleetContext): number {
   for (const [held, link] of lanes)
     if (held.done || link.held.get(held.lease.lane_idx) !== held) lanes.delete(held);
-  // What was stopped is still being taken down.
+  // A stopped script is still being taken down.
   return Math.max(lanes.size, runs.size);
 }
 
 /**
- * Whether a runner of this hub is free (rules/scheduling#runners, setting max_concurrent_runs). Reads the settings that
- * count.
+ * Whether a runner of this hub is free (rules/scheduling#runners, setting max_concurrent_runs). Reads the settings it
+ * needs.
  */
 export async function hasFreeRunner(ctx: FleetContext): Promise<boolean> {
   const { scripted, config } = ctx;
   scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
   const reserve_ms = 1_000 * (await fleetSetting(ctx, "lane_reserve_s"));
-  // From this age on a job that is queued takes a free lane (rules/scheduling#redrive).
+  // From this age on, a queued job takes a free lane (rules/scheduling#redrive).
   scripted.reserve.ms = Math.min(reserve_ms, config.queue.redrive_min_age_ms);
   return runnerFree(ctx);
 }
@@ -62,12 +62,12 @@ function places(ctx: FleetContext, most: number): number {
   return count;
 }
 
-/** Scripts run for minutes or days, so among two lanes and more the last free one is left to fetch jobs for a while. */
+/** Scripts run for minutes or days, so with two or more lanes the last free one is left to fetch jobs for a while. */
 const isLastLane = (ctx: FleetContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
 
 /**
- * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` has been asked in this
- * pass. A job that has left the last lane to others for long enough is no different from a fetch job: the oldest is first.
+ * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` must have been asked
+ * in this pass. A job that has left the last lane to others for long enough is treated like a fetch job: oldest first.
  */
 export function mayTakeLane(ctx: FleetContext): number | null {
   if (!runnerFree(ctx)) return null;
@@ -76,13 +76,13 @@ export function mayTakeLane(ctx: FleetContext): number | null {
     : Number.MAX_SAFE_INTEGER;
 }
 
-/** Whether a lane is free that young scripted jobs leave to fetch jobs, and nothing else keeps them. */
+/** Whether young scripted jobs wait only because they leave a free lane to fetch jobs. */
 export const isReserving = (ctx: FleetContext): boolean =>
   ctx.scripted.reserve.ms > 0 && runnerFree(ctx) && freeCapacity(ctx, 1) > 0 && isLastLane(ctx);
 
 /**
- * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (rules/scheduling#queue-timeout):
- * while every runner is busy they wait for their turn, however long that is.
+ * Whether queued scripted jobs have waited that long for lanes and nothing else (rules/scheduling#queue-timeout): while
+ * every runner is busy they wait for their turn, however long that takes.
  */
 export async function waitedForLanes(ctx: FleetContext, timeout_ms: number): Promise<boolean> {
   const { scripted, clock, cluster, db } = ctx;
@@ -97,7 +97,7 @@ export function stopScript(ctx: FleetContext, job_id: string, status: JobStatus)
   ctx.scripted.runs.get(job_id)?.stop(new ScriptStopped(status));
 }
 
-/** What follows from the end of a scripted job: no attempt stays open, and the next one may have the runner. */
+/** What follows from the end of a scripted job: no attempt stays open, and the next job may have the runner. */
 export async function scriptedEnded(ctx: FleetContext, row: JobRow): Promise<void> {
   const { scripted, cluster, clock, db, dispatcher } = ctx;
   const { job_id, status, error } = row;

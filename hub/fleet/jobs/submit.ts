@@ -25,9 +25,12 @@ import { newAttempt, rerunSource } from "./rerun-source.ts";
 import { isScripted } from "./scripted.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
 
-/** What a client does with a 503: try again after so many seconds. */
+/** After a 503 the client should try again in this many seconds. */
 const RETRY_AFTER_S = 10;
-/** A worker answers an assignment, or loses it, within ASSIGN_ACK_MS; the rest is for a pass and the database. */
+/**
+ * A worker answers an assignment, or loses it, within ASSIGN_ACK_MS; the rest of the time is for a pass and the
+ * database.
+ */
 export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
 const newRow = (
@@ -64,17 +67,17 @@ const newRow = (
 });
 
 export interface SubmitOptions {
-  /** Of the call, which has taken the key: the job is stored with its answer, or not at all. */
+  /** The call's idempotency key, already taken: the job is stored together with its answer, or not at all. */
   idempotency_key?: string | null;
-  /** False answers at once with the queued job. */
+  /** False: answer at once with the queued job. */
   wait?: boolean;
 }
 
 /**
  * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (rules/jobs#wait-for-a-lane).
  * @returns the record, running or ended already.
- * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it is to be
- *   attached to is gone or in use, or no engine is configured that could write its scripts.
+ * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it should
+ *   run in is gone or in use, or no engine is configured that could write its scripts.
  */
 export async function submitJob(
   ctx: FleetContext,
@@ -112,7 +115,7 @@ export async function submitJob(
       now = await Promise.race([moved, late]);
     }
     if (crowded && options.wait !== false) throw atCapacity(job_id);
-    // Undecided for too long: still queued, for all that the caller can know.
+    // Undecided for too long: as far as the caller can know, it is still queued.
     now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row, moved)).catch(
       (err) => {
         if (err instanceof DeadlineError) return row;
@@ -132,7 +135,7 @@ export async function submitJob(
 
 /**
  * A scripted job is answered at once (rules/scripts#start-of-a-scripted-job): it waits in the queue for a lane and a runner.
- * @param script of the job or attempt to rerun, which may be deleted from now on.
+ * @param script the script of the job or attempt to rerun, which may be deleted from now on.
  */
 async function queueScripted(ctx: FleetContext, row: JobRow, script: string | null): Promise<Job> {
   const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
@@ -161,8 +164,8 @@ async function placeJob(ctx: FleetContext, row: JobRow): Promise<void> {
 }
 
 /**
- * The row once it is decided: the pass that runs right now may be about to claim it, and a claimed one whose worker has
- * not answered yet may still be taken back.
+ * The row once it is decided: the pass that is running may be about to claim the job, and a claimed job whose worker
+ * has not answered yet may still be taken back.
  * @param moved resolves when the worker of another hub has accepted it.
  */
 async function settledRow(ctx: FleetContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {

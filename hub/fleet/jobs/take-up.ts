@@ -15,16 +15,17 @@ import { isScripted } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /**
- * What a worker ran goes on at another hub, or at the next start of this one: under the same lease, in the same session. What no
- * worker comes back with fails and ends (rules/jobs#hub-restarts, rules/sessions#sessions-over-hub-restarts).
+ * What a worker runs goes on at another hub, or after the next start of this one, under the same lease and in the same
+ * session. Jobs that no worker brings back fail, and sessions end (rules/jobs#hub-restarts,
+ * rules/sessions#sessions-over-hub-restarts).
  */
 
 /** More than any worker has lanes. */
 const MOST_RUNNING = 1_000;
-/** Stored events of a job among which a line may be that comes again. */
+/** How many stored events of a job to search for a line that comes again. */
 const LOOK_BACK = 500;
 
-/** A hold of the worker as a lane that this hub has leased to it. */
+/** One of the worker's holds, as a lane that this hub has leased. */
 function holdAgain<J extends string | null>(
   link: WorkerLink,
   { exact }: LeftLink,
@@ -41,7 +42,7 @@ function holdAgain<J extends string | null>(
   return held;
 }
 
-/** Compares what the worker runs with what is stored; its leases are this link's from now on. */
+/** Compares what the worker runs with what is stored; its leases belong to this link from now on. */
 export async function takeUpRuns(
   ctx: FleetContext,
   link: WorkerLink,
@@ -68,7 +69,7 @@ async function takeJob(
   job_id: string,
   left: LeftLink,
 ): Promise<void> {
-  // Decides against the hub that led it, which may be there again and find that it lost its worker.
+  // Decides against the hub that led it, which may return and find that it lost its worker.
   const row = await ctx.db.jobs.takeUp(job_id, hold.lease_token, ctx.hub_id);
   if (row === null) return cancelRun(link, hold, job_id);
   const held = holdAgain(link, left, hold, job_id);
@@ -117,7 +118,7 @@ async function takeSession(
   return true;
 }
 
-/** The job has its end, or is another lease's by now; or only the hub that is gone could lead it. */
+/** The job has ended or belongs to another lease by now, or only the hub that is gone could lead it. */
 function cancelRun(link: WorkerLink, { lease_token }: LaneHeld, job_id: string): void {
   link.send({ type: "HubCancelJob", job_id, lease_token, reason: "the lease is stale" });
 }
@@ -128,8 +129,8 @@ function closeSession(link: WorkerLink, { session_id, lease_token }: LaneHeld): 
 }
 
 /**
- * The worker does not run it. One of which it never said a word has not reached it, and goes back to the queue, as with a link
- * that ends before the answer; a scripted one was led by the hub that is gone.
+ * The worker does not run the job. A job that the worker never mentioned did not reach it and goes back to the queue,
+ * as when a link ends before the answer; a scripted one was led by the hub that is gone.
  */
 async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promise<void> {
   const { job_id, lease_token } = row;
@@ -142,7 +143,7 @@ async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promis
     return;
   }
   const now = ctx.clock.now();
-  const what = isScripted(row) ? "the hub that ran its script is gone" : "it ran there no more";
+  const what = isScripted(row) ? "the hub that ran its script is gone" : "the job no longer ran there";
   const cause = `worker ${worker_id} came back at ${isoTime(now)}, and ${what}`;
   const end = { status: "failed" as const, error: lostError(cause), now };
   const ended = await ctx.db.jobs.finish(job_id, lease_token, end);
@@ -163,7 +164,7 @@ async function storedLines(ctx: FleetContext, job_id: string): Promise<Map<strin
   return lines;
 }
 
-/** Without those that the hub before had stored when it was killed. */
+/** Leaves out the lines that the previous hub had stored when it was killed. */
 export function newLines(held: HeldLane, entries: readonly JobLogEntry[]): JobLogEntry[] {
   const stored = held.stored_lines;
   if (stored === undefined) return [...entries];
@@ -175,7 +176,7 @@ export function newLines(held: HeldLane, entries: readonly JobLogEntry[]): JobLo
   });
 }
 
-/** This hub stops: what only it can lead, a script, ends with it; all else is the next hub's. */
+/** This hub is stopping: scripts, which only it can lead, end with it; the next hub takes everything else. */
 export async function leaveRuns(ctx: FleetContext, link: WorkerLink): Promise<void> {
   await storeUnstoredOnce(ctx);
   for (const held of link.jobLanes()) {

@@ -2,8 +2,8 @@ import type { FleetContext } from "../context.ts";
 import { announceEnd, storeLines } from "./events.ts";
 
 /**
- * Stores the results that came while the database was away (rules/jobs#results-while-the-database-is-away). Whoever
- * is about to fail a job for its worker's sake does this first. Rejects while the database is still away.
+ * Stores the results that came while the database was away (rules/jobs#results-while-the-database-is-away). Do this
+ * before failing a job because of its worker. Rejects while the database is still away.
  */
 export async function storeUnstoredOnce(ctx: FleetContext): Promise<void> {
   for (const [token, { job_id, end, log }] of ctx.unstored) {

@@ -11,11 +11,11 @@ import { hasLocalWorker, workersFor } from "./local-only.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /**
- * What a queued job waits for: told with its record, in the 503, and when it waited in vain
+ * What a queued job waits for: reported in its record, in the 503, and in the error of the queue timeout
  * (rules/jobs#what-a-queued-job-waits-for).
  */
 
-/** What the answer depends on beside the job, read once for many. */
+/** What the answer depends on besides the job, read once for many jobs. */
 export interface QueueFacts {
   /** This hub was asked to stop, and no worker is linked to another one. */
   readonly stopping: WaitingFor | null;
@@ -33,13 +33,13 @@ export interface QueueFacts {
 
 const reading = new WeakMap<FleetContext, Promise<QueueFacts | null>>();
 
-/** Null while the workers cannot be told. Callers of one moment share one read: they may be a thousand. */
+/** Null while the workers are not known. Simultaneous callers share one read: there may be a thousand of them. */
 export function queueFacts(ctx: FleetContext): Promise<QueueFacts | null> {
   const under_way = reading.get(ctx);
   if (under_way !== undefined) return under_way;
   const read = readFacts(ctx)
     .catch((err) => {
-      ctx.log.warn({ err }, "what queued jobs wait for cannot be told");
+      ctx.log.warn({ err }, "cannot find out what queued jobs wait for");
       return null;
     })
     .finally(() => reading.delete(ctx));
@@ -51,7 +51,7 @@ async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
   const { scripted, cluster, wall_jumps, config, db } = ctx;
   const workers = await listWorkers(ctx);
   const here = await hasFreeRunner(ctx);
-  // Another hub may have one; how many it runs is known of all together.
+  // Another hub may have a free one; only the total of all hubs is known.
   const all = scripted.most * (1 + cluster.peers.size);
   const runner_free = here || (cluster.peers.size > 0 && (await db.jobs.runningScripts()) < all);
   return {
@@ -76,7 +76,7 @@ export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
   if (isAttached(row))
     return {
       reason: "browser_in_use",
-      detail: `it runs in the browser of job ${row.options.attach_to_job} alone`,
+      detail: `it can run only in the browser of job ${row.options.attach_to_job}`,
     };
   if (workersFor(row) !== null && !facts.local_worker)
     return {
@@ -121,17 +121,17 @@ function onlyReserved(workers: readonly Worker[]): boolean {
   return [...hubs.values()].every(({ free, usable }) => free < Math.min(2, usable));
 }
 
-/** Lines of a job's story that are read for the last refusal; one that was refused this often has been for minutes. */
+/** Lines of a job's log to read for the last refusal; a job refused this often has been refused for minutes. */
 const STORY_LINES = 2_000;
 
-/** The hub's line about the last worker that was offered the job and did not take it; null when none was. */
+/** The hub's line about the last worker that was offered the job and did not take it; null when there was none. */
 async function lastRefusal(ctx: FleetContext, job_id: string): Promise<string | null> {
   const lines = await ctx.db.events.list(job_id, 0, STORY_LINES);
   const refusal = lines.findLast(({ data }) => data.stage === "assigned" && data.level === "warn");
   return refusal ? String(refusal.data.message) : null;
 }
 
-/** The error of a job that was queued for too long (rules/scheduling#queue-timeout), with what it waited for. */
+/** The error of a job that was queued for too long (rules/scheduling#queue-timeout), and what it waited for. */
 export async function queueTimeout(
   ctx: FleetContext,
   row: JobRow,

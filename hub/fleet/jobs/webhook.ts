@@ -15,15 +15,15 @@ type WebhookContext = Pick<
   readonly db: Pick<FleetContext["db"], "settings">;
 };
 
-/** At a time; the others wait their turn. */
+/** Deliveries at a time; the others wait their turn. */
 const AT_ONCE = 4;
-/** A record may hold 200 KB of code: beyond this many that wait, further ones are dropped. */
+/** A record may hold 200 KB of code: once this many wait, further ones are dropped. */
 const MAX_WAITING = 500;
 const TRIES = 5;
 const TRY_MS = 10_000;
 const RETRY = { first: 1_000, most: 30_000 };
 
-/** Answers after which the same call may well succeed later. */
+/** Answers after which the same call may succeed later. */
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 export function createWebhooks(of: () => WebhookContext): Webhooks {
@@ -49,7 +49,7 @@ export function createWebhooks(of: () => WebhookContext): Webhooks {
       dropped += 1;
       // Once for a burst, not for each of its jobs.
       if (dropped % MAX_WAITING === 1)
-        of().log.warn({ dropped }, "webhook is too slow: ends of jobs are not told");
+        of().log.warn({ dropped }, "webhook is too slow: some ends of jobs are not reported");
     }
     next();
   };
@@ -74,7 +74,7 @@ export function createWebhooks(of: () => WebhookContext): Webhooks {
   };
 }
 
-/** Tries until the receiver takes it; a setting that changed meanwhile counts for the next try. Never rejects. */
+/** Tries until the receiver takes it; a changed setting applies to the next try. Never rejects. */
 async function deliver(ctx: WebhookContext, row: JobRow, stopping: AbortSignal): Promise<void> {
   const { job_id } = row;
   let said = "";
@@ -94,7 +94,7 @@ async function deliver(ctx: WebhookContext, row: JobRow, stopping: AbortSignal):
     }
     if (stopping.aborted) return;
   }
-  ctx.log.warn({ job_id, status: row.status, error: said }, "webhook was not taken");
+  ctx.log.warn({ job_id, status: row.status, error: said }, "webhook was not accepted");
 }
 
 /** The answer's status; its body is not read. */

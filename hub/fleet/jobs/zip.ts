@@ -20,10 +20,10 @@ interface ZipEntry {
 }
 
 /**
- * GET /jobs/{id}/assets.zip (rules/documents#archive): `assets.json` (the listing), `log.txt`, `page.html`, `links.json` and
- * `har.json` where they exist, and every body below `assets/`, stored without compression: media gains nothing from it.
- * Zip64 where the sizes need it. A job that runs gives what is there when the call comes in. One body is open at a
- * time, and none before the reader asks for it.
+ * GET /jobs/{id}/assets.zip (rules/documents#archive): `assets.json` (the listing), `log.txt`, `page.html`,
+ * `links.json` and `har.json` where they exist, and every body below `assets/`, stored without compression, which would
+ * gain nothing on media. Zip64 where the sizes need it. A running job gives what is there when the call comes in. One
+ * body is open at a time, and none before the reader asks for it.
  * @throws AppError not_found.
  */
 export async function zipJob(
@@ -36,7 +36,7 @@ export async function zipJob(
   const zip = makeZip(entriesOf(ctx, row, assets, source.open)).getReader();
   const body = passOn(zip, async (reason) => {
     await source.close();
-    // It tells the generator of an error that is no error.
+    // client-zip reports the cancellation to the generator as an error.
     await zip.cancel(reason).catch(() => {});
   });
   return { filename: `flotilla-${row.job_id}.zip`, body };
@@ -67,8 +67,8 @@ async function* entriesOf(
 }
 
 /**
- * client-zip lets go of a body it is reading when the archive is cancelled, without cancelling it: the file would stay
- * open until it is collected.
+ * When the archive is cancelled, client-zip drops the body it is reading without cancelling it: the file would stay
+ * open until the garbage collector finds it.
  */
 function openOneByOne() {
   let open: Reader | null = null;

@@ -9,8 +9,8 @@ import { keepSessionForNext, touchSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
 
 /**
- * One action (rules/session-actions#the-actions) on the session, its arguments validated. `keepalive` is answered here; every
- * other one is the worker's.
+ * Runs one action (rules/session-actions#the-actions) on the session, with validated arguments. `keepalive` is answered
+ * here; every other one is the worker's.
  * @throws AppError as `callSession`.
  */
 export async function actOn<A extends SessionActionName>(
@@ -29,9 +29,9 @@ export async function actOn<A extends SessionActionName>(
 }
 
 /**
- * The values of the placeholders travel beside the actions: they are filled in on the worker
- * (rules/recipes#secrets-in-recipes). The session of a job has the job's host; any other one goes wherever its caller likes,
- * so it has none.
+ * The values of the placeholders travel next to the actions: the worker fills them in
+ * (rules/recipes#secrets-in-recipes). A job's session has the job's host; any other session goes wherever its caller
+ * likes, so it has none.
  */
 async function withSecrets(
   ctx: FleetContext,
@@ -43,8 +43,8 @@ async function withSecrets(
 }
 
 /**
- * Counts as activity and may set the idle TTL (rules/sessions#idle-time); a job's session takes it over when the job has
- * ended.
+ * Counts as activity and may set the idle TTL (rules/sessions#idle-time), which a job's session takes over once the job
+ * has ended.
  */
 function keepAlive(
   ctx: FleetContext,
@@ -66,7 +66,7 @@ function keepAlive(
   return { result, blob: null, ms: 0 };
 }
 
-/** An upload id is the hub's to give. @throws AppError invalid naming the file. */
+/** Only the hub may give an upload id. @throws AppError invalid naming the file. */
 export function checkInputFiles({ files }: SessionActionArgs<"set_input_files">): void {
   for (const [i, file] of files.entries()) {
     const at = ["body", "files", i];

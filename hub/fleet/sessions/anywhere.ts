@@ -16,12 +16,12 @@ import type { HubSession } from "./types.ts";
 
 /** How long another hub may take to say which sessions it has. */
 const LIST_MS = 1_500;
-/** How often a call that waits here looks whether another hub has a lane. */
+/** How often a call that waits here checks whether another hub has a lane. */
 const LOOK_MS = 100;
 
 export interface OpenCall {
   input: CreateSession;
-  /** As they came; the answer to an Idempotency-Key is kept by the hub that was asked first. */
+  /** As they came; the hub that was asked first keeps the answer to an Idempotency-Key. */
   headers: Headers;
   body: string;
   signal: AbortSignal;
@@ -30,10 +30,10 @@ export interface OpenCall {
 }
 
 /**
- * POST /sessions: on the worker it names, else on the best candidate of the fleet (rules/cluster#sessions-across-hubs), else
- * on the first lane that becomes free at any hub within `submit_wait_ms`.
+ * POST /sessions: opens on the worker it names, else on the best candidate of the fleet
+ * (rules/cluster#sessions-across-hubs), else on the first lane that becomes free at any hub within `submit_wait_ms`.
  * @returns the session, or the answer of the hub that has it.
- * @throws AppError as `openSession`, at_capacity when no lane became free.
+ * @throws AppError as `openSession` does; at_capacity when no lane became free.
  */
 export async function openAnywhere(
   ctx: FleetContext,
@@ -48,10 +48,10 @@ export async function openAnywhere(
     if (session) return session;
     throw await whyFull(ctx, input);
   }
-  // The hub that passed it on waits, for every hub at once.
+  // The hub that passed it on does the waiting, for all hubs at once.
   if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
   const until = ctx.clock.monotonic() + wait_ms;
-  /** Hubs that could not be reached; a hub cut off from this one may go on telling of its lanes. */
+  /** Hubs that could not be reached; a hub cut off from this one may go on announcing its lanes. */
   const lost = new Set<string>();
   for (;;) {
     const better = await askBetter(ctx, call, lost);
@@ -72,7 +72,7 @@ export async function openAnywhere(
   }
 }
 
-/** 503 that says what there was no lane for. */
+/** The 503 that says why there was no lane. */
 async function whyFull(ctx: FleetContext, { worker_id }: CreateSession): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
   return atCapacity(workers && (stopShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
@@ -103,7 +103,7 @@ async function askBetter(
   lost: Set<string>,
 ): Promise<Response | null> {
   for (let peer = betterHub(ctx, lost); peer; peer = betterHub(ctx, lost)) {
-    // Not asked again before it speaks of its lanes again.
+    // Not asked again until it announces its lanes again.
     peer.left += 1;
     const hub = await knownHub(ctx, peer);
     const answer =
@@ -141,7 +141,7 @@ function passOpenOn(
 }
 
 /**
- * GET /sessions of the whole fleet, oldest first. The hubs are asked side by side; one that does not answer is left out.
+ * GET /sessions of the whole fleet, oldest first. The hubs are asked in parallel; one that does not answer is left out.
  * @throws AppError unavailable when the shared store does not say which hubs there are.
  */
 export async function listEverywhere(

@@ -6,7 +6,7 @@ import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
-/** How long a worker's bridge may take to answer at all, and then between two pieces of a body. */
+/** How long a worker's bridge may take to begin its answer, and then between two chunks of the body. */
 const ANSWER_MS = 15_000;
 const STALL_MS = 30_000;
 
@@ -19,7 +19,7 @@ export interface BridgeRequest {
 }
 
 /**
- * Asks the session's worker for bulk data at `/sessions/{sid}/<path>` of its bridge. The body is not read.
+ * Asks the session's worker for bulk data at `/sessions/{sid}/<path>` of its bridge. Does not read the body.
  * @throws AppError not_found for what is not there, relay_failed (502) when the bridge cannot be reached or refuses.
  */
 export async function askBridge(
@@ -54,7 +54,7 @@ export async function askBridge(
   if (response.ok) return withDeadlines(ctx, response, stop);
   await response.body?.cancel().catch(() => {});
   if (response.status === 404) throw notFound(path.startsWith("files/") ? "file" : "session data");
-  if (response.status === 413) throw new AppError("too_large", "the worker has no room for it");
+  if (response.status === 413) throw new AppError("too_large", "the worker has no room for the file");
   const { worker_id } = session.link;
   throw new AppError("relay_failed", `worker ${worker_id} answered ${response.status}`);
 }
@@ -89,7 +89,7 @@ function watchdog(ctx: FleetContext, ms: number, bark: () => void): Watchdog {
   };
 }
 
-/** The same answer with a body of which no piece is waited for too long; how slowly it is read does not matter. */
+/** The same answer with a deadline for each chunk of its body; how slowly the reader takes it does not matter. */
 function withDeadlines(ctx: FleetContext, response: Response, stop: AbortController): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();

@@ -13,13 +13,13 @@ export interface SessionCall {
   action: string;
   args?: Record<string, unknown>;
   timeout_ms: number;
-  /** What nobody did on purpose (a preview, a look at the state) does not keep the session alive. */
+  /** Calls that nobody makes on purpose (a preview, a look at the state) do not keep the session alive. */
   counts_as_activity?: boolean;
 }
 
 /**
- * One operation on the session's page, done by its worker (rules/session-actions#calls-and-answers). The answer may hold its
- * result or name a blob; `resultOf` reads either.
+ * One operation on the session's page, done by its worker (rules/session-actions#calls-and-answers). The answer holds
+ * the result or names a blob; `resultOf` reads either.
  * @throws AppError unavailable (503, with Retry-After), relay_failed (502), timed_out (504), not_found (404), or invalid with
  *   `{detail, error}` (422): rules/session-actions#failed-actions.
  */
@@ -31,7 +31,7 @@ export async function callSession(
   if (session.calls >= MAX_ACTIONS_AT_ONCE)
     throw new AppError(
       "unavailable",
-      `${MAX_ACTIONS_AT_ONCE} actions of this session run already`,
+      `${MAX_ACTIONS_AT_ONCE} actions of this session are running already`,
       {
         headers: { "Retry-After": "1" },
       },
@@ -58,7 +58,7 @@ export async function callSession(
   }
 }
 
-/** Hands a reply to whoever waits for it; one that is late, or another worker's, is dropped. */
+/** Hands a reply to the call that waits for it; one that is late, or another worker's, is dropped. */
 export function sessionReply(ctx: FleetContext, link: WorkerLink, reply: SessionReply): void {
   const call = ctx.session_calls.get(reply.call_id);
   if (call?.link === link) call.answer(reply);
@@ -95,7 +95,9 @@ async function answerTo(
   }
 }
 
-/** Time in which the link had no socket does not count: the call reaches the worker when it is back, or ends with the link. */
+/**
+ * Time without a socket on the link does not count: the call reaches the worker when it is back, or ends with the link.
+ */
 async function timeUp(
   { clock }: FleetContext,
   link: WorkerLink,
@@ -122,7 +124,7 @@ const overError = (why: unknown): AppError =>
     ? new AppError("relay_failed", why.message)
     : notFound("session");
 
-/** A failed action as its caller is told (rules/session-actions#failed-actions). */
+/** A failed action as its caller sees it (rules/session-actions#failed-actions). */
 function failureOf({ kind, error }: SessionReply): AppError {
   const detail = error?.message || "the action failed";
   const body = error ? { error } : {};

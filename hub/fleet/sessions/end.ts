@@ -4,8 +4,8 @@ import { dropSession } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
 /**
- * Ends a session that no job runs in (DELETE, its TTLs, the end of its job's record): its URLs are 404 from now on, the
- * worker ends the browser, and the lane's lease is given back when the lane is warm again.
+ * Ends a session in which no job runs (DELETE, its TTLs, the end of its job's record): its URLs are 404 from now on,
+ * the worker ends the browser, and the lane's lease is given back when the lane is warm again.
  * @returns false when it had ended already.
  */
 export async function endSession(
@@ -23,7 +23,7 @@ export async function endSession(
   return dropped;
 }
 
-/** Tells the worker to end whatever session has this lease. A link that is closed has ended it already. */
+/** Tells the worker to end the session that has this lease. A closed link has ended it already. */
 export function closeOnLane(link: WorkerLink, held: HeldLane, reason: string): void {
   const { session_id, token: lease_token } = held.lease;
   // From now on `warm` gives the lane back, also when the worker never said that it took it.
@@ -42,8 +42,8 @@ export async function dropSessionOn(
 }
 
 /**
- * The worker's link is gone, or the worker started anew: its browsers are gone with it (rules/sessions#end-of-a-session).
- * Where the worker has moved, another hub may have them.
+ * The worker's link is gone, or the worker restarted: its browsers are gone with it (rules/sessions#end-of-a-session).
+ * If the worker has moved, another hub may have them.
  */
 export async function dropSessionsOf(
   ctx: FleetContext,

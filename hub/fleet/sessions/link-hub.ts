@@ -7,8 +7,8 @@ import { demandWhole, lookUp } from "./places.ts";
 
 /**
  * The other hub that holds the worker's link; null when it is this one, or nobody does.
- * @throws AppError unavailable when the shared store does not answer, or was emptied just now: a worker that is told that
- * its token or lease is void gives up whatever it captured.
+ * @throws AppError unavailable when the shared store does not answer, or has just been emptied: a worker that hears
+ *   that its token or lease is void discards what it captured.
  */
 export async function findLinkHub(ctx: FleetContext, worker_id: string): Promise<HubEntry | null> {
   if (ctx.links.has(worker_id) || !WORKER_ID.test(worker_id)) return null;

@@ -8,7 +8,7 @@ import { heardOf, type WorkerLink } from "../links/worker-link.ts";
 import { closeOnLane } from "./end.ts";
 import { dropSession } from "./registry.ts";
 
-/** What a worker says of its sessions; under another lease than the lane's it is stale and changes nothing. */
+/** What a worker says about its sessions; under a lease other than the lane's it is stale and changes nothing. */
 export async function sessionMessage(
   ctx: FleetContext,
   link: WorkerLink,
@@ -39,7 +39,7 @@ export async function sessionMessage(
       const session = ctx.sessions.get(session_id);
       if (session?.link !== link) return;
       if (session.held !== held && session.worker_token !== lease_token) return;
-      // A running job says itself how it ended.
+      // A running job itself says how it ended.
       if (session.kind !== "job") session.held.done = true;
       ctx.log.info(
         { session_id, worker_id: link.worker_id, reason: message.reason },

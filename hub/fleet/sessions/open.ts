@@ -17,12 +17,12 @@ import { waitForLane } from "./waiting.ts";
 
 /** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */
 export const OPEN_MS = 60_000;
-/** Lanes tried one after the other when a worker says that one is not free after all. */
+/** How many lanes to try in turn when a worker says that a lane is not free after all. */
 const TRIES = 5;
-/** What a client does with a 503: try again after so many seconds. */
+/** After a 503 the client should try again in this many seconds. */
 const RETRY_AFTER_S = 10;
 
-/** 503 (rules/sessions#no-lane-for-a-session): nothing is stored of the call, the client tries again. */
+/** 503 (rules/sessions#no-lane-for-a-session): nothing of the call is stored, and the client tries again. */
 export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
     ...(waiting_for && { body: { waiting_for } }),
@@ -30,17 +30,17 @@ export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
   });
 
 export interface OpenOptions {
-  /** Aborts when the client has gone: whatever was taken by then is given back. */
+  /** Aborts when the client has gone: whatever it has taken by then is given back. */
   signal: AbortSignal;
-  /** How long a lane is waited for. */
+  /** How long to wait for a lane. */
   wait_ms: number;
-  /** Aborts when there is a lane elsewhere: nobody waits for one here any longer. */
+  /** Aborts when another hub has a lane: nobody waits for one here any longer. */
   elsewhere?: AbortSignal;
 }
 
 /**
  * Takes a lane of this hub's workers and opens a session on it (rules/sessions#open-a-session).
- * @returns null when there was none in time, or `elsewhere` aborted before.
+ * @returns null when there was none in time, or `elsewhere` aborted first.
  * @throws AppError not_found for an unknown worker_id, invalid when the page cannot be opened or the profile is unknown,
  *   relay_failed when the worker went away or cannot open it.
  */
@@ -102,7 +102,7 @@ async function offerLane(
   const opened: { session?: Promise<HubSession> } = {};
   const answered = new Promise<AssignAnswer>((resolve) => {
     held.answer = (answer) => {
-      // At once: the worker's next message may already say that it ended.
+      // At once: the worker's next message may already say that the session has ended.
       if (answer.kind === "opened") opened.session = add(ctx, place, input, more.proxy, answer);
       resolve(answer);
     };
@@ -175,7 +175,7 @@ const add = (
   });
 };
 
-/** The lane had begun: it resets, and is given back when it says warm, which it may have said already. */
+/** The lane had begun: it resets, and is given back when it says warm; it may have said so already. */
 async function lanePasses(ctx: FleetContext, { link, held }: LanePlace<null>): Promise<void> {
   held.accepted = held.done = true;
   const lane = link.lanes.get(held.lease.lane_idx);

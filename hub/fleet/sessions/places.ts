@@ -15,16 +15,17 @@ export interface SessionPlace {
   hub_id: string;
 }
 
-/** Written again this often, so that a store that was emptied knows it soon; a hub that died leaves it so long. */
+/** How often the place is written again, so that an emptied store has it soon; after a hub dies it stays that long. */
 export const PLACE_BEAT_MS = 30_000;
 const PLACE_EXPIRY_MS = 90_000;
 
 const keyOf = (session_id: string) => `session:${session_id}`;
 
 /**
- * Tells every hub that the session is here. Never rejects: without the shared store this hub goes on with what it has, and
- * tells it at the next beat.
- * @param as `taken`: it is opened here, or taken up from another hub; `known`: a hub that took it up meanwhile keeps it.
+ * Tells every hub that the session is here. Never rejects: without the shared store this hub goes on with what it has
+ * and says it again at the next beat.
+ * @param as `taken`: the session is opened here, or taken up from another hub; `known`: a hub that took it up meanwhile
+ *   keeps it.
  */
 export async function publishPlace(
   ctx: FleetContext,
@@ -45,8 +46,8 @@ export async function publishPlace(
 }
 
 /**
- * Says every place again (other hubs look sessions up: rules/cluster#sessions-across-hubs), and renews what the next hub
- * must know. Never rejects.
+ * Publishes every place again (other hubs look sessions up: rules/cluster#sessions-across-hubs), and renews what the
+ * next hub must know. Never rejects.
  */
 export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
   const sessions = [...ctx.sessions.values()];
@@ -59,18 +60,18 @@ export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
   );
 }
 
-/** The session is over here. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
+/** The session is over here. Never rejects: a place left behind names a session its hub does not know, also a 404. */
 export async function withdrawPlace(ctx: FleetContext, { session_id }: HubSession): Promise<void> {
   const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
   await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, withdrawn).catch((err) =>
-    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
+    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not withdrawn"),
   );
 }
 
 /**
- * The other hub that has the session; null when it is nobody's, or this one's. Two reads of the shared store for an id that
- * names nothing.
- * @throws AppError unavailable when the shared store does not answer, or was emptied just now: 404 is for good.
+ * The other hub that has the session; null when no hub has it, or this one does. An id that names nothing costs two
+ * reads of the shared store.
+ * @throws AppError unavailable when the shared store does not answer, or has just been emptied: 404 is for good.
  */
 export async function findOwner(ctx: FleetContext, session_id: string): Promise<HubEntry | null> {
   if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
@@ -80,14 +81,17 @@ export async function findOwner(ctx: FleetContext, session_id: string): Promise<
   const { hub_id } = place;
   const hub = await lookUp(ctx, findHub(ctx, hub_id));
   if (!hub) await demandWhole(ctx);
-  // Its hub is gone, and its worker may be on its way to another: for as long as the place is not forgotten.
+  // Its hub is gone, and its worker may be on its way to another hub for as long as the place is remembered.
   if (!hub && (await lookUp(ctx, mayComeBack(ctx, session_id, place)))) throw comingBack();
-  // It stopped, or was not heard of for 90 s: so the session is over, for good (rules/sessions#ended-sessions-are-404).
+  // The hub stopped, or was silent for 90 s: the session is over for good (rules/sessions#ended-sessions-are-404).
   if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
   return hub;
 }
 
-/** A session of its own is kept with its TTLs; a job's lives and ends with the job, which the worker may bring. */
+/**
+ * An independent session is kept with its TTLs; a job's session lives and ends with the job, which the worker may
+ * bring.
+ */
 const mayComeBack = async (
   ctx: FleetContext,
   session_id: string,
@@ -96,7 +100,10 @@ const mayComeBack = async (
   (await keptSession(ctx, session_id)) !== null ||
   (job_id !== null && (await keptLink(ctx, worker_id)) !== null);
 
-/** What is missing in the shared store is nobody's only when hubs have told it all they have. @throws AppError unavailable */
+/**
+ * What the shared store lacks is nobody's only once the hubs have told it all they have.
+ * @throws AppError unavailable
+ */
 export async function demandWhole(ctx: FleetContext): Promise<void> {
   if (await lookUp(ctx, storeIsWhole(ctx))) return;
   throw new AppError(

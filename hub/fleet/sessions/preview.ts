@@ -8,7 +8,7 @@ import type { HubSession } from "./types.ts";
 /** Pixels; enough for a tile of an overview. */
 const MAX_WIDTH = 640;
 const PREVIEW_MS = 5_000;
-/** A kept picture is deleted by its expiry alone, so it lives hardly longer than it can be asked for. */
+/** Only its expiry deletes a stored preview, so it lives hardly longer than it can be requested. */
 const KEPT_EXTRA_MS = 1_000;
 
 interface KeptPreview {
@@ -22,8 +22,8 @@ const previewIntervalMs = async (ctx: FleetContext): Promise<number> =>
   (await fleetSetting(ctx, "preview_interval_s")) * 1_000;
 
 /**
- * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only when somebody asks, one at a time
- * however many ask, and kept where every hub finds it.
+ * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only on request, one at a time
+ * however many ask, and stored where every hub finds it.
  */
 export async function readPreview(ctx: FleetContext, session: HubSession): Promise<Uint8Array> {
   const interval_ms = await previewIntervalMs(ctx);

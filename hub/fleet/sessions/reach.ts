@@ -1,8 +1,8 @@
 import { networkInterfaces } from "node:os";
 
 /**
- * Where this hub dials a worker's viewer URL: `http://host:port`. A worker on the hub's own machine may listen on
- * loopback alone, yet it names its LAN address.
+ * The address this hub dials for a worker's viewer URL: `http://host:port`. A worker on the hub's own machine may
+ * listen only on loopback, yet it names its LAN address.
  */
 export function reachableOrigin(viewer_url: string): string {
   const url = new URL(viewer_url);

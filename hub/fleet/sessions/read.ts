@@ -13,9 +13,9 @@ import { callSession, resultOf } from "./calls.ts";
 import { requireSession, sessionRecord } from "./registry.ts";
 import type { HubSession } from "./types.ts";
 
-/** How long GET /sessions/{sid}/state waits for fresh values; after that it shows what is known. */
+/** How long GET /sessions/{sid}/state waits for fresh values; after that it shows the last known ones. */
 const STATE_MS = 1_000;
-/** Cookies, network log and list of files: no page takes part in them. */
+/** For cookies, the network log and the list of files, which involve no page. */
 const READ_MS = 10_000;
 
 /** GET /sessions, oldest first. */
@@ -24,7 +24,7 @@ export const listSessions = (ctx: FleetContext): Session[] =>
     .sort((a, b) => a.created_at - b.created_at)
     .map((session) => sessionRecord(ctx, session));
 
-/** GET /sessions/{sid}/state, with where the active tab is right now if its worker says so soon. */
+/** GET /sessions/{sid}/state, with the active tab's current URL if the worker reports it in time. */
 export async function readState(ctx: FleetContext, session_id: string): Promise<Session> {
   const session = requireSession(ctx, session_id);
   const call = { action: "state", timeout_ms: STATE_MS, counts_as_activity: false };
@@ -53,7 +53,7 @@ async function read<T extends z.ZodType>(
 export const readCookies = (ctx: FleetContext, session: HubSession): Promise<CookieList> =>
   read(ctx, session, CookieList, "cookies_get");
 
-/** Adds or replaces these and keeps the others; every cookie of the session afterwards. */
+/** Adds or replaces these cookies and keeps the others. @returns every cookie of the session afterwards */
 export async function putCookies(
   ctx: FleetContext,
   session: HubSession,
@@ -78,12 +78,12 @@ export const readNetwork = (
   since: number,
 ): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
 
-/** As the worker tells them: times epoch ms. */
+/** As the worker reports them: times are epoch ms. */
 const WorkerFiles = z.object({
   files: z.array(SessionFile.omit({ href: true }).extend({ created_at: z.number() })),
 });
 
-/** What the session's browser has downloaded, or still does. */
+/** What the session's browser has downloaded, or is still downloading. */
 export async function listFiles(ctx: FleetContext, session: HubSession): Promise<SessionFileList> {
   const { files } = await read(ctx, session, WorkerFiles, "files");
   return {

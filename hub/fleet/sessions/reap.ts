@@ -3,8 +3,8 @@ import { endSession } from "./end.ts";
 import type { HubSession } from "./types.ts";
 
 /**
- * Why the session's time is up, or null while it is not (rules/sessions#end-of-a-session). A job's session lives as long as
- * the job.
+ * Why the session's time is up; null while it is not (rules/sessions#end-of-a-session). A job's session lives as long
+ * as the job.
  */
 export function overdue(session: HubSession, now: number): string | null {
   if (session.kind === "job" || session.idle_ttl_ms === null) return null;

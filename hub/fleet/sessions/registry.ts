@@ -24,7 +24,7 @@ export interface AddSession {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
   idle_ttl_ms: number | null;
-  /** For a job's: the idle TTL with which it outlives the job; null when it does not. */
+  /** For a job's session: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
   ttl_ms?: number;
   /** Epoch ms; now unless the session is older than this hub. */
@@ -38,7 +38,7 @@ export const viewerPath = (session_id: string): string =>
   `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
   "&autoconnect=1&resize=scale&reconnect=1";
 
-/** From now on, before the promise settles, the session's URLs answer. */
+/** The session's URLs answer from now on, before the promise settles. */
 export async function addSession(ctx: FleetContext, input: AddSession): Promise<HubSession> {
   const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
   const ended = new AbortController();
@@ -68,7 +68,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
 
 /**
  * @throws AppError not_found: a session that ended is never found again (rules/sessions#ended-sessions-are-404); unavailable
- *   while the worker of one that the hub before had is waited for.
+ *   while the hub waits for the worker of a session that the previous hub had.
  */
 export function requireSession(ctx: FleetContext, session_id: string): HubSession {
   const session = ctx.sessions.get(session_id);
@@ -77,7 +77,7 @@ export function requireSession(ctx: FleetContext, session_id: string): HubSessio
   return session;
 }
 
-/** A session that no job owns is known to the next hub as it is now; a job's is known by its job. */
+/** The next hub learns of a session that no job owns in its present state, and of a job's session by the job. */
 export async function keepSessionForNext(ctx: FleetContext, session: HubSession): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
   const { egress, proxy } = session;
@@ -95,14 +95,14 @@ export async function keepSessionForNext(ctx: FleetContext, session: HubSession)
   );
 }
 
-/** Something used the session: an action, CDP traffic, or a viewer's input. */
+/** Records that something used the session: an action, CDP traffic, or a viewer's input. */
 export function touchSession(ctx: FleetContext, session: HubSession): void {
   session.last_active_at = ctx.clock.monotonic();
 }
 
 /**
  * Takes the session out of the registry: viewers and CDP clients are closed with the reason, every later request is 404.
- * The lane is not touched. False when it had ended already.
+ * Does not touch the lane. False when the session had ended already.
  */
 export async function dropSession(
   ctx: FleetContext,
@@ -122,7 +122,10 @@ export async function dropSession(
   return true;
 }
 
-/** Where this hub reaches the session's lane on its worker: `http://host:port` of its bridge, and the bearer it asks for. */
+/**
+ * Where this hub reaches the session's lane on its worker: `http://host:port` of its bridge, and the bearer it
+ * requires.
+ */
 export function bridgeOf(session: HubSession): { base: string; token: string } {
   const viewer = session.link.capabilities.lane_novnc_urls[session.lane_idx];
   if (viewer === undefined) throw notFound("bridge");

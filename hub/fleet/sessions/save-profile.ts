@@ -6,7 +6,7 @@ import { profileRecord } from "../registries/profiles.ts";
 import { callSession } from "./calls.ts";
 import type { HubSession } from "./types.ts";
 
-/** Ending Chromium, packing and sending its directory, storing it, starting Chromium again. */
+/** For ending Chromium, packing, sending and storing its directory, and starting Chromium again. */
 export const SAVE_MS = 600_000;
 
 /** How the registry knows a session as the writer of a profile. */
@@ -15,7 +15,8 @@ export const writerOf = (session_id: string): string => `session ${session_id}`;
 /**
  * Stores the session's browser profile under `name` (rules/profiles#save-a-session-as-a-profile). The worker closes the
  * browser, sends its profile by PUT, and opens it again with its tabs and cookies.
- * @throws AppError conflict while a job runs in the session or the profile is being written; as `callSession` else.
+ * @throws AppError conflict while a job runs in the session or the profile is being written; else as `callSession`
+ *   does.
  */
 export async function saveProfile(
   ctx: FleetContext,

@@ -7,17 +7,17 @@ import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 
 /**
- * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times of the monotonic clock,
- * but for `created_at`. `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`:
- * opened by POST /sessions.
+ * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times are of the
+ * monotonic clock, except `created_at`. `job`: a running job's own, which ends with it. `kept`: left open by a
+ * keep_session job. `sdk`: opened by POST /sessions.
  */
 export interface HubSession {
   readonly session_id: string;
   kind: "job" | "kept" | "sdk";
   readonly link: WorkerLink;
-  /** Replaced when a job is attached to the session: the lane then has a new lease. */
+  /** Replaced when a job attaches to the session: the lane then has a new lease. */
   held: HeldLane;
-  /** The lease under which the worker knows it: `held`'s, but for the moment in which a job is being attached. */
+  /** The lease under which the worker knows it: that of `held`, except while a job is being attached. */
   worker_token: number;
   readonly lane_idx: number;
   job_id: string | null;
@@ -32,14 +32,14 @@ export interface HubSession {
   idle_ttl_ms: number | null;
   /** The idle TTL with which it outlives the job that owns it; null: it ends with the job. */
   keep_ms: number | null;
-  /** Not looked at while a job owns it: the job has limits of its own. */
+  /** Ignored while a job owns it: the job has limits of its own. */
   expires_at: number;
   url: string;
   title: string;
   tabs: number;
-  /** As its worker told them last. */
+  /** As its worker last reported them. */
   dialogs: Dialog[];
-  /** Calls on their way, for MAX_ACTIONS_AT_ONCE. */
+  /** Calls in flight, counted for MAX_ACTIONS_AT_ONCE. */
   calls: number;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
   readonly ended: AbortSignal;
@@ -49,7 +49,7 @@ export interface HubSession {
 
 /** Why a session ended; `message` is what the viewer's page shows. */
 export class SessionOver extends Error {
-  /** Its worker went away: what was on its way is 502, not 404 (rules/session-actions#failed-actions). */
+  /** Its worker went away: calls in flight are 502, not 404 (rules/session-actions#failed-actions). */
   readonly lost: boolean;
   /** Its worker is linked to another hub, where it may go on. */
   readonly moved: boolean;
@@ -61,9 +61,9 @@ export class SessionOver extends Error {
   }
 }
 
-/** Not 404, which is for good: the hub that had the session is gone, and its worker may still bring it to this one. */
+/** Not 404, which is for good: the hub that had the session is gone, but its worker may still bring it to this one. */
 export const comingBack = (): AppError =>
-  new AppError("unavailable", "the hub was started anew, and the worker is coming back", {
+  new AppError("unavailable", "the hub restarted, and the worker is on its way back", {
     headers: { "Retry-After": "1" },
   });
 
@@ -73,13 +73,13 @@ export interface PendingCall {
   answer(reply: SessionReply): void;
 }
 
-/** A POST /sessions that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
+/** A POST /sessions call that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
 export interface LaneWanted {
   readonly since: number;
   readonly session_id: string;
   readonly worker_id: string | null;
-  /** Which workers will do; null: any. */
+  /** The workers that qualify; null: any. */
   readonly fits: ((link: WorkerLink) => boolean) | null;
-  /** False when nobody waits any more: the lane goes back. */
+  /** False when nobody waits any longer: the lane goes back. */
   take(place: LanePlace<null>): boolean;
 }

@@ -8,7 +8,7 @@ const pathOf = (upload_id: string) => `uploads/${upload_id}`;
 /**
  * Streams a file for an `input type=file` to the session's worker, where it stays until the session ends.
  * @returns its upload id, for `set_input_files`.
- * @throws AppError relay_failed (502), or whatever the body fails with.
+ * @throws AppError relay_failed (502), or the error of the body itself.
  */
 export async function putUpload(
   ctx: FleetContext,
@@ -27,7 +27,7 @@ export async function putUpload(
   return upload_id;
 }
 
-/** Takes back what was uploaded for a call that failed; what cannot be reached goes with the session. */
+/** Removes the uploads of a failed call; one that cannot be reached disappears with the session. */
 export async function dropUploads(
   ctx: FleetContext,
   session: HubSession,
@@ -36,6 +36,6 @@ export async function dropUploads(
   for (const id of upload_ids)
     await askBridge(ctx, session, pathOf(id), { method: "DELETE" }).then(
       (response) => response.body?.cancel(),
-      (err) => ctx.log.debug({ session_id: session.session_id, err }, "upload not taken back"),
+      (err) => ctx.log.debug({ session_id: session.session_id, err }, "upload not removed"),
     );
 }

@@ -5,8 +5,8 @@ import type { LanePlace } from "../links/parts.ts";
 import type { LaneWanted } from "./types.ts";
 
 /**
- * Waits for a lane for a session, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.
- * @returns null when there was none in time, the signal aborted, or too many wait already.
+ * Waits for a session's lane, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.
+ * @returns null when there was none in time, the signal aborted, or too many calls are waiting already.
  */
 export async function waitForLane(
   ctx: FleetContext,
@@ -36,7 +36,7 @@ export async function waitForLane(
   try {
     ctx.dispatcher.kick();
     if (wait_ms > 0) await ctx.clock.sleep(wait_ms, AbortSignal.any([given.signal, signal]));
-    // The pass that was asked for may not have run yet.
+    // The requested pass may not have run yet.
     if (!given.signal.aborted && !signal.aborted) await ctx.dispatcher.exclusive(async () => {});
     return place;
   } finally {
@@ -46,8 +46,8 @@ export async function waitForLane(
 }
 
 /**
- * Gives free lanes to waiting sessions, oldest first. `first` hands lanes to the jobs that were queued before a time.
- * Runs inside `ctx.dispatcher`.
+ * Gives free lanes to waiting sessions, oldest first. `first` hands lanes to the jobs that were queued before a given
+ * time. Runs inside `ctx.dispatcher`.
  */
 export async function serveWaiting(
   ctx: FleetContext,
