@@ -43,7 +43,7 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly leases: LaneLeases;
   /** What the next hub must know of links and sessions (`fleet/links/kept.ts`). */
   readonly kept: KeptEntries;
-  /** Workers and sessions of the hub before this one that may still be taken up. */
+  /** Workers and sessions of the previous hub that may still be taken up. */
   readonly awaited: Awaited;
   /** Messages between the hubs of a fleet. */
   readonly pubsub: PubSub;

@@ -29,7 +29,7 @@ test("a hub that is stopping says so on its pages, and what it waits for", async
   await banner.getByText(/^It waits for 1 job and 1 session, for \d+ s at most/).waitFor();
   const waiting = (await hub.call("POST", "/jobs", { url: TARGET })).body.job_id;
   await ui.page.goto(`${hub.url}/ui/jobs/${waiting}`);
-  await ui.page.getByText(/The hub is stopping, and assigns nothing any more\./).waitFor();
+  await ui.page.getByText(/The hub is stopping and no longer assigns anything\./).waitFor();
   await ui.judge();
   worker.finish(assigned);
   await hub.signals.next("job finished", { job_id });

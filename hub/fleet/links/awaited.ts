@@ -4,7 +4,7 @@ import type { Awaited } from "./parts.ts";
 
 export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
 
-/** At the start of a hub that is alone: reads what the one before has kept, or forgets it where no worker is waited for. */
+/** At the start of a hub that is alone: reads what the previous hub kept, or forgets it when no worker is awaited. */
 export async function readAwaited(ctx: FleetContext): Promise<void> {
   const { awaited, config } = ctx;
   const links = await keptLinks(ctx);
@@ -27,8 +27,8 @@ export function notAwaited({ awaited }: FleetContext, worker_id: string): void {
 }
 
 /**
- * Waits for the workers of the hub before, SVC_LINK_GRACE_S from now on.
- * @param lost told of each that is not back by then; what it ran is over.
+ * Waits for the previous hub's workers, for SVC_LINK_GRACE_S from now on.
+ * @param lost called for each worker that is not back by then; what it ran is over.
  */
 export async function awaitWorkers(
   ctx: FleetContext,
@@ -38,14 +38,14 @@ export async function awaitWorkers(
   if (awaited.links.size === 0) return;
   log.info(
     { workers: [...awaited.links.keys()], grace_ms: config.link_grace_ms },
-    "waiting for the workers of the hub before this one",
+    "waiting for the workers of the previous hub",
   );
   await clock.sleep(config.link_grace_ms, stopping);
   if (stopping.aborted) return;
   for (const worker_id of [...awaited.links.keys()]) {
     notAwaited(ctx, worker_id);
     await forgetWorker(ctx, worker_id);
-    log.warn({ worker_id }, "a worker of the hub before this one is not back");
+    log.warn({ worker_id }, "a worker of the previous hub did not come back");
     await lost(worker_id);
   }
 }

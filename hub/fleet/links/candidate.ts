@@ -6,7 +6,7 @@ import type { CandidateTeller } from "./parts.ts";
 import { isCandidate } from "./schedule.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
-/** Changes within so long of each other are one message. */
+/** Changes this close together share one message. */
 const COALESCE_MS = 20;
 /** How long a job is left to a hub with a better candidate before this one takes it after all. */
 export const LEAVE_MS = 250;
@@ -19,8 +19,8 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 
 /**
- * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can take
- * a job.
+ * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can
+ * take a job.
  */
 export function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
   if (draining.aborted) return null;
@@ -39,13 +39,13 @@ export function bestCandidate({ links, clock, draining }: FleetContext): Best | 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The hub, but for those of `lost`, that has a strictly better candidate than this one
+ * The hub, other than those in `lost`, that has a strictly better candidate than this one
  * (rules/scheduling#order-of-candidates).
  */
 export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
   const now = ctx.clock.monotonic();
-  // The hubs are few and the workers many: mostly the first worker that is free is as good as any other hub's.
+  // There are few hubs and many workers: usually the first free worker is as good as any other hub's.
   const better = betterPeer(reached, null, now);
   return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
 }

@@ -3,7 +3,7 @@ import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 
-/** How often a stopping hub looks whether anything still runs. */
+/** How often a stopping hub checks whether anything is still running. */
 const LOOK_MS = 100;
 
 /** Lanes that run a job or hold a session open, and jobs that upload without one. */
@@ -13,7 +13,7 @@ const inUse = ({ links }: FleetContext): number =>
     return sum + new Set([...held.values(), ...late]).size;
   }, 0);
 
-/** What a hub that was asked to stop waits for; null while it was not. */
+/** What a hub that was asked to stop is waiting for; null before it is asked. */
 export function stoppingOf(ctx: FleetContext): Stopping | null {
   const { draining, links, sessions, clock } = ctx;
   if (!draining.aborted) return null;
@@ -34,12 +34,12 @@ export function stopShortage(
 ): WaitingFor | null {
   const elsewhere = workers.some(({ alive, link_hub }) => alive && link_hub !== hub_id);
   if (!draining.aborted || elsewhere) return null;
-  return { reason: "stopping", detail: "the hub is stopping, and assigns nothing any more" };
+  return { reason: "stopping", detail: "the hub is stopping and no longer assigns anything" };
 }
 
 /**
- * The hub was asked to stop: it goes on serving everybody, and assigns nothing any more, until nothing runs and no session is
- * open, or SVC_DRAIN_TIMEOUT_S have passed. What is left then is for the next hub (`leaveLink` in `registry.ts`).
+ * The hub was asked to stop: it still serves everybody but assigns nothing, until nothing runs and no session is open,
+ * or SVC_DRAIN_TIMEOUT_S have passed. The next hub takes what is left then (`leaveLink` in `registry.ts`).
  */
 export async function drainHub(ctx: FleetContext, draining: AbortController): Promise<void> {
   const { clock, config, log } = ctx;

@@ -3,11 +3,11 @@ import type { FleetContext } from "../context.ts";
 import type { KeptLink, KeptSession } from "./parts.ts";
 
 /**
- * What the next hub has to know to take up what a worker runs: with several hubs in the shared store, else in files beside
- * the database. Jobs are in the database already.
+ * What the next hub must know to take up what a worker runs: with several hubs in the shared store, else in files next
+ * to the database. Jobs are in the database already.
  */
 
-/** In the shared store; longer than all hubs of a fleet are away for an upgrade. */
+/** In the shared store; longer than all hubs of a fleet are down for an upgrade. */
 const EXPIRY_MS = 900_000;
 const LINKS = "kept-link:";
 const SESSIONS = "kept-session:";
@@ -23,7 +23,7 @@ export const keptLink = ({ kept }: Keeps, worker_id: string): Promise<KeptLink |
   kept.get<KeptLink>(`${LINKS}${worker_id}`);
 export const forgetLink = ({ kept }: Keeps, worker_id: string): Promise<void> =>
   kept.delete(`${LINKS}${worker_id}`);
-/** Its worker was heard of. */
+/** Its worker was heard from. */
 export const renewLink = ({ kept }: Keeps, worker_id: string): Promise<boolean> =>
   kept.touch(`${LINKS}${worker_id}`, EXPIRY_MS);
 export const keptLinks = async ({ kept }: Keeps): Promise<KeptLink[]> =>
@@ -40,7 +40,7 @@ export const renewSession = ({ kept }: Keeps, session_id: string): Promise<boole
 export const keptSessions = async ({ kept }: Keeps): Promise<KeptSession[]> =>
   (await kept.list<KeptSession>(SESSIONS)).map(({ value }) => value);
 
-/** The worker's process is another one, or is not waited for any longer: nothing of the one before can be taken up. */
+/** The worker has a new process, or is no longer awaited: nothing of the previous process can be taken up. */
 export async function forgetWorker(ctx: Keeps, worker_id: string): Promise<void> {
   await forgetLink(ctx, worker_id);
   for (const session of await keptSessions(ctx))

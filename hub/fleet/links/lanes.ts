@@ -22,8 +22,8 @@ export function freeCapacity(ctx: FleetContext, most: number): number {
 }
 
 /**
- * Who wants a lane: a job, or with `job_id` null a session of its own. `only`: no other worker will do; `fits`: which
- * workers will.
+ * What wants a lane: a job or, with `job_id` null, an independent session. `only`: no other worker will do; `fits`:
+ * which workers qualify.
  */
 export interface WantedLane<J extends string | null> {
   job_id: J;
@@ -33,9 +33,9 @@ export interface WantedLane<J extends string | null> {
 }
 
 /**
- * Leases a free lane on the worker the scheduling rules choose (rules/scheduling#lane-leases). The lease store decides; what
- * this hub believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for
- * at once.
+ * Leases a free lane on the worker that the scheduling rules choose (rules/scheduling#lane-leases). The lease store
+ * decides; what this hub believes about a worker only sets the order of asking. A lane that is being asked for counts
+ * as taken, so several callers may ask at once.
  * @returns null when no worker has a lane to give, or the hub is about to stop.
  */
 export async function holdLane<J extends string | null>(
@@ -89,7 +89,7 @@ async function acquireLane(
   }
 }
 
-/** The lane said warm and did not take what it was given: it counts as taken until the worker speaks of it again. */
+/** The lane said warm and did not take what it was given: it counts as taken until the worker mentions it again. */
 export function distrustLane(link: WorkerLink, lane_idx: number, reason: string): void {
   const lane = link.lanes.get(lane_idx);
   if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
@@ -111,7 +111,7 @@ async function releaseLane(ctx: FleetContext, link: WorkerLink, lease: LaneLease
     await ctx.leases.release(worker_id, lane_idx, token);
   } catch (err) {
     link.unreleased.add(lease);
-    ctx.log.warn({ worker_id, lane_idx, err }, "lease could not be released; tried again soon");
+    ctx.log.warn({ worker_id, lane_idx, err }, "lease could not be released; will try again soon");
   }
 }
 
@@ -128,7 +128,10 @@ export async function retryReleasesOnce(ctx: FleetContext): Promise<void> {
   }
 }
 
-/** Leases given while the answer was lost: nobody holds them. No lease is given meanwhile, so none is too new to know. */
+/**
+ * Leases whose grant was lost with the store's answer: nobody holds them. None is granted meanwhile, so none is too
+ * new.
+ */
 const releaseUnknown = (ctx: FleetContext, link: WorkerLink): Promise<void> =>
   ctx.dispatcher.exclusive(async () => {
     const stored = await ctx.leases.list(link.worker_id);
@@ -142,14 +145,14 @@ const releaseUnknown = (ctx: FleetContext, link: WorkerLink): Promise<void> =>
 /** A lane in one of these states, without a job, will not run what was leased on it. */
 const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
 
-/** Takes in what the worker says of one lane; frees its lease when the run on it is over. */
+/** Records what the worker says about one lane; frees its lease when the run on it is over. */
 export async function laneChanged(ctx: FleetContext, link: WorkerLink, lane: Lane): Promise<void> {
   link.lanes.set(lane.lane_idx, lane);
   link.untold = true;
   const held = link.held.get(lane.lane_idx);
   const over = OVER.includes(lane.state) && lane.job_id === null;
-  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run. So it is when it comes
-  // again, because the hub that was told is gone.
+  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run. The same holds
+  // when the message comes again because the hub that first received it is gone.
   if (held?.accepted && !held.unheard && over) await endLease(ctx, link, held);
   else if (!held && lane.state === "warm") ctx.hooks.laneFree();
 }
@@ -160,8 +163,8 @@ async function endLease(ctx: FleetContext, link: WorkerLink, held: HeldLane): Pr
 }
 
 /**
- * Compares the leases with a heartbeat's lanes. A lane that two heartbeats in a row show without its job was missed
- * (a lost LaneChanged); one heartbeat may have left before the assignment arrived.
+ * Compares the leases with a heartbeat's lanes. When two heartbeats in a row show a lane without its job, a LaneChanged
+ * was lost; a single heartbeat may have left before the assignment arrived.
  */
 export async function reconcileLanes(
   ctx: FleetContext,
@@ -178,7 +181,7 @@ export async function reconcileLanes(
     link.lanes.set(lane.lane_idx, lane);
   }
   for (const held of [...link.held.values()]) {
-    // Heartbeats never come again, and what does comes before them.
+    // Heartbeats are never repeated, and repeated messages come before them.
     heardOf(held);
     const lane = reported.get(held.lease.lane_idx);
     const idle = !lane || (OVER.includes(lane.state) && lane.job_id === null);

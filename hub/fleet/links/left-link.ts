@@ -1,13 +1,13 @@
 import type { LaneHeld } from "#shared/protocol/link/messages.ts";
 
-/** A link that a worker had with a hub which is gone, and what it still runs. */
+/** A link that a worker had with a hub that is gone, and what the worker still runs. */
 export interface LeftLink {
   readonly upload_token: string;
-  /** Messages of that hub which the worker has received. */
+  /** How many messages of that hub the worker has received. */
   readonly sent: number;
-  /** Messages of the worker that need not come again. */
+  /** How many messages of the worker need not come again. */
   readonly received: number;
-  /** That hub had handled exactly these; else some of what comes again was handled. */
+  /** That hub had handled exactly these messages; else it had handled some of those that come again. */
   readonly exact: boolean;
   readonly holds: readonly LaneHeld[];
 }

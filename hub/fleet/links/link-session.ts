@@ -15,10 +15,10 @@ import { keepWorker } from "./registration.ts";
 import { dropLink, orderOf, registerWorker, socketGone } from "./registry.ts";
 import { heardOf, type LinkSocket, type WorkerLink } from "./worker-link.ts";
 
-/** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
+/** Frames received and not handled yet; a worker that gets further ahead of the database is cut off. */
 const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 
-/** A worker is told what came whenever it is so much, and with every heartbeat. */
+/** The hub acknowledges messages whenever this many bytes have come, and with every heartbeat. */
 const CONFIRM_CHARS = 1024 * 1024;
 
 const decode = decoderOf<WorkerToHub>(WorkerToHub);
@@ -30,8 +30,9 @@ export interface LinkSession {
 }
 
 /**
- * One socket of WS /workers/{worker_id}/link (rules/worker-link#link), from its first frame to its end. Frames are handled
- * strictly in order, so that a result is stored before the lane it ran on is offered again; replies of sessions are not.
+ * One socket of WS /workers/{worker_id}/link (rules/worker-link#link), from its first frame to its end. Frames are
+ * handled strictly in order, so that a result is stored before its lane is offered again; replies of sessions are
+ * handled at once.
  */
 export function openLinkSession(
   ctx: FleetContext,
@@ -40,12 +41,12 @@ export function openLinkSession(
 ): LinkSession {
   const log = ctx.log.child({ worker_id: path_worker_id });
   let link: WorkerLink | null = null;
-  /** The same from the moment in which this socket is its own; its registration may still be handled. */
+  /** The link from the moment this socket belongs to it; its registration may still be in progress. */
   let bound: WorkerLink | null = null;
   let backlog = 0;
   let unconfirmed = 0;
   let over = false;
-  /** The hub ended it: what is still queued does not count. After a close by the worker it does. */
+  /** The hub ended the socket: what is still queued does not count. After a close by the worker it does. */
   let refused = false;
   let handled: Promise<void> = Promise.resolve();
   ctx.handshakes.set(socket, ctx.clock.monotonic());
@@ -81,11 +82,11 @@ export function openLinkSession(
     link.handled = handled;
     if (over) socketGone(ctx, link, socket, 1006, "closed while registering");
   };
-  /** So that the worker need not keep what has come. */
+  /** So that the worker need not keep what has arrived. */
   const count = (type: string) => {
     if (bound?.outbox && isCounted(type)) bound.received += 1;
   };
-  /** What was only received is lost with this process; what was handled the worker need not say again. */
+  /** What was only received is lost with this process; the worker need not repeat what was handled. */
   const confirm = (type: string, chars: number) => {
     if (!link?.outbox || !isCounted(type)) return;
     link.handled_count += 1;
@@ -103,7 +104,7 @@ export function openLinkSession(
 
   return {
     receive: (frame) => {
-      // What a socket says after another has taken its place comes again on that one.
+      // What a socket says after another has replaced it comes again on the new one.
       if (over || (bound && (bound.left || !bound.isOn(socket)))) return;
       if (typeof frame !== "string") return refuse(LINK_CLOSE.bad_message, "frames are text");
       const decoded = decode(frame);
@@ -122,7 +123,8 @@ export function openLinkSession(
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
       if (link && message.type === "WorkerHeartbeat") link.heard(ctx.clock);
-      // Somebody waits for it in real time, and it changes nothing that is stored: not behind the database's writes.
+      // A caller waits for it in real time, and it changes nothing stored, so it need not wait behind the database's
+      // writes.
       if (link && message.type === "SessionReply") {
         ctx.hooks.sessionReply(link, message);
         return confirmInTurn();

@@ -3,7 +3,7 @@ import { WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
-/** The words for a job whose worker went away (rules/jobs#lost-workers), and what happened, to which worker, since when. */
+/** The error of a job whose worker went away (rules/jobs#lost-workers): what happened, to which worker, and when. */
 export const lostError = (cause: string): string => `${WORKER_LOST_ERROR}: ${cause}`;
 
 /** Why a link ended for good, for the jobs that ran on it. */

@@ -4,13 +4,15 @@ import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane } from "#shared/protocol/schema/worker.ts";
 import type { HeldLane, WorkerLink } from "./worker-link.ts";
-/** A worker's link, by the process that has it. */
+/** A worker's link, and the process that has it. */
 export interface KeptLink {
   worker_id: string;
   instance_id: string;
-  /** SHA-256 of the upload token, which the worker shows when it comes back. */
+  /** SHA-256 of the upload token, which the worker presents when it comes back. */
   token_sha256: string;
-  /** Messages of the worker that this hub has handled, once it has stopped; null while it runs, and after it was killed. */
+  /**
+   * How many messages of the worker this hub had handled when it stopped; null while it runs, and after it was killed.
+   */
   received: number | null;
 }
 
@@ -23,7 +25,7 @@ export interface KeptSession {
   lease_token: number;
   job_id: string | null;
   headless: boolean;
-  /** Absent in what a version before these fields wrote. */
+  /** Absent when an earlier version wrote the entry. */
   egress?: EgressOption | null;
   proxy?: ProxyOption | null;
   idle_ttl_ms: number;
@@ -31,22 +33,22 @@ export interface KeptSession {
   expires_at: number;
 }
 
-/** What ran when the hub before this one ended, and may be taken up until SVC_LINK_GRACE_S after this one's start. */
+/** What ran when the previous hub ended, and may be taken up until SVC_LINK_GRACE_S after this hub's start. */
 export interface Awaited {
   readonly links: Map<string, KeptLink>;
   readonly sessions: Map<string, KeptSession>;
 }
 
-/** Tells the other hubs of this one's best free candidate. */
+/** Tells the other hubs about this one's best free candidate. */
 export interface CandidateTeller {
-  /** It may have changed: told soon, once for many changes, if it has. */
+  /** The candidate may have changed: tells the others soon, once for many changes, if it has. */
   changed(): void;
-  /** Tells it in any case. */
+  /** Tells the others in any case. */
   tell(): void;
   stop(): void;
 }
 
-/** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
+/** What every hub may know about a worker: the value of `worker:<id>` in the shared store. Times are epoch ms. */
 export interface WorkerEntry {
   worker_id: string;
   instance_id: string;
@@ -58,7 +60,7 @@ export interface WorkerEntry {
   load: HostLoad;
   profiles: string[];
   update?: UpdateReport | null;
-  /** It updates by order; one of an earlier version by the version of the hub it is linked to. */
+  /** It updates when ordered to; a worker of an earlier version follows the version of the hub it is linked to. */
   waits_for_order?: boolean;
   connected_at: number;
   last_heartbeat_at: number;
@@ -74,7 +76,9 @@ export interface FleetCache {
   last: { at: number; entries: WorkerEntry[] } | null;
 }
 
-/** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
+/**
+ * A lane leased on a worker that has not been told yet. Call `settle` once the assignment is answered or taken back.
+ */
 export interface LanePlace<J extends string | null> {
   link: WorkerLink;
   held: HeldLane & { readonly lease: LaneLease & { job_id: J } };

@@ -6,22 +6,22 @@ import type { WorkerEntry } from "./parts.ts";
 import { readFleet } from "./view.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
-/** What no lane of the fleet may open, as this hub knows it. */
+/** The addresses that no lane of the fleet may open, as far as this hub knows. */
 interface Known {
   at: number;
   places: FleetPlace[];
-  /** Tells whether a worker knows it already. */
+  /** Says whether a worker knows the list already. */
   text: string;
 }
 
-/** A fleet of a thousand workers is looked at once for all of them. */
+/** With a thousand workers in a fleet, one look serves all of them. */
 const LOOK_EVERY_MS = 60_000;
 const MAX_PLACES = 10_000;
 
 const known = new WeakMap<FleetContext["cluster"], Known>();
 const looking = new WeakMap<FleetContext["cluster"], Promise<void>>();
 
-/** The viewer bridges of a worker, as a range: they are side by side. */
+/** The viewer bridges of a worker, as a range: their ports are consecutive. */
 function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
   const ports = capabilities.lane_novnc_urls
     .flatMap((url) => placeAt(url, "bridge"))
@@ -46,7 +46,7 @@ async function look(ctx: FleetContext): Promise<void> {
   known.set(ctx.cluster, { at: ctx.clock.monotonic(), places, text });
 }
 
-/** Looks again when that was long ago; whoever asks meanwhile waits for the same look. */
+/** Looks again when the last look was long ago; callers that ask meanwhile wait for the same look. */
 async function knownPlaces(ctx: FleetContext): Promise<Known | null> {
   const { cluster, clock } = ctx;
   const before = known.get(cluster);
@@ -68,7 +68,7 @@ export async function placesFor(
   return { fleet_places: now.places };
 }
 
-/** Tells a worker what has changed since it was told. */
+/** Tells a worker what has changed since it was last told. */
 export async function tellPlaces(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const now = await knownPlaces(ctx);
   if (now === null || link.told_places === now.text || !link.open) return;

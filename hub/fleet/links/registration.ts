@@ -6,9 +6,9 @@ import { renewLink } from "./kept.ts";
 import type { WorkerEntry } from "./parts.ts";
 import type { Cut, WorkerLink } from "./worker-link.ts";
 
-/** How long a hub is waited for that is to drop its link of a worker. */
+/** How long to wait for another hub to drop its link to a worker. */
 const DROP_MS = 1_500;
-/** A registration that others take in between is looked at again. */
+/** A registration that others change in between is read again. */
 const TAKE_TRIES = 3;
 export const WORKER_PREFIX = "worker:";
 const keyOf = (worker_id: string) => `${WORKER_PREFIX}${worker_id}`;
@@ -38,7 +38,7 @@ const ownFields = (ctx: FleetContext, { instance_id }: WorkerLink) => ({
   instance_id,
 });
 
-/** False when the worker is registered by another link, and this one's word does not count any more. */
+/** False when another link has registered the worker, and this one no longer counts. */
 export const publishWorker = (ctx: FleetContext, link: WorkerLink): Promise<boolean> => {
   link.untold = false;
   const entry = entryOf(ctx, link);
@@ -46,8 +46,8 @@ export const publishWorker = (ctx: FleetContext, link: WorkerLink): Promise<bool
 };
 
 /**
- * Keeps the registration and the leases of a worker that was heard of.
- * @returns false when it is linked to another hub by now: this link is stale, and nothing is renewed.
+ * Renews the registration and the leases of a worker that was heard from.
+ * @returns false when the worker is linked to another hub by now: this link is stale, and nothing is renewed.
  */
 export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
   if (!(await publishWorker(ctx, link))) return false;
@@ -57,15 +57,15 @@ export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<b
   return true;
 }
 
-/** For GET /workers of the other hubs: what changed on the lanes since they were told. */
+/** For GET /workers at the other hubs: what changed on the lanes since they were told. */
 export async function publishChangesOnce(ctx: FleetContext): Promise<void> {
   for (const link of ctx.links.values())
     if (link.untold && link.ready && !link.left && !link.closed) await publishWorker(ctx, link);
 }
 
 /**
- * The link has ended; a registration that is another link's by now stays.
- * @returns whether there is such a one: the worker has moved, and what it runs is for the hub it has moved to.
+ * The link has ended; a registration that belongs to another link by now stays.
+ * @returns whether there is one: then the worker has moved, and what it runs is for the hub it has moved to.
  */
 export async function giveUpRegistration(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
   const key = keyOf(link.worker_id);
@@ -73,20 +73,20 @@ export async function giveUpRegistration(ctx: FleetContext, link: WorkerLink): P
   return (await ctx.kv.get<WorkerEntry>(key)) !== null;
 }
 
-/** What is known of the process that has the worker_id: a link of this hub, or a registration at another. */
+/** What is known about the process that has the worker_id: a link of this hub, or a registration at another. */
 type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at"> & {
   cut_at?: number | null;
-  /** Of a link of this hub. */
+  /** For a link of this hub. */
   heard_at?: number;
   cut?: Cut | null;
 };
 
-/** A process that ended has its socket closed by the kernel; one that still sent heartbeats this long ago lives. */
+/** The kernel closes the socket of a process that ends; one whose last heartbeat is no older than this is alive. */
 const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
 
 /**
- * Whether the worker_id is another live process's: on another host, or a twin on the same host, which would
- * otherwise take it from each other for ever. A restart, or the same process dialling again, takes over.
+ * Whether another live process has the worker_id: on another host, or a twin on the same host. The two would otherwise
+ * take it from each other for ever. A restart, or the same process dialling again, takes over.
  */
 export function isTaken(ctx: FleetContext, holder: Holder, hello: Registration): boolean {
   const silent_ms =
@@ -100,9 +100,9 @@ export function isTaken(ctx: FleetContext, holder: Holder, hello: Registration):
 }
 
 /**
- * Makes the registration in the shared store this link's. One of another hub gives way unless its process lives, and
- * that hub with it; it is asked to drop its link first, so that what it had not delivered goes back to the queue. A hub whose
- * link is taken up is not asked: it would fail what is to go on.
+ * Makes the registration in the shared store this link's. A registration at another hub gives way unless both its
+ * process and that hub are alive; the hub is asked to drop its link first, so that what it had not delivered goes back
+ * to the queue. A hub whose link is taken up is not asked: it would fail what should go on.
  * @returns false when the worker_id is taken.
  */
 export async function takeRegistration(
@@ -128,7 +128,7 @@ export async function takeRegistration(
   return false;
 }
 
-/** Waits until the other hub has dropped its link of this worker, if it is there to do it. */
+/** Waits until the other hub has dropped its link to this worker, if that hub is still there. */
 async function askToDrop(ctx: FleetContext, entry: WorkerEntry): Promise<void> {
   const { worker_id, instance_id, link_hub } = entry;
   ctx.log.info({ worker_id, link_hub }, "worker moves here from another hub");

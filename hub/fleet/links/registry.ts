@@ -28,7 +28,10 @@ const INTERNAL_CLOSE = 1011;
 
 const LOCAL_NAMES = new Set(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]);
 
-/** A worker that does not know its name in the LAN says localhost; the hub corrects it (rules/lanes#viewer-links-of-a-lane). */
+/**
+ * A worker that does not know its name on the LAN says localhost; the hub corrects it
+ * (rules/lanes#viewer-links-of-a-lane).
+ */
 export function correctViewerUrl(url: string, address: string): string {
   if (!URL.canParse(url) || address === "") return url;
   const parsed = new URL(url);
@@ -48,9 +51,9 @@ function correctCapabilities(hello: Registration): Capabilities {
 }
 
 /**
- * Registers a worker whose secret was checked. What an earlier incarnation was running is failed first; the same one goes on
- * with its link where it can.
- * @param bind told of the link as soon as the socket is its own.
+ * Registers a worker whose secret was checked. What an earlier incarnation was running fails first; the same one goes
+ * on with its link where it can.
+ * @param bind gets the link as soon as the socket belongs to it.
  * @returns null when the newcomer was sent away.
  */
 export async function registerWorker(
@@ -67,7 +70,7 @@ export async function registerWorker(
     return resumeLink(ctx, before, socket, hello);
   }
   for (let other = ctx.links.get(worker_id); other; other = ctx.links.get(worker_id)) {
-    // One without a socket may have died: a newcomer on its host takes over, as after a restart.
+    // A link without a socket may have died: a newcomer on its host takes over, as after a restart.
     if (!other.closed && isTaken(ctx, other, hello)) {
       ctx.log.warn({ worker_id, address: hello.address }, "duplicate worker refused");
       socket.close(LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON);
@@ -111,27 +114,27 @@ async function admit(ctx: FleetContext, link: WorkerLink): Promise<void> {
   ctx.hooks.laneFree();
 }
 
-/** A worker that waits for its order gets one with its welcome, and with every acknowledgement of a heartbeat. */
+/** A worker that waits for its update order gets it with its welcome and with every acknowledgement of a heartbeat. */
 export const orderOf = (
   { rollout }: FleetContext,
   { waits_for_order, worker_id, version }: WorkerLink,
 ): { update?: UpdateOrder } => {
   if (!waits_for_order) return {};
   const update = rollout.orderFor({ kind: "browser", worker_id, version });
-  // Before the first look at the fleet nobody goes anywhere.
+  // Nobody updates before the first look at the fleet.
   return { update: update ?? { target: version, go: false } };
 };
 
 const seen = (ctx: FleetContext, { worker_id, address, hostname, version }: WorkerLink) =>
   ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
 
-/** The hub that had the link is gone, and the worker still runs what it was given: all that goes on, under its leases. */
+/** The hub that had the link is gone, and the worker still runs what it was given: it all goes on, under its leases. */
 async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Promise<void> {
   const { worker_id, version } = link;
   if (link.closed) return;
   const places = await placesFor(ctx, link);
   const { status } = await seen(ctx, link);
-  // First, so that whatever is said while its runs are looked up comes after it.
+  // First, so that whatever is said while its runs are looked up comes after the welcome.
   if (!link.send({ ...welcome(ctx, link, places), resumed: { received: left.received } })) return;
   await ctx.hooks.takenUp(link, left);
   const leases = await takeLeases(ctx, link);
@@ -140,12 +143,17 @@ async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Prom
   if (link.closed) return;
   link.status = status;
   link.ready = true;
-  ctx.log.info({ worker_id, version, runs: leases.length }, "worker taken up from the hub before");
+  ctx.log.info(
+    { worker_id, version, runs: leases.length },
+    "worker taken up from the previous hub",
+  );
   ctx.signal("link taken up", { worker_id });
   ctx.hooks.laneFree();
 }
 
-/** The leases of what it runs are this hub's to renew; a lane that was leased and never given is free again. */
+/**
+ * This hub now renews the leases of what the worker runs; a lane that was leased but never handed over is free again.
+ */
 async function takeLeases(
   ctx: FleetContext,
   { worker_id, held }: WorkerLink,
@@ -175,16 +183,16 @@ const welcome = (
   ...(link.outbox && { link_grace_ms: ctx.config.link_grace_ms }),
 });
 
-/** Other hubs may be asked by a newcomer under this worker_id: they know from the registry whether it has a socket. */
+/** A newcomer may dial other hubs under this worker_id: they see in the registry whether the link has a socket. */
 const tellRegistry = async (ctx: FleetContext, link: WorkerLink): Promise<void> => {
   if (!ctx.cluster.shared) return;
   const { worker_id } = link;
   await publishWorker(ctx, link).catch((err) =>
-    ctx.log.warn({ worker_id, err }, "the registry was not told of a cut link"),
+    ctx.log.warn({ worker_id, err }, "could not record a cut link in the registry"),
   );
 };
 
-/** The same process is back, and nothing was lost in between: what it runs goes on. */
+/** The same process is back, and nothing was lost in the meantime: what it runs goes on. */
 async function resumeLink(
   ctx: FleetContext,
   link: WorkerLink,
@@ -200,10 +208,10 @@ async function resumeLink(
   link.told_cut_ms = before_ms;
   ctx.log.info({ worker_id, cut_ms }, "worker is back on its link");
   ctx.signal("link resumed", { worker_id });
-  // What came over the socket before is handled before what comes over this one.
+  // What came over the previous socket is handled before what comes over this one.
   await handled;
   const failed = (err: unknown) =>
-    ctx.log.error({ worker_id, err }, "a link's return was not told");
+    ctx.log.error({ worker_id, err }, "could not announce that a link is back");
   if (was_cut) await ctx.hooks.linkBack(link, cut_ms).catch(failed);
   await tellRegistry(ctx, link);
   if (!link.closed) ctx.hooks.laneFree();
@@ -211,8 +219,8 @@ async function resumeLink(
 }
 
 /**
- * The socket of a link is gone. A worker that can go on with the link is waited for (SVC_LINK_GRACE_S), with its lanes,
- * jobs and sessions as they are; any other link ends.
+ * The socket of a link is gone. The hub waits for a worker that can go on with the link (SVC_LINK_GRACE_S), with its
+ * lanes, jobs and sessions unchanged; any other link ends.
  */
 export function socketGone(
   ctx: FleetContext,
@@ -242,8 +250,8 @@ export function socketGone(
 }
 
 /**
- * Ends a link, once: what it said before is handled, what it runs is failed, its lanes are given back.
- * Resolves when all that is done; called again it waits for the first run.
+ * Ends a link, once: handles what it said before, fails what it runs, and gives its lanes back.
+ * Resolves when all of that is done; a second call waits for the first.
  */
 export function dropLink(
   ctx: FleetContext,
@@ -271,16 +279,16 @@ async function endLink(
   const { worker_id } = link;
   link.closeSocket(code, reason);
   await link.handled;
-  // Assignments without an answer go back to the queue; only what the worker accepted is lost with it.
+  // Unanswered assignments go back to the queue; only what the worker accepted is lost with it.
   for (const held of link.held.values()) held.answer({ kind: "closed" });
   await Promise.all([...link.held.values()].map((held) => held.settled));
   const held = [...link.held.values()].map(({ lease }) => lease);
   const leases = [...held, ...link.unreleased];
   const release = () =>
     Promise.all(leases.map((l) => ctx.leases.release(worker_id, l.lane_idx, l.token)));
-  // The database may be away: the link ends all the same, and its next registration, or the reconciler, does the rest.
-  const failed = (err: unknown) => ctx.log.error({ worker_id, err }, "link was not cleared up");
-  // A hub that was stopped (SIGSTOP) and goes on may find its worker at another one, which runs on under the same leases.
+  // The database may be away: the link ends anyway, and the next registration, or the reconciler, does the rest.
+  const failed = (err: unknown) => ctx.log.error({ worker_id, err }, "link was not cleaned up");
+  // A hub that was paused (SIGSTOP) may find its worker at another hub, still running under the same leases.
   const moved = await giveUpRegistration(ctx, link).catch((err: unknown) => {
     failed(err);
     return false;
@@ -296,8 +304,8 @@ async function endLink(
 }
 
 /**
- * This hub stops, and the worker keeps what it runs for the next one, or for another: everything it has said is handled, what
- * it was offered and has not taken goes back to the queue, and nothing is failed, ended or given back.
+ * This hub stops, and the worker keeps what it runs for the next hub, or for another: everything it has said is
+ * handled, what it was offered and has not taken goes back to the queue, and nothing is failed, ended or given back.
  */
 export async function leaveLink(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const { worker_id } = link;

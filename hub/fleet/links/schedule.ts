@@ -1,10 +1,10 @@
 import { MAX_DISK_PCT, WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 
-/** What the scheduler reads of a worker (rules/scheduling#candidates). */
+/** What the scheduler reads about a worker (rules/scheduling#candidates). */
 export interface Candidate {
   readonly status: WorkerStatus;
-  /** When it was heard of last, by the monotonic clock. */
+  /** When it was last heard from, by the monotonic clock. */
   readonly heard_at: number;
   /** Leases held, counted at once when one is taken (rules/scheduling#counted-at-once). */
   readonly in_flight: number;
@@ -33,7 +33,7 @@ const order = (a: Candidate, b: Candidate): number =>
  * The worker that gets the next job (rules/scheduling#candidates, rules/scheduling#order-of-candidates): fewest in flight,
  * then the larger max_concurrent; every worker of a tie is equally likely. One pass, because a fleet may have a thousand
  * workers and this runs per job.
- * @param can what else is asked of a worker.
+ * @param can any further requirement of a worker.
  */
 export function chooseWorker<W extends Candidate>(
   workers: readonly W[],
@@ -54,13 +54,13 @@ export function chooseWorker<W extends Candidate>(
   return best;
 }
 
-/** In fleets so large most workers are idle or most are busy, and looking at each takes longer than a few draws. */
+/** In fleets this large most workers are idle or most are busy, and looking at each takes longer than a few draws. */
 const DRAW_FROM = 64;
 const DRAWS = 8;
 
 /**
- * A worker that none can come before, idle and with the largest max_concurrent, found by drawing: each of them is as likely
- * as the next. Null when the draws met none.
+ * A worker that no other can precede (idle, with the largest max_concurrent), found by drawing at random: each such
+ * worker is equally likely. Null when the draws found none.
  */
 function drawIdle<W extends Candidate>(
   workers: readonly W[],

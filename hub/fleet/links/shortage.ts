@@ -3,12 +3,11 @@ import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Lane, Worker } from "#shared/protocol/schema/worker.ts";
 
 /**
- * Why no lane is to be had: the conditions of rules/scheduling#candidates, one after the other, and the first that no worker
- * meets.
+ * Why no lane is available: the conditions of rules/scheduling#candidates in turn, and the first that no worker meets.
  */
 
 const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
-/** Named in a sentence; the others are counted. */
+/** How many workers a sentence names; the others are counted. */
 const MOST_NAMED = 3;
 
 const plural = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;
@@ -22,7 +21,7 @@ function named(names: readonly string[]): string {
 const isIdle = ({ state, job_id, session_id }: Lane): boolean =>
   state === "warm" && job_id === null && session_id === null;
 
-/** Assignments the worker can take now, were it asked (rules/scheduling#candidates). */
+/** Assignments the worker could take now, if asked (rules/scheduling#candidates). */
 export const freeLanesOf = ({ lanes, in_flight, capabilities }: Worker): number =>
   Math.max(0, Math.min(lanes.filter(isIdle).length, capabilities.max_concurrent - in_flight));
 
@@ -30,7 +29,7 @@ export const freeLanesOf = ({ lanes, in_flight, capabilities }: Worker): number 
 export const usableLanesOf = ({ lanes, capabilities: { max_concurrent } }: Worker): number =>
   Math.min(lanes.filter(({ state }) => !OUT_OF_USE.includes(state)).length, max_concurrent);
 
-/** The workers that may be given a lane's work at all: alive, active, with room on their disk. */
+/** The workers that may be given work at all: alive, active, with room on their disk. */
 export const ableWorkers = (workers: readonly Worker[]): Worker[] =>
   workers.filter(
     ({ alive, status, disk_pct }) => alive && status === "active" && hasRoom(disk_pct),
@@ -39,8 +38,8 @@ export const ableWorkers = (workers: readonly Worker[]): Worker[] =>
 const hasRoom = (disk_pct: number | null): boolean => disk_pct === null || disk_pct < MAX_DISK_PCT;
 
 /**
- * Why none of these workers gives a lane now, in words that go on from "it waits: "; null when one has a free lane.
- * @param only the one worker that will do.
+ * Why none of these workers has a lane to give now, in words that continue "it waits: "; null when one has a free lane.
+ * @param only the only worker that will do.
  */
 export function laneShortage(
   workers: readonly Worker[],

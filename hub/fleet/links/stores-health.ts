@@ -6,15 +6,15 @@ import { AppError } from "#shared/kit/errors.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
 
-/** Whether what is stored can be stored: a disk that is full answers every read. */
+/** Whether the stores can still write: a full disk still answers every read. */
 
-/** For how long an answer counts: a probe writes, and many may ask. */
+/** How long an answer is reused: a probe writes, and many may ask. */
 const FRESH_MS = 5_000;
-/** A row of the settings' table that stands for nothing. */
+/** A row in the table of settings that has no meaning. */
 const KEY = "health.probed_at";
 
 export interface StoresHealth {
-  /** The stores that take nothing now, with the reason; at most FRESH_MS old. */
+  /** The stores that cannot write now, with the reason; at most FRESH_MS old. */
   degraded(): Promise<Degraded[]>;
 }
 
@@ -22,7 +22,7 @@ interface HealthDeps {
   readonly clock: Clock;
   readonly db: Pick<Db, "settings">;
   readonly objects: Pick<ObjectStore, "probe">;
-  /** What is wrong with the scheduled backups; absent where none are made. */
+  /** What is wrong with the scheduled backups; absent where there are none. */
   readonly backupTrouble?: () => Promise<Degraded | null>;
 }
 
@@ -37,7 +37,7 @@ export function createStoresHealth({
     const found = await Promise.all([
       probe(clock, "database", db.settings.set(KEY, clock.now(), clock.now())),
       probe(clock, "object_store", objects.probe()),
-      // A database that is away is told already.
+      // A database that is away has already been reported.
       backupTrouble?.().catch(() => null) ?? null,
     ]);
     return found.filter((one) => one !== null);

@@ -11,7 +11,7 @@ import type { LeftLink } from "./left-link.ts";
 import type { KeptLink } from "./parts.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
-/** What can be taken up of the link that this worker had; null when it is another's, or nobody knows of it. */
+/** What can be taken up of the link that this worker had; null when it is another worker's, or unknown. */
 export async function leftLink(ctx: FleetContext, hello: Registration): Promise<LeftLink | null> {
   const { worker_id, instance_id, resume } = hello;
   if (!resume?.holds || ctx.config.link_grace_ms === 0) return null;
@@ -23,7 +23,7 @@ export async function leftLink(ctx: FleetContext, hello: Registration): Promise<
   return { upload_token, sent, received: kept.received ?? acknowledged ?? 0, exact, holds };
 }
 
-/** So that the next hub may take the link up. A worker of a version that cannot go on with one is not kept. */
+/** Lets the next hub take the link up. Keeps nothing for a worker whose version cannot go on with a link. */
 export async function keepLinkForNext(
   ctx: FleetContext,
   link: WorkerLink,
@@ -39,7 +39,7 @@ export async function keepLinkForNext(
   });
 }
 
-/** Whether the worker of this link may bring it to the next hub; that hub, or another, takes it up. */
+/** Whether this link's worker may bring it to the next hub, or to another one, which takes it up. */
 export const canBeLeft = ({ config }: FleetContext, link: WorkerLink): boolean =>
   config.link_grace_ms > 0 && link.ready && !link.closed && link.outbox !== null;
 

@@ -15,8 +15,8 @@ import { entryOf, WORKER_PREFIX } from "./registration.ts";
 type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
 
 /**
- * Every registered worker of every hub. Reads of the shared store are given 1.5 s; then the last good view is used for
- * up to 60 s (rules/workers#list-and-read-workers).
+ * Every registered worker of every hub. Reads of the shared store may take 1.5 s; after that the last good view is used
+ * for up to 60 s (rules/workers#list-and-read-workers).
  * @throws AppError unavailable when there is no view young enough.
  */
 export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
@@ -30,21 +30,21 @@ export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
     if (!cache.last || ctx.clock.monotonic() - cache.last.at > FLEET_VIEW_MAX_AGE_MS)
       throw new AppError("unavailable", "the worker registry does not answer", { cause: err });
   }
-  // This hub's own links are known first hand.
+  // This hub knows its own links first hand.
   const others = cache.last.entries.filter((entry) => !ctx.links.has(entry.worker_id));
   const own = [...ctx.links.values()].filter((link) => link.ready && !link.closed);
   return [...others, ...own.map((link) => entryOf(ctx, link))];
 }
 
-/** Another hub's registration stands in the shared store for as long as its worker counts as alive, by that store's clock. */
+/** Another hub's registration stays in the shared store while its worker counts as alive, by that store's clock. */
 export function isAlive(ctx: FleetContext, { worker_id }: WorkerEntry): boolean {
   const link = ctx.links.get(worker_id);
   return link === undefined || ctx.clock.monotonic() - link.heard_at <= WORKER_LIVENESS_MS;
 }
 
 /**
- * What is leased on each worker's lanes, by worker_id; while the store is away, what the workers of the last good view
- * said of them.
+ * What is leased on each worker's lanes, by worker_id; while the store is away, what the workers in the last good view
+ * said about them.
  */
 async function leasesOf(
   ctx: FleetContext,
@@ -94,7 +94,7 @@ function connectedRecord(
   };
 }
 
-/** A worker that was seen once and is not connected now. */
+/** A worker that was seen before and is not connected now. */
 const absentRecord = ({ rollout }: FleetContext, row: WorkerRow): Worker => ({
   worker_id: row.worker_id,
   address: row.address,
@@ -122,7 +122,7 @@ const absentRecord = ({ rollout }: FleetContext, row: WorkerRow): Worker => ({
   update: rollout.updateOf({ kind: "browser", worker_id: row.worker_id }),
 });
 
-/** GET /workers: connected ones and those only remembered, by id. */
+/** GET /workers: connected workers and those only remembered, by id. */
 export async function listWorkers(ctx: FleetContext): Promise<Worker[]> {
   const [entries, rows] = await Promise.all([readFleet(ctx), ctx.db.workers.list()]);
   const remembered = new Map(rows.map((row) => [row.worker_id, row]));
@@ -136,7 +136,7 @@ export async function listWorkers(ctx: FleetContext): Promise<Worker[]> {
   return records.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
 }
 
-/** GET /workers/{id}: a connected worker of any hub, or one only remembered. @throws AppError not_found */
+/** GET /workers/{id}: a worker connected to any hub, or one only remembered. @throws AppError not_found */
 export async function getWorker(ctx: FleetContext, worker_id: string): Promise<Worker> {
   const [entries, row] = await Promise.all([readFleet(ctx), ctx.db.workers.get(worker_id)]);
   const entry = entries.find((e) => e.worker_id === worker_id);

@@ -7,7 +7,7 @@ import type { FleetContext } from "../context.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
-/** What a job or a session says of where it may go. */
+/** What a job or a session says about where it may go. */
 export interface WayOut {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
@@ -18,7 +18,7 @@ interface Reporting {
   capabilities: { egress?: EgressReport | null | undefined };
 }
 
-/** Why this worker's lanes would not go where it is asked for; null when they would. */
+/** Why this worker's lanes would not go where the job asks; null when they would. */
 export function wayOutTrouble(
   { worker_id, capabilities: { egress: has } }: Reporting,
   { egress, proxy }: WayOut,
@@ -29,21 +29,21 @@ export function wayOutTrouble(
   return wider && `worker ${worker_id} ${wider}`;
 }
 
-/** Which workers may be given it; null when any may. */
+/** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
   asked.egress === null && asked.proxy === null
     ? null
     : (worker) => wayOutTrouble(worker, asked) === null;
 
-/** Of these workers, those that it may run on. */
+/** Those of these workers on which it may run. */
 export const thoseFor = (workers: readonly Worker[], asked: WayOut): readonly Worker[] => {
   const fits = wayOutFits(asked);
   return fits ? workers.filter(fits) : workers;
 };
 
 /**
- * @throws AppError invalid when workers are there and none of them lets a lane go where it asks to: what is narrowed without
- *   a word would be another job than was asked for
+ * @throws AppError invalid when there are workers and none lets a lane go where the job asks: silently narrowing the job
+ *   would make it a different one
  */
 export async function requireWayOut(
   ctx: FleetContext,

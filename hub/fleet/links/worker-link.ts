@@ -14,7 +14,7 @@ import type { Candidate } from "./schedule.ts";
 
 /** What a link needs of its socket. */
 export interface LinkSocket {
-  /** As Bun's: 0 when the message was dropped, -1 when it waits in the buffer, else the bytes sent. */
+  /** As in Bun: 0 when the message was dropped, -1 when it waits in the buffer, else the bytes sent. */
   send(text: string): number;
   close(code: number, reason: string): void;
 }
@@ -26,24 +26,24 @@ export type AssignAnswer =
   | { kind: "refused"; reason: string; page?: boolean }
   | { kind: "closed" };
 
-/** A lane leased on this link, to a job or to a session of its own. */
+/** A lane leased on this link, to a job or to an independent session. */
 export interface HeldLane {
   readonly lease: LaneLease;
   /** The worker has taken the lane for it: from now on `warm` means that the run, or the session, is over. */
   accepted: boolean;
-  /** The job, or the session no job opened, has its end: nothing this lane still says about it counts. */
+  /** The job, or the independent session, has ended: nothing this lane still says about it counts. */
   done: boolean;
-  /** Last stage written on the job's row. */
+  /** The last stage written to the job's row. */
   stage: string | null;
-  /** Lines of the job's log that the database has not taken yet. */
+  /** Lines of the job's log that the database has not stored yet. */
   readonly unlogged: Pick<EventRow, "ts" | "type" | "data">[];
   /** Heartbeats in a row that showed the lane free although it is leased. */
   idle_beats: number;
-  /** Lines of the job's log that the hub before may have stored, by how often; they are not stored again. */
+  /** Lines of the job's log that the previous hub may have stored, with their counts; they are not stored again. */
   stored_lines?: Map<string, number>;
   /**
-   * Taken up from a hub that was killed, and nothing was said under its lease yet: what comes of its lane was said to that hub,
-   * maybe before this run began.
+   * Taken up from a hub that was killed, and nothing was said under its lease yet: what comes about its lane was said
+   * to that hub, maybe before this run began.
    */
   unheard?: boolean;
   /** Takes the worker's answer to the assignment. */
@@ -76,7 +76,7 @@ export function newHeld<L extends LaneLease>(
   return { held, settle };
 }
 
-/** The worker speaks of it: what comes of its lane from now on is younger than its run. */
+/** The worker mentions the run: what it says about the lane from now on is newer than the run. */
 export function heardOf<H extends HeldLane | undefined>(held: H): H {
   if (held) held.unheard = false;
   return held;
@@ -89,77 +89,77 @@ export interface Cut {
   /** Epoch ms. */
   readonly at: number;
   readonly reason: string;
-  /** Aborts when the worker is back, or is not waited for any longer. */
+  /** Aborts when the worker is back, or the hub stops waiting for it. */
   readonly over: AbortController;
 }
 
 /**
- * One registered worker: what it said of itself, and the lanes this hub has leased on it. It outlives its socket for
- * SVC_LINK_GRACE_S: what is sent meanwhile waits for the next one.
+ * One registered worker: what it said about itself, and the lanes this hub has leased on it. The link outlives its
+ * socket for SVC_LINK_GRACE_S: what is sent meanwhile waits for the next socket.
  */
 export class WorkerLink implements Candidate {
   readonly worker_id: string;
   readonly instance_id: string;
   readonly address: string;
   readonly hostname: string;
-  /** It runs on this hub's own host; false also where nobody can tell. */
+  /** It runs on this hub's own host; false also when that is unknown. */
   readonly on_hub_host: boolean;
   readonly version: string;
-  /** It updates when it is told to; one of an earlier version whenever its hub has another version. */
+  /** It updates when ordered to; a worker of an earlier version updates whenever its hub has another version. */
   readonly waits_for_order: boolean;
-  /** The order it was told last, as JSON. */
+  /** The last order it was given, as JSON. */
   told_order = "";
-  /** What it was told last that no lane may open. */
+  /** The last list it was given of what no lane may open. */
   told_places = "";
   readonly capabilities: Capabilities;
   readonly connected_at: number;
-  /** Bearer of the worker's uploads; dies with the link. */
+  /** Bearer token of the worker's uploads; valid as long as the link. */
   readonly upload_token: string;
   readonly lanes = new Map<number, Lane>();
   readonly held = new Map<number, HeldLane>();
-  /** Jobs that gave their lane back while what they captured waits for a store, by lease token; some have ended since. */
+  /** Jobs that gave their lane back while their captures wait for a store, by lease token; some have ended since. */
   readonly uploading = new Map<number, JobLane>();
-  /** Leases given back while the store did not answer: to be released when it does. */
+  /** Leases given back while the store did not answer, to be released when it does. */
   readonly unreleased = new Set<LaneLease>();
-  /** Sessions for which the store may hold a lease that nobody was told of: its answer was lost. */
+  /** Sessions for which the store may hold a lease that nobody knows of, because its answer was lost. */
   readonly unsure = new Set<string>();
-  /** Lanes that the lease store is being asked for. */
+  /** Lanes for which a request to the lease store is in flight. */
   asked = 0;
-  /** Its lanes changed since the other hubs were told of them. */
+  /** Its lanes have changed since the other hubs were last told. */
   untold = false;
   load: HostLoad;
   profiles: string[];
   update: UpdateReport | null;
   status: WorkerStatus = "standby";
-  /** Epoch ms, to be shown. */
+  /** Epoch ms, for display. */
   last_heartbeat_at: number;
-  /** The same by the monotonic clock, which decides whether the worker lives. */
+  /** The same by the monotonic clock, which decides whether the worker is alive. */
   heard_at: number;
   /** Set once the worker was told that it is registered; until then it takes no job. */
   ready = false;
   closed = false;
-  /** Set while there is no socket and its worker is waited for. */
+  /** Set while there is no socket and the hub waits for the worker. */
   cut: Cut | null = null;
   /** Messages of the worker received so far, over however many sockets. */
   received = 0;
-  /** What it may not have received; null for a worker of a version that cannot go on with a link. */
+  /** What the worker may not have received; null for a version that cannot go on with a link. */
   readonly outbox: Outbox | null;
-  /** Of those, the first so many were handled: the worker need not keep them. */
+  /** How many of those were handled, from the first on: the worker need not keep them. */
   handled_count = 0;
-  /** This hub stops, and the next one goes on with the link: nothing more that it says counts here. */
+  /** This hub is stopping, and the next one goes on with the link: nothing more that it says counts here. */
   left = false;
   /** The one run of `dropLink`. */
   dropped: Promise<void> | undefined;
   /** Resolves when every message received so far was handled. */
   handled: Promise<void> = Promise.resolve();
   #socket: LinkSocket;
-  /** Milliseconds without a socket, but for the cut of now. */
+  /** Milliseconds without a socket, not counting the current cut. */
   #cut_ms = 0;
   #cut_since = 0;
-  /** How much of it has been told of. */
+  /** How much of that has been reported. */
   told_cut_ms = 0;
 
-  /** @param before the link that this process had with a hub which is gone. */
+  /** @param before the link that this process had with a hub that is gone. */
   constructor(
     socket: LinkSocket,
     hello: Registration,
@@ -209,12 +209,15 @@ export class WorkerLink implements Candidate {
     return this.load.disk_pct;
   }
 
-  /** Whether it can be given something new to do. */
+  /** Whether it can be given new work. */
   get open(): boolean {
     return this.ready && !this.closed && !this.left && this.cut === null;
   }
 
-  /** False when the message will not arrive: the link is closed, or its buffer is full and it cannot go on with another socket. */
+  /**
+   * False when the message will not arrive: the link is closed, or its buffer is full and no other socket can continue
+   * it.
+   */
   send(message: HubToWorker): boolean {
     if (this.closed) return false;
     const text = JSON.stringify(message);
@@ -222,7 +225,7 @@ export class WorkerLink implements Candidate {
     kept?.add(text, this.cut === null);
     if (this.cut !== null) return kept !== null;
     if (this.#socket.send(text) !== 0) return true;
-    // A gap in what it hears: only another socket mends that.
+    // A gap in what the worker hears: only another socket closes it.
     if (kept) this.#socket.close(LINK_CLOSE.liveness, "the worker does not read its link");
     return kept !== null;
   }
@@ -235,14 +238,14 @@ export class WorkerLink implements Candidate {
     if (this.cut === null) this.#socket.close(code, reason);
   }
 
-  /** Its socket is gone, and its worker is waited for. */
+  /** Its socket is gone, and the hub waits for the worker. */
   lose(clock: Clock, reason: string): Cut {
     this.#cut_since = clock.monotonic();
     this.cut = { at: clock.now(), reason, over: new AbortController() };
     return this.cut;
   }
 
-  /** Whether the registration is of this very link, and nothing that it was told is missing. */
+  /** Whether the registration is for this very link, and nothing it was told is missing. */
   canResume({ instance_id, resume }: Registration): boolean {
     if (!resume || this.closed || !this.ready || instance_id !== this.instance_id) return false;
     return (
@@ -251,7 +254,7 @@ export class WorkerLink implements Candidate {
     );
   }
 
-  /** Goes on with another socket: `welcome`, then all that the worker has not received. */
+  /** Goes on with another socket: sends `welcome`, then everything the worker has not received. */
   resume(clock: Clock, socket: LinkSocket, welcome: HubToWorker, received: number): void {
     const before = this.cut === null ? this.#socket : null;
     this.#cut_ms = this.cutMs(clock);
@@ -277,7 +280,7 @@ export class WorkerLink implements Candidate {
     return free;
   }
 
-  /** How many of them are not being asked for. */
+  /** How many of them have no request in flight. */
   freeCount(): number {
     let free = -this.asked;
     for (const lane of this.lanes.values())
@@ -285,7 +288,7 @@ export class WorkerLink implements Candidate {
     return Math.max(0, free);
   }
 
-  /** The lane of this assignment, if this link still has it; it may be given back already while the job uploads. */
+  /** The lane of this assignment, if this link still has it; it may have been given back while the job uploads. */
   heldBy(job_id: string, lease_token: number): JobLane | undefined {
     const late = this.uploading.get(lease_token);
     if (late?.lease.job_id === job_id) return late;
@@ -295,7 +298,7 @@ export class WorkerLink implements Candidate {
     return undefined;
   }
 
-  /** Every job that this link has, also those that have given their lane back and still upload. */
+  /** Every job of this link, including those that have given their lane back and are still uploading. */
   jobLanes(): JobLane[] {
     return [...new Set([...this.held.values(), ...this.uploading.values()])].filter(isJobLane);
   }
