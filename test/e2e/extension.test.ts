@@ -122,7 +122,7 @@ describe("the cookie-sync extension in a real Chromium (rules/hosts#cookie-sync-
       await options.waitForSelector("#saved[data-state=ok]");
       await options.close();
       await page.goto("about:blank");
-      expect(await send("active-host")).toContain("The tab in front is no web page");
+      expect(await send("active-host")).toContain("The active tab is not a web page");
     },
     SLOW_MS,
   );

@@ -57,7 +57,7 @@ export default async function run({ session: given }: { session: typeof session 
         "1: fetch is not for scripts: a script reaches the browser through session, and nothing else",
       ],
     ],
-    ['const fs = require("fs");', ['1: require is not for scripts: import from "flotilla" alone']],
+    ['const fs = require("fs");', ['1: require is not for scripts: import only from "flotilla"']],
     [
       'eval("1");',
       ["1: eval is not for scripts: code that is made while it runs cannot be checked"],
@@ -72,7 +72,7 @@ export default async function run({ session: given }: { session: typeof session 
     ],
     [
       "await log(document.title);",
-      ["1: document exists in the page alone: use it inside session.evaluate(() => …)"],
+      ["1: document exists only in the page: use it inside session.evaluate(() => …)"],
     ],
     ['await page.click("a");', ["1: page does not exist: use session"]],
     ["await job.url;", ['1: job is not imported: import { job } from "flotilla"']],

@@ -9,7 +9,7 @@ import { storeResult } from "./files.ts";
 import { type ScriptedJob, say, stoppedClass } from "./job.ts";
 import { byRules, chatVerdict } from "./verdict.ts";
 
-/** What an attempt came to, and what is known of it beside its row. */
+/** The outcome of an attempt, and what is known about it besides its row. */
 export interface Ended {
   attempt: AttemptRow;
   verdict: Verdict;
@@ -52,7 +52,7 @@ export async function runAttempt(
     verdict = byRules(stoppedClass(signal), errorMessage(signal.reason));
   attempt.verdict = verdict;
   attempt.state = "ended";
-  // Not before its beginning, wherever the wall clock was put meanwhile.
+  // Never before its start, even if the wall clock was set back meanwhile.
   attempt.finished_at = Math.max(attempt.started_at, ctx.clock.now());
   await ctx.db.attempts.save(attempt);
   await say(job, verdict.ok ? "info" : "warn", "judge", `attempt ${n}: ${verdict.reason}`, {
@@ -68,7 +68,8 @@ function verdictOfError({ ctx, row, signal }: ScriptedJob, err: unknown): Verdic
     return byRules(stoppedClass(signal), errorMessage(signal.reason ?? err));
   const said = chatVerdict(err);
   if (said) return said;
-  if (!(err instanceof AppError)) ctx.log.error({ job_id: row.job_id, err }, "an attempt broke");
+  if (!(err instanceof AppError))
+    ctx.log.error({ job_id: row.job_id, err }, "an attempt failed unexpectedly");
   return byRules("lane_lost", `the attempt broke off: ${errorMessage(err)}`);
 }
 
@@ -81,7 +82,7 @@ async function runPlanned(
   const { ctx, row, signal } = job;
   signal.throwIfAborted();
   const { attempt_timeout_s } = row.options;
-  // A long script may be looked at, and taken for another job, while it runs. Under the lease: an attempt that the job's
+  // A long script may be read, and reused for another job, while it runs. Under the lease: an attempt that the job's
   // end has closed is not opened again.
   if (!(await ctx.db.attempts.begin(attempt, job.held.lease.token)))
     throw new NotOurs("the job has ended");

@@ -15,7 +15,7 @@ import { callPage, type ScriptedJob, say } from "./job.ts";
 export interface TraceStep {
   action: SessionActionName;
   args: Record<string, unknown>;
-  /** Where the page was afterwards. */
+  /** The page's URL afterwards. */
   url: string;
 }
 
@@ -26,7 +26,7 @@ export interface AttemptDoor extends ScriptDoor {
 
 /** Lines a script may put into its job's story; a loop that logs must not fill the database. */
 const MAX_LINES = 2_000;
-/** Actions that are kept for a recipe; longer ones make none. */
+/** How many actions are kept for a recipe; a longer script gives none. */
 const MAX_TRACE = 200;
 const NAME_MS = 5_000;
 
@@ -98,7 +98,7 @@ async function nameFor(
   return answer.name;
 }
 
-/** The script has ended: nobody waits for what its last actions come to. */
+/** The script has ended: nobody waits for its last actions. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = () => reject(new AppError("unavailable", "the script has ended"));

@@ -8,7 +8,7 @@ import { callPage, type ScriptedJob, say } from "./job.ts";
 /** What planner and judge are shown of a page, and what an attempt leaves behind. */
 
 const LOOK_MS = 20_000;
-/** A page in a loop never answers; what it was asked first decides whether it is asked more. */
+/** A page in a loop never answers; the first question decides whether it is asked more. */
 const ANSWER_MS = 5_000;
 const NETWORK_TAIL = 30;
 const MAX_URL = 2_000;
@@ -22,7 +22,9 @@ const Snapshot = z.object({
   links: z.array(z.object({ text: z.string(), href: z.string() })),
 });
 
-/** The page in words: where it is, its accessibility tree, its links. A page that does not answer is told as that. */
+/**
+ * The page in words: where it is, its accessibility tree, its links. A page that does not answer is reported as such.
+ */
 export async function pageView(job: ScriptedJob): Promise<string> {
   if (job.page.mute) return `URL: ${job.session.url}\nThe page hangs: its scripts keep it busy.`;
   try {
@@ -41,7 +43,7 @@ export interface Shot {
   content_base64: string;
 }
 
-/** A picture of the page as it is shown; null when the browser gives none. */
+/** A screenshot of the page; null when the browser gives none. */
 export async function takePicture(job: ScriptedJob): Promise<Shot | null> {
   if (job.page.mute) return null;
   try {
@@ -49,7 +51,7 @@ export async function takePicture(job: ScriptedJob): Promise<Shot | null> {
     return Picture.parse(await callPage(job, "screenshot", args, LOOK_MS));
   } catch (err) {
     if (job.signal.aborted) throw err;
-    job.ctx.log.warn({ job_id: job.row.job_id, err: errorMessage(err) }, "no picture of a page");
+    job.ctx.log.warn({ job_id: job.row.job_id, err: errorMessage(err) }, "no screenshot of a page");
     return null;
   }
 }
@@ -69,7 +71,7 @@ async function readNetwork(job: ScriptedJob, since: number) {
   }
 }
 
-/** Puts on the attempt where the page is and what was asked for last, and stores the picture. */
+/** Adds the page's URL and its last requests to the attempt, and stores the screenshot. */
 export async function gatherEvidence(
   job: ScriptedJob,
   attempt: AttemptRow,
@@ -92,19 +94,19 @@ export async function gatherEvidence(
   return shot;
 }
 
-/** A picture that cannot be stored is missing from the attempt, and changes nothing else. */
+/** A screenshot that cannot be stored is missing from the attempt, and changes nothing else. */
 async function storePicture(job: ScriptedJob, n: number, shot: Shot): Promise<string | null> {
   try {
     const body = new Uint8Array(Buffer.from(shot.content_base64, "base64"));
     return (await storeFile(job, pictureName(n), shot.mime, body)).name;
   } catch (err) {
     if (job.signal.aborted) throw err;
-    await say(job, "warn", "run", `the picture was not stored: ${errorMessage(err)}`);
+    await say(job, "warn", "run", `the screenshot was not stored: ${errorMessage(err)}`);
     return null;
   }
 }
 
-/** Whether the page runs anything at all. One that refuses to does so at once, and answers. */
+/** Whether the page runs anything at all. A page that refuses to still answers, and does so at once. */
 async function answers(job: ScriptedJob): Promise<boolean> {
   const args = { code: "1", timeout_s: ANSWER_MS / 1_000 };
   return callPage(job, "evaluate", args, ANSWER_MS).then(

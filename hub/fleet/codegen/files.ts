@@ -2,7 +2,7 @@ import { storeAsset } from "../jobs/files.ts";
 import { hubAsset } from "../jobs/hub-asset.ts";
 import type { ScriptedJob } from "./job.ts";
 
-/** What a job of scripts stores beside what they save themselves; the worker keeps these names free. */
+/** What a scripted job stores besides what its scripts save; the worker keeps these names free. */
 export const RESULT_NAME = "result.json";
 export const pictureName = (n: number): string => `attempt-${n}.png`;
 

@@ -17,17 +17,17 @@ export interface ScriptedJob {
   readonly signal: AbortSignal;
   /** Names under which its scripts have saved files, by the name they asked for: the next attempt replaces them. */
   readonly saved: Map<string, string[]>;
-  /** `mute`: a script has left a page that answers nobody, so nothing is asked of it before it is opened again. */
+  /** `mute`: a script left a page that does not answer, so nothing is asked of it until it is opened again. */
   readonly page: { mute: boolean };
 }
 
-/** What the job's story tells a stage of an attempt by (rules/events#event-stream). */
+/** The names of an attempt's stages in the job's log (rules/events#event-stream). */
 export type ScriptStage = "plan" | "check" | "run" | "judge" | "offer";
 
 /** A line of a log holds this much. */
 const MAX_MESSAGE = 8_192;
 
-/** One line in the job's story, and the row's stage with it; nothing once the job has ended. */
+/** Adds one line to the job's log and sets the row's stage; does nothing once the job has ended. */
 export async function say(
   { ctx, row, held, signal }: ScriptedJob,
   level: JobLogEntry["level"],
@@ -42,7 +42,7 @@ export async function say(
   await ctx.db.jobs.setStage(row.job_id, held.lease.token, stage);
 }
 
-/** What became of an attempt whose job has ended in the middle. */
+/** The verdict of an attempt whose job ended in the middle. */
 export const stoppedClass = (signal: AbortSignal): "cancelled" | "lane_lost" =>
   signal.reason instanceof ScriptStopped && signal.reason.status === "cancelled"
     ? "cancelled"

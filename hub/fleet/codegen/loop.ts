@@ -26,7 +26,7 @@ const RESET_MS = 60_000;
 export async function runLoop(job: ScriptedJob): Promise<RunEnd> {
   const { row } = job;
   const { max_codegen_attempts: most, attempt_timeout_s } = row.options;
-  // Submitted with engines that were there; they may have been taken away since.
+  // The engines existed when the job was submitted, but may have been deleted since.
   const engines = await loopEngines(job.ctx, row.options.codegen_engine).catch(noEngines);
   if (typeof engines === "string") return failed(engines, "plan");
   const { planner, judge } = engines;
@@ -49,7 +49,7 @@ export async function runLoop(job: ScriptedJob): Promise<RunEnd> {
   return failed(whyNot(earlier, most), earlier.at(-1)?.verdict?.class ?? null);
 }
 
-/** Mode rerun (rules/scripts#rerun): one attempt with a script that is there already, no engine, no judge. */
+/** Mode rerun (rules/scripts#rerun): one attempt with an existing script, no engine, no judge. */
 export async function runOnce(job: ScriptedJob): Promise<RunEnd> {
   const { ctx, row } = job;
   const script = row.options.code ?? (await ctx.db.attempts.get(row.job_id, 1))?.script ?? null;

@@ -12,7 +12,7 @@ const READS = new Set<TraceStep["action"]>([
   ...(["screenshot", "pdf", "content", "text", "markdown", "links", "tabs", "keepalive"] as const),
   ...(["dialogs", "downloads", "read_download"] as const),
 ]);
-/** Fields whose text must not be written down. */
+/** Fields whose text must not be recorded. */
 const SECRET = /pass|pwd|secret|token|otp|pin\b|cvv|cvc|card|ssn/i;
 
 /**
@@ -86,7 +86,7 @@ const LITERAL = /^[^*?[\]{}!\\]+$/;
 /**
  * Offers what a successful script is worth to later jobs (rules/scripts#offers): a skill, and where steps can say it a recipe of
  * the host. Neither changes what any job does before a person takes it: the skill carries the tag `offered`, the recipe is
- * not `enabled`. A registry that takes no more is told in the job's story and fails nothing.
+ * not `enabled`. A full registry is noted in the job's log and fails nothing.
  */
 export async function offerFindings(
   job: ScriptedJob,

@@ -18,8 +18,8 @@ import { byRules } from "./verdict.ts";
 const MAX_CORRECTIONS = 2;
 
 /**
- * Has the engine write the attempt's script and checks it without running it. What was asked and said, and what it took, is
- * on the attempt afterwards.
+ * Has the engine write the attempt's script and checks it without running it. The prompt, the reply and what they cost
+ * are on the attempt afterwards.
  * @returns why there is no script to run, or null when `attempt.script` may run.
  * @throws ChatError
  */

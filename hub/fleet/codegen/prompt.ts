@@ -3,7 +3,7 @@ import type { ChatMessage, ChatPart } from "#shared/llm/types.ts";
 import type { ScriptProblem } from "../runner/types.ts";
 import type { Shot } from "./evidence.ts";
 
-/** What the planner is told, cut to what a small model can read. Characters, about four to a token. */
+/** What the planner is told, cut to what a small model can read. In characters, about four to a token. */
 const MAX = { notes: 4_000, skills: 12_000, conventions: 8_000, script: 12_000, tail: 3_000 };
 const MAX_EARLIER = 3;
 
@@ -80,7 +80,7 @@ function earlierAttempt({ n, script, error, stdout, stderr, verdict }: AttemptRo
     .join("\n");
 }
 
-/** What is asked when the static check has refused the script. */
+/** The prompt after the static check has refused the script. */
 export const correction = (problems: readonly ScriptProblem[]): string =>
   `The script was not run, because it breaks these rules:\n${problemList(problems)}\nAnswer with the whole corrected script in one \`\`\`ts block.`;
 
@@ -89,7 +89,7 @@ export const problemList = (problems: readonly ScriptProblem[]): string =>
     .map(({ line, message }) => (line === null ? `- ${message}` : `- line ${line}: ${message}`))
     .join("\n");
 
-/** Messages as the attempt keeps them: pictures are named, not held. */
+/** Messages as the attempt keeps them: images are named, not included. */
 export const promptText = (messages: readonly ChatMessage[]): string =>
   messages
     .map(({ role, content }) => {

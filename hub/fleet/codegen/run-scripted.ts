@@ -5,14 +5,14 @@ import type { JobLane } from "../links/worker-link.ts";
 import type { ScriptedJob } from "./job.ts";
 import { runLoop, runOnce } from "./loop.ts";
 
-/** A worker has opened the page of a scripted job: its script runs from here on, beside everything else. */
+/** A worker has opened the page of a scripted job: its script runs from here on, in the background. */
 export function startScripted(ctx: FleetContext, held: JobLane): void {
   const { job_id } = held.lease;
   const { runs } = ctx.scripted;
   if (runs.has(job_id)) return;
   const over = new AbortController();
   const done = runScripted(ctx, held, over.signal)
-    .catch((err) => ctx.log.error({ job_id, err }, "a scripted run broke"))
+    .catch((err) => ctx.log.error({ job_id, err }, "a scripted run failed unexpectedly"))
     .finally(() => {
       runs.delete(job_id);
       // A runner is free.
@@ -21,7 +21,7 @@ export function startScripted(ctx: FleetContext, held: JobLane): void {
   runs.set(job_id, { stop: (why) => over.abort(why), done });
 }
 
-/** Runs the job's scripts and tells its worker how the run ends; a job that has ended meanwhile is told nothing. */
+/** Runs the job's scripts and tells its worker how the run ends, unless the job has ended meanwhile. */
 async function runScripted(ctx: FleetContext, held: JobLane, stopped: AbortSignal): Promise<void> {
   const { job_id, token, session_id } = held.lease;
   const row = await ctx.db.jobs.get(job_id);
@@ -47,7 +47,8 @@ async function endOf(job: ScriptedJob): Promise<RunEnd | null> {
     return await (row.mode === "rerun" ? runOnce(job) : runLoop(job));
   } catch (err) {
     if (signal.aborted) return null;
-    if (!(err instanceof AppError)) ctx.log.error({ job_id: row.job_id, err }, "a script broke");
+    if (!(err instanceof AppError))
+      ctx.log.error({ job_id: row.job_id, err }, "a script failed unexpectedly");
     const error = `the script could not be run: ${errorMessage(err)}`.slice(0, 4_096);
     return { status: "failed", error, stage: "run" };
   }

@@ -28,7 +28,7 @@ export function chatVerdict(err: unknown): Verdict | null {
   return byRules(later ? "capacity" : "engine_error", err.message);
 }
 
-/** What the end of the script alone says; null when it has to be looked at: it ended well, or it threw. */
+/** The verdict from the end of the script alone; null when a closer look is needed: it ended well, or it threw. */
 export function endVerdict(outcome: ScriptOutcome, timeout_s: number): Verdict | null {
   switch (outcome.end) {
     case "timeout":

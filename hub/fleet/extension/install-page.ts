@@ -32,13 +32,13 @@ export const INSTALL_PAGE = `<!doctype html>
     <ol>
       <li>Log in to a site, click the extension's button and choose <b>of the site in front</b> (the default) or
         <b>of all sites</b>, then <b>Send</b>.</li>
-      <li>Submit a job to that host: it is given the cookies. A job to another host takes them with
+      <li>Submit a job to that host: it gets the cookies. A job to another host takes them with
         <code>"cookies_from": "example.org"</code>.</li>
       <li>Send again whenever the login has changed: the newest cookies win.</li>
     </ol>
     <p>Only cookies are sent. Saved passwords, local storage and IndexedDB are not: upload a browser profile for those.</p>
     <h2>Without a zip program</h2>
-    <p>Every file lies here by itself: <!--files-->. Put them into one folder.</p>
+    <p>Here is every file by itself: <!--files-->. Put them into one folder.</p>
   </body>
 </html>
 `;

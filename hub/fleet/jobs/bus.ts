@@ -18,7 +18,8 @@ export function createJobBus(context: () => FleetContext): JobBus {
     // For what was published while the channel was being opened.
     listening.then(
       () => wake(job_id),
-      (err) => log.warn({ job_id, err }, "events of other hubs are not heard; polling for them instead"),
+      (err) =>
+        log.warn({ job_id, err }, "events of other hubs are not heard; polling for them instead"),
     );
     return () => void listening.then((end) => end()).catch(() => {});
   };

@@ -143,7 +143,9 @@ async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promis
     return;
   }
   const now = ctx.clock.now();
-  const what = isScripted(row) ? "the hub that ran its script is gone" : "the job no longer ran there";
+  const what = isScripted(row)
+    ? "the hub that ran its script is gone"
+    : "the job no longer ran there";
   const cause = `worker ${worker_id} came back at ${isoTime(now)}, and ${what}`;
   const end = { status: "failed" as const, error: lostError(cause), now };
   const ended = await ctx.db.jobs.finish(job_id, lease_token, end);

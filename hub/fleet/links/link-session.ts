@@ -123,8 +123,7 @@ export function openLinkSession(
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
       if (link && message.type === "WorkerHeartbeat") link.heard(ctx.clock);
-      // A caller waits for it in real time, and it changes nothing stored, so it need not wait behind the database's
-      // writes.
+      // A caller waits for it in real time, and it changes nothing stored: it need not wait for the database's writes.
       if (link && message.type === "SessionReply") {
         ctx.hooks.sessionReply(link, message);
         return confirmInTurn();

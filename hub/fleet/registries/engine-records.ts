@@ -30,7 +30,7 @@ export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine
       ["body", "api_key_env"],
       "must be a variable that SVC_ENGINE_KEY_ENV of the hub allows",
     );
-  // A name that resolves to such an address is refused when it is called.
+  // A name that resolves to such an address is refused at the time of the call.
   if (isRefusedHost(new URL(engine.endpoint).hostname))
     throw invalid(["body", "endpoint"], "must not be a cloud metadata or link-local address");
   const row = await ctx.db.engines.put({ ...engine, slug, updated_at: ctx.clock.now() });
@@ -42,7 +42,7 @@ export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine
 export const deleteEngine = (ctx: FleetContext, slug: string): Promise<void> =>
   removeRow(ctx.db.engines, slug, "engine");
 
-/** Makes it the one that `auto` prefers; no other is promoted afterwards. @throws AppError not_found. */
+/** Makes it the engine that `auto` prefers; no other stays promoted. @throws AppError not_found. */
 export async function promoteEngine(ctx: FleetContext, slug: string): Promise<Engine> {
   const row = await ctx.db.engines.promote(slug);
   if (!row) throw notFound("engine");

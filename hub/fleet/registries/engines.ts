@@ -7,11 +7,14 @@ import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
 
-/** What an engine is asked for; code comes from engines of kind chat or vision-chat alone (rules/engines#which-engine-counts). */
+/**
+ * What an engine is wanted for; only engines of kind chat or vision-chat write code
+ * (rules/engines#which-engine-counts).
+ */
 export const ENGINE_PURPOSES = ["codegen", "judge", "ask", "agent"] as const;
 export type EnginePurpose = (typeof ENGINE_PURPOSES)[number];
 
-/** Words that stand for an engine where a slug is asked for, and so are none themselves. */
+/** Words that stand for an engine where a slug is expected, and so cannot be slugs themselves. */
 export const AUTO = "auto";
 export const DEFAULT = "default";
 /** What the engine of CODEGEN_LLM_URL is called; it has no row. */
@@ -43,7 +46,7 @@ const autoOf = (rows: EngineRow[]): EngineRow | undefined =>
   rows.find((row) => row.promoted) ?? only(rows);
 
 /**
- * The engine for a purpose with all that a caller of it needs, the key among it: keep it in memory only. `auto` is the
+ * The engine for a purpose with everything its caller needs, including the key: keep it in memory only. `auto` is the
  * promoted engine, else the only one. Null or `default` is the one of the setting judge_engine (for the judge) or
  * default_engine, else the promoted one, else the only one that is for code, else that of CODEGEN_LLM_URL.
  * @throws AppError not_found for a slug or `auto` that names none; invalid when none is configured, its kind is not one that
@@ -148,8 +151,8 @@ function resolved({ config }: EngineContext, row: EngineRow): ResolvedEngine {
 }
 
 /**
- * Whether a job may be submitted as to its engines (rules/job-options#the-engine-of-a-job): one that writes scripts needs
- * them now, and not only when it has waited for a lane and opened its page.
+ * Whether a job may be submitted with regard to its engines (rules/job-options#the-engine-of-a-job): a job that writes
+ * scripts needs them now, and not only once it has waited for a lane and opened its page.
  * @throws AppError invalid naming `codegen_engine`; conflict saying what to configure
  */
 export async function requireEngines(

@@ -1,11 +1,11 @@
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import type { ArchiveLimits } from "#shared/archive/read-tar.ts";
 
-/** Counts the headers of a plain tar as its bytes come by; bodies are jumped over. */
+/** Counts the headers of a plain tar as its bytes pass; skips the bodies. */
 export interface EntryCounter {
   /** @throws ArchiveError when there are more entries, or headers that belong to them, than there may be. */
   push(chunk: Uint8Array): void;
-  /** Headers seen, those that only say more of the next entry included. */
+  /** Headers seen, including those that only extend the next entry. */
   readonly headers: number;
 }
 
@@ -77,7 +77,7 @@ export function createEntryCounter({ max_entries }: ArchiveLimits): EntryCounter
   let records: { type: string; parts: Uint8Array[]; left: number } | null = null;
   let size_for_all: number | null = null;
   let size_for_next: number | null | undefined;
-  /** What is no header is for the reader to name: from there on nothing is counted. */
+  /** The reader reports what is not a header: from there on nothing is counted. */
   let lost = false;
 
   const refuseTooMany = (): void => {

@@ -11,7 +11,7 @@ import {
 } from "./known-settings.ts";
 import type { SettingsCache } from "./settings-cache.ts";
 
-/** Read for every assignment, changed once a month: a change made through another hub counts within this time. */
+/** Read for every assignment, changed once a month: a change through another hub takes effect within this time. */
 const FRESH_MS = 1_000;
 
 export type SettingsContext = Pick<FleetContext, "config" | "clock"> & {
@@ -19,7 +19,7 @@ export type SettingsContext = Pick<FleetContext, "config" | "clock"> & {
   readonly db: Pick<FleetContext["db"], "settings">;
 };
 
-/** What counts: the stored value, else the default. A stored one that a rule no longer allows counts as none. */
+/** The effective value: the stored one, else the default. A stored value that a rule no longer allows is ignored. */
 function countingValue<K extends FleetSettingKey>(
   { config }: SettingsContext,
   key: K,
@@ -30,7 +30,7 @@ function countingValue<K extends FleetSettingKey>(
   return (parsed?.success ? parsed.data : fallback(config)) as FleetSettingValue<K>;
 }
 
-/** What counts now, as this hub knows it: a change through another hub counts within a second. */
+/** The effective value as this hub knows it: a change through another hub takes effect within a second. */
 export async function fleetSetting<K extends FleetSettingKey>(
   ctx: SettingsContext,
   key: K,
@@ -49,7 +49,7 @@ export async function corsOrigins(ctx: SettingsContext): Promise<readonly string
   return [...ctx.config.cors_origins, ...stored];
 }
 
-/** GET /settings (rules/settings#read-settings): the values that count, and what each key is. */
+/** GET /settings (rules/settings#read-settings): the effective values, and what each key means. */
 export async function readFleetSettings(ctx: SettingsContext): Promise<FleetSettings> {
   const stored = new Map(
     (await ctx.db.settings.find(FLEET_SETTING_KEYS)).map(({ key, value }) => [key, value]),
@@ -76,7 +76,7 @@ type PatchContext = SettingsContext &
   Pick<FleetContext, "log"> & { readonly db: Pick<FleetContext["db"], "engines"> };
 
 /**
- * PATCH /settings: all of the given keys or, when one breaks a rule, none; null goes back to the default.
+ * PATCH /settings: all of the given keys or, when one breaks a rule, none; null restores the default.
  * @throws AppError invalid naming each key that is not known or whose value breaks a rule
  */
 export async function patchFleetSettings(
@@ -108,7 +108,7 @@ const UNKNOWN = (key: string) => ({
   ...{ code: "unrecognized_keys", message: "unknown key", path: [], keys: [key] },
 });
 
-/** An engine that is deleted later leaves the setting behind, which then says so to whoever needs it. */
+/** An engine that is deleted later leaves the setting behind; whatever needs the engine then gets an error. */
 async function checkEngineSetting(
   ctx: PatchContext,
   key: "default_engine" | "judge_engine",

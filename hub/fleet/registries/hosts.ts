@@ -24,7 +24,7 @@ export const hostRecord = (row: HostRow): Host => ({
   updated_at: isoTime(row.updated_at),
 });
 
-/** @throws AppError not_found: what cannot name a host is not there. */
+/** @throws AppError not_found, also for text that cannot name a host. */
 function known(raw: string): string {
   const host = canonicalHost(raw);
   if (host === null) throw notFound("host");
@@ -79,7 +79,8 @@ export async function putHost(ctx: FleetContext, raw: string, input: PutHost): P
 }
 
 /**
- * A proxy as a record shows it keeps the login that is stored for the same server: for another one it has to be given again.
+ * A proxy as a record shows it keeps the login that is stored for the same server: for another server it must be given
+ * again.
  * @throws AppError invalid
  */
 async function withLogin(
@@ -104,7 +105,7 @@ export async function deleteHost(ctx: FleetContext, host: string): Promise<void>
 }
 
 /**
- * Appends a recipe; a host that is not known is made (rules/hosts#append-and-remove-recipes).
+ * Appends a recipe; creates a host that is not known (rules/hosts#append-and-remove-recipes).
  * @throws AppError conflict when the host has as many as it may.
  */
 export async function addRecipe(ctx: FleetContext, raw: string, recipe: Recipe): Promise<Host> {
@@ -176,7 +177,7 @@ export interface HostForJob {
   cookies: StoredCookie[];
 }
 
-/** Nothing is known of what is no host name. */
+/** Nothing is known about text that is not a host name. */
 export async function hostForJob(ctx: FleetContext, raw: string): Promise<HostForJob> {
   const host = canonicalHost(raw);
   if (host === null) return { settings: null, cookies: [] };

@@ -12,7 +12,7 @@ import { beginWriting } from "./profile-writers.ts";
 import { profileKey, profileRecord } from "./profiles.ts";
 import { screenArchive } from "./screen-archive.ts";
 
-/** Archives on their way in; what a crash leaves there goes at the next start. */
+/** Archives on their way in; the next start removes what a crash leaves there. */
 export const INCOMING = "incoming";
 
 export interface ProfileUpload {
@@ -27,7 +27,7 @@ export interface ProfileUpload {
  * comes in. The first pass judges every entry and finds the profile, the second writes it anew with Default/ and Local State
  * alone; only then one statement makes it current, so nothing is stored of an archive that is refused. The version before it
  * stays for runs that were just given it (`sweepProfiles`).
- * @throws AppError too_large, or invalid telling which entry is not taken.
+ * @throws AppError too_large, or invalid naming the entry that is refused.
  */
 export async function storeProfile(
   ctx: FleetContext,
@@ -85,7 +85,7 @@ export async function deleteProfile(ctx: FleetContext, name: string): Promise<vo
   }
 }
 
-/** What is refused on its way into the store comes as a body that broke off, for the store cannot tell who ended it. */
+/** A refusal on the way into the store looks like a body that broke off, because the store cannot tell who ended it. */
 const refusalIn = (err: unknown): unknown => (err instanceof AppError ? (err.cause ?? err) : err);
 
 function toAppError(err: unknown): unknown {

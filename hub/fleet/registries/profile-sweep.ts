@@ -3,7 +3,7 @@ import { INCOMING } from "./profile-store.ts";
 import { beginWriting } from "./profile-writers.ts";
 import { profileKey } from "./profiles.ts";
 
-/** How often `sweep` is to run: an archive that was replaced stays at least so long for the runs that were given it. */
+/** How often `sweep` should run: a replaced archive stays at least this long for the runs that were given it. */
 export const SWEEP_EVERY_MS = 600_000;
 
 export interface ProfileSweeper {
@@ -44,7 +44,10 @@ export function createProfileSweeper(ctx: FleetContext): ProfileSweeper {
 const byName = (keys: string[]): Map<string, string[]> =>
   Map.groupBy(keys, (key) => /^profiles\/p-([^/]+)\//.exec(key)?.[1] ?? "");
 
-/** As the profile's writer: whoever stores the same archive again right now, at any hub, is left alone till the next sweep. */
+/**
+ * As the profile's writer: a caller that is storing the same archive again, at any hub, is left alone till the next
+ * sweep.
+ */
 async function removeOf(ctx: FleetContext, name: string, keys: string[]): Promise<number> {
   const done = await beginWriting(ctx, name, "sweep").catch(() => null);
   if (!done) return 0;

@@ -5,7 +5,7 @@ import type { FleetContext } from "../context.ts";
 /** One writer per profile name in the whole fleet: the name is taken in the shared store. */
 
 const MAX_WRITERS = 8;
-/** A hub that died in the middle of writing holds the name so long. */
+/** How long a hub that died while writing still holds the name. */
 const HELD_MS = 60_000;
 const RENEW_MS = 20_000;
 
@@ -41,7 +41,7 @@ export async function beginWriting(
     profile_writers.delete(name);
     await ctx.kv
       .deleteIf(keyOf(name), value)
-      .catch((err) => ctx.log.warn({ name, err: errorMessage(err) }, "profile name not let go"));
+      .catch((err) => ctx.log.warn({ name, err: errorMessage(err) }, "profile name not released"));
   };
 }
 
@@ -53,7 +53,7 @@ const beingWritten = (name: string) => conflict(`profile ${name} is being writte
 const unavailable = (detail: string, cause?: unknown) =>
   new AppError("unavailable", detail, { headers: { "Retry-After": "10" }, cause });
 
-/** A store that lost the name is given it again. */
+/** Writes the name again when the store has lost it. */
 async function renew(
   { kv, clock, log }: FleetContext,
   name: string,

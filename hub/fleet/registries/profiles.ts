@@ -31,13 +31,13 @@ export async function profileRef(
   return toRef(row);
 }
 
-/** What runs get that name no profile (rules/profiles#default-profile); null when no default is set. */
+/** What runs without a named profile get (rules/profiles#default-profile); null when no default is set. */
 export async function defaultProfile(ctx: FleetContext): Promise<ProfileRef | null> {
   const row = await ctx.db.profiles.getDefault();
   return row && toRef(row);
 }
 
-/** Stands for a profile that is gone: the worker fails the run by its name. */
+/** Stands for a profile that is gone: the worker fails the run, naming it. */
 const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), size: 0 });
 
 /**

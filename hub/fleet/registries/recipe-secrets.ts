@@ -8,9 +8,9 @@ interface RecipeSecrets {
 }
 
 /**
- * Values of the placeholders that the actions use (rules/recipes#secrets-in-recipes), as far as SVC_RECIPE_ENV lists them.
- * One without a value is missing here, and the worker refuses the recipe by its name. Each may be entered on the hosts that
- * the variable is bound to; one that is bound to none on `own_host` alone, whose recipe it is.
+ * Values of the placeholders that the actions use (rules/recipes#secrets-in-recipes), as far as SVC_RECIPE_ENV lists
+ * them. One without a value is missing here, and the worker refuses the recipe, naming it. Each may be entered on the
+ * hosts that the variable is bound to; one that is bound to none on `own_host` alone, whose recipe it is.
  */
 export function recipeSecrets(
   { config }: FleetContext,

@@ -1,4 +1,4 @@
 import type { FleetSettingKey } from "./known-settings.ts";
 
-/** What was read of the store, by key. */
+/** What was read from the store, by key. */
 export type SettingsCache = Map<FleetSettingKey, { value: unknown; read_at: number }>;

@@ -12,7 +12,7 @@ import { removeRow, rowOf, writableSlug } from "./slugs.ts";
  */
 export const OFFERED_TAG = "offered";
 
-/** A prompt has room for so many. */
+/** How many a prompt has room for. */
 const MAX_OFFERED = 8;
 
 const skillRecord = (row: SkillRow): Skill => ({
@@ -25,7 +25,7 @@ const skillRecord = (row: SkillRow): Skill => ({
 const isFor = (host: string) => (skill: Pick<SkillRow, "host_pattern">) =>
   new Glob(skill.host_pattern.toLowerCase()).match(host);
 
-/** What names no host has no skill but those for every host. */
+/** Text that is not a host name has only the skills for every host. */
 const hostOf = (raw: string): string => canonicalHost(raw) ?? raw.toLowerCase();
 
 /** By slug; `host`: only those for this host, `tag`: only those that carry it. */

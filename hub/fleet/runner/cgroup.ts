@@ -15,13 +15,15 @@ const OWN_GROUP = "hub";
 const MOUNTED = "/sys/fs/cgroup";
 const PREFIX = "run-";
 const MIB = 1024 * 1024;
-/** The watch ends a run by its limit, with words; this is for what it holds between two looks, and for the kernel's own. */
+/**
+ * The watch ends a run at its limit and says why; this is for what it takes between two looks, and for kernel memory.
+ */
 const SLACK = 64 * MIB;
 export const GROUP_MEMORY = RUN_LIMITS.memory + RUN_LIMITS.tmp + SLACK;
 
 /** The group of one run. */
 export interface RunGroup {
-  /** Stands before what is started: starts it in the group, or outside where the kernel does not let it in. */
+  /** Prefix of the command: starts it in the group, or outside where the kernel does not let it in. */
   readonly enter: readonly string[];
   /** Whether the kernel ended the run for want of memory. */
   ranOut(): boolean;

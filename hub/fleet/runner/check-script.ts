@@ -4,7 +4,7 @@ import { childrenOfNode, parseScript, type ScriptNode } from "./parse-script.ts"
 import { EXPORTS, FORBIDDEN, isAction, isGlobal, meantAction } from "./script-names.ts";
 import type { ScriptProblem } from "./types.ts";
 
-/** Further ones would only repeat what is said already. */
+/** Further problems would only repeat these. */
 const MAX_PROBLEMS = 20;
 
 const ROOT: ScriptNode = { type: "Program", start: 0, end: 0, loc: { start: { line: 1 } } };
@@ -116,7 +116,7 @@ const isTypeOnly = ({ type }: ScriptNode): boolean =>
 
 function checkNode(walk: Walk, node: ScriptNode): void {
   if (node.type === "TSImportEqualsDeclaration")
-    walk.tell(node, 'import … = require(…) is not for scripts: import from "flotilla" alone');
+    walk.tell(node, 'import … = require(…) is not for scripts: import only from "flotilla"');
   if (isTypeOnly(node) || node.importKind === "type") return;
   checkImport(walk, node);
   checkCall(walk, node);

@@ -28,7 +28,7 @@ interface DoorOptions {
   clock: Clock;
   log: Log;
   path: string;
-  /** Who may connect, when it is not the hub's own user. */
+  /** The user who may connect, when it is not the hub's own. */
   uid: number | null;
   door: ScriptDoor;
   /** Called when the script's side has come up. */
@@ -37,7 +37,7 @@ interface DoorOptions {
   onSaid: () => void;
 }
 
-/** Calls that do not heed their signal are left to themselves after this. */
+/** After this long, calls that ignore their signal are abandoned. */
 const SETTLE_MS = 5_000;
 
 interface Refused {
@@ -211,7 +211,7 @@ function jsonOf(body: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder().decode(body));
   } catch (err) {
-    throw new AppError("bad_request", `the body is no JSON: ${errorMessage(err)}`);
+    throw new AppError("bad_request", `the body is not JSON: ${errorMessage(err)}`);
   }
 }
 
@@ -227,7 +227,7 @@ async function logTo(door: ScriptDoor, level: unknown, said: unknown): Promise<n
   return null;
 }
 
-/** What a script says it threw, in bounds: it may say anything. */
+/** What a script says it threw, cut to size: it may say anything. */
 function errorOf(said: unknown): NonNullable<ScriptOutcome["error"]> {
   const { name, message, line, stack } = objectOf(said);
   return {

@@ -1,6 +1,6 @@
 import type { ScriptNode } from "./parse-script.ts";
 
-/** Values that belong into the hub's environment and not into a script, which is stored and shown. */
+/** Values that belong in the hub's environment and not in a script, which is stored and shown. */
 
 const TOKENS: readonly [RegExp, string][] = [
   [/^(sk|pk|rk)[-_](live|test|proj|ant|or)?[-_A-Za-z0-9]{20,}$/, "an API key"],

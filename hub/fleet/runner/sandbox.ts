@@ -20,7 +20,7 @@ import { withInputs, writeFilter } from "./seccomp/filter-file.ts";
 export const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
-/** What of a hub's configuration decides. */
+/** The parts of a hub's configuration that decide. */
 export interface SandboxConfig {
   readonly sandbox: SandboxKind;
   readonly data_dir: string;
@@ -141,7 +141,7 @@ function outerArgv(find: FindProgram): (uid: number | null) => string[] {
 
 const rlimits = (tasks: boolean, cpu_s: number): string[] => [
   ...["--core=0:0", `--fsize=${RUN_LIMITS.file}`, `--nofile=${RUN_LIMITS.open_files}`],
-  // A signal first, by which the end is told from others.
+  // A signal first, which distinguishes this end from others.
   `--cpu=${cpu_s}:${cpu_s + 1}`,
   ...(tasks ? [`--nproc=${RUN_LIMITS.tasks}`] : []),
 ];
@@ -156,7 +156,7 @@ const RUNTIME_ENV: Record<string, string> = {
   DO_NOT_TRACK: "1",
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
   BUN_ENABLE_CRASH_REPORTING: "0",
-  // The collector is to know what there is, and not what the machine has.
+  // The garbage collector must know the run's limit, and not what the machine has.
   BUN_JSC_forceRAMSize: String(RUN_LIMITS.memory),
 };
 
@@ -297,7 +297,7 @@ async function tryOut(sandbox: Runtime): Promise<void> {
 async function makeSandbox({ sandbox: kind, data_dir, path }: SandboxConfig): Promise<Sandbox> {
   const find = programFinder(path);
   if (process.platform !== "linux")
-    throw new SandboxError("this is no Linux", "run the hub on Linux");
+    throw new SandboxError("this is not Linux", "run the hub on Linux");
   sweepScratch(data_dir);
   const scratch = openScratch(data_dir);
   const nextUid = createUids();

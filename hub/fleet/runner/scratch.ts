@@ -62,7 +62,7 @@ function removeTree(dir: string): void {
   try {
     rmSync(dir, { recursive: true, force: true });
   } catch {
-    // Somebody else's by now.
+    // It belongs to another process by now.
   }
 }
 

@@ -61,7 +61,7 @@ export function meantAction(name: string): string | null {
 }
 
 const NO_WAY_OUT = "a script reaches the browser through session, and nothing else";
-const PAGE_ONLY = "exists in the page alone: use it inside session.evaluate(() => …)";
+const PAGE_ONLY = "exists only in the page: use it inside session.evaluate(() => …)";
 
 /** Globals of the runtime or of a page that are not for scripts, with what is said about them. */
 export const FORBIDDEN: Record<string, string> = {
@@ -79,7 +79,7 @@ export const FORBIDDEN: Record<string, string> = {
   ...Object.fromEntries(
     ["require", "module", "exports", "__dirname", "__filename", "importScripts"].map((name) => [
       name,
-      'is not for scripts: import from "flotilla" alone',
+      'is not for scripts: import only from "flotilla"',
     ]),
   ),
   ...Object.fromEntries(

@@ -54,7 +54,8 @@ export async function askBridge(
   if (response.ok) return withDeadlines(ctx, response, stop);
   await response.body?.cancel().catch(() => {});
   if (response.status === 404) throw notFound(path.startsWith("files/") ? "file" : "session data");
-  if (response.status === 413) throw new AppError("too_large", "the worker has no room for the file");
+  if (response.status === 413)
+    throw new AppError("too_large", "the worker has no room for the file");
   const { worker_id } = session.link;
   throw new AppError("relay_failed", `worker ${worker_id} answered ${response.status}`);
 }

@@ -11,7 +11,7 @@ export const ARCHIVE_NAME = "worker-source.tar.gz";
 async function openSources(version: string): Promise<Uint8Array> {
   if (isCompiled()) {
     const file = embeddedFile(ARCHIVE_NAME);
-    if (file === undefined) throw new Error("the sources are not part of this binary");
+    if (file === undefined) throw new Error("this binary does not contain the sources");
     return file.bytes();
   }
   // Before packing, which takes ten times as long; and once more of what was packed.
@@ -32,7 +32,7 @@ export interface WorkerSource {
   sha256: string;
 }
 
-/** A refusal is told again for so long without reading every source for it: anybody may ask. */
+/** How long a refusal is repeated without reading every source again: anybody may ask. */
 const REFUSAL_MS = 5_000;
 
 /**

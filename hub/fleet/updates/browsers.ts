@@ -10,7 +10,7 @@ import { createSelfChecks } from "./self-check.ts";
 
 /** Jobs of the canary that are looked at, and jobs of the others beside them. */
 const JOBS = { own: 20, others: 50 };
-/** So many failures in a row, while others complete their jobs, are the version's. */
+/** This many failures in a row, while others complete their jobs, are blamed on the version. */
 const FAILURES = 3;
 
 /** Why the worker could not do a job; null when one of its lanes is warm or at work. */
@@ -18,7 +18,8 @@ function unwellOf({ lanes }: Pick<WorkerEntry, "lanes">): string | null {
   const bad = lanes.filter(({ state }) => state === "dead" || state === "quarantined");
   if (lanes.some(({ state }) => state === "warm" || state === "running")) return null;
   const [first] = bad;
-  if (first) return `lane ${first.lane_idx} is ${first.state}: ${first.reason ?? "no reason told"}`;
+  if (first)
+    return `lane ${first.lane_idx} is ${first.state}: ${first.reason ?? "no reason given"}`;
   return lanes.length === 0 ? "it has no lanes" : "none of its lanes is ready";
 }
 

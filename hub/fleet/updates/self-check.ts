@@ -11,7 +11,7 @@ const LANE_MS = 5_000;
 const STEP_MS = 20_000;
 /** The first failure may be the lane's. */
 const MOST_FAILURES = 2;
-/** So often no lane may be had although one is warm. */
+/** How often a check may find no lane although one is warm. */
 const MOST_UNTAKEN = 3;
 
 const TEXT = "flotilla checks this worker";
@@ -25,8 +25,8 @@ export const SELF_CHECK = {
 } as const;
 
 /**
- * The hub's own job for a canary that gets no other: a session on one of its lanes, a page written into it, read back, and a
- * picture of it. It needs no site, and goes the way that every session goes.
+ * The hub's own job for a canary that gets no other: a session on one of its lanes, a page written into it and read
+ * back, and a screenshot. It needs no site, and goes the way of every session.
  */
 async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | null> {
   const headless = [...link.lanes.values()].every(({ mode }) => mode === "headless");
@@ -41,7 +41,7 @@ async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | 
       timeout_ms: STEP_MS,
     });
     if (result !== SELF_CHECK.text)
-      throw new Error("a page that was written is not what was read back");
+      throw new Error("the page that was read back is not the one that was written");
     await callSession(ctx, session, { action: "screenshot", timeout_ms: STEP_MS });
     return session.session_id;
   } finally {

@@ -26,7 +26,7 @@ export function cdpSocket(
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
-  /** What the socket did not take any more; the bridge is paused meanwhile. */
+  /** What the socket could no longer take; the bridge is paused meanwhile. */
   let backlog: string[] = [];
   let full = false;
 

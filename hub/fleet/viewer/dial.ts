@@ -29,7 +29,7 @@ const relayFailed = (why: string) =>
 /** The bridge names a port of this very machine that has the stream, and what is asked for there. */
 class Elsewhere extends Error {
   readonly port: number;
-  /** Null of a worker from before there was one: its VNC servers ask for nothing. */
+  /** Null for a worker of an earlier version, whose VNC servers require none. */
   readonly secret: string | null;
   constructor(port: number, secret: string | null) {
     super(`on port ${port}`);
@@ -41,7 +41,7 @@ class Elsewhere extends Error {
 function acceptUpgrade(bytes: Buffer): Buffer | null {
   const end = bytes.indexOf(HEAD_END);
   if (end < 0) {
-    if (bytes.length > MAX_HEAD_BYTES) throw relayFailed("its answer has no end");
+    if (bytes.length > MAX_HEAD_BYTES) throw relayFailed("its answer does not end");
     return null;
   }
   const head = bytes.toString("latin1", 0, end);

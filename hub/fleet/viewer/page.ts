@@ -1,6 +1,6 @@
 /**
- * The viewer's page (rules/viewer#viewer-page). Everything it needs lies beside it: `viewer.js`, and the socket it is told
- * of.
+ * The viewer's page (rules/viewer#viewer-page). Everything it needs is next to it: `viewer.js`, and the socket it is
+ * given.
  */
 export const VIEWER_PAGE = `<!doctype html>
 <html lang="en">

@@ -27,7 +27,7 @@ export const RELAY_CLOSE = {
 const MAX_WAITING_INPUT = 32 * 1024 * 1024;
 /** Of the screen, for one viewer; pausing at once costs a fast one two system calls for every piece. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
-/** How often input is written down as activity. */
+/** How often input is recorded as activity. */
 const TOUCH_EVERY_MS = 1_000;
 
 /** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
@@ -61,7 +61,7 @@ export async function closeEnded(
   if (!session.ended.aborted) socket.close(RELAY_CLOSE.ended, reason);
 }
 
-/** Writes activity down, at most once a second. */
+/** Records activity, at most once a second. */
 export function activityOf(ctx: FleetContext, session: HubSession): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {

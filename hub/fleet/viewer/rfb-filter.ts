@@ -21,7 +21,10 @@ export interface RfbFilter {
   };
 }
 
-/** What a viewer must say to see the screen. All else changes what others see or what the page gets: not of those who watch. */
+/**
+ * What a viewer must say to see the screen. Everything else changes what others see or what the page gets, so watchers
+ * may not send it.
+ */
 const LOOKS = new Set<number>([
   CLIENT.set_pixel_format,
   CLIENT.set_encodings,

@@ -5,7 +5,7 @@ const SAME_SITE = { no_restriction: "None", lax: "Lax", strict: "Strict", unspec
 const MAX_COOKIES = 500;
 const MAX_CHARS = 500_000;
 
-/** Such a cookie is no browser's to send, and the hub refuses the whole call for it. */
+/** No browser sends such a cookie, and the hub would refuse the whole call because of it. */
 const isClean = ({ name, value, domain, path }) =>
   domain !== "" && !/\p{Cc}/u.test(name + value + path) && name.length + value.length <= 8_192;
 

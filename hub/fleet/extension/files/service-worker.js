@@ -9,7 +9,9 @@ async function activeHost() {
   const [tab] = await chrome.tabs.query({ active: true, lastFocusedWindow: true });
   const url = tab?.url && URL.canParse(tab.url) ? new URL(tab.url) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new Error("The tab in front is no web page: open the site whose cookies are to be sent.");
+    throw new Error(
+      "The active tab is not a web page: open the site whose cookies you want to send.",
+    );
   return url.hostname;
 }
 

@@ -13,7 +13,7 @@ export async function readSettings() {
   return { hub: hub ?? (await readConfig()).hub, token, scope };
 }
 
-/** Throws a sentence when the address is none. */
+/** Throws a sentence when the address is not valid. */
 export async function saveSettings({ hub, token, scope }) {
   await chrome.storage.local.set({ hub: hubAddress(hub), token: token.trim(), scope });
 }

@@ -24,7 +24,7 @@ const HUB_GONE = [1012, 1006];
 const RETRY_MS = { first: 500, most: 30_000 };
 /** A hub that restarts is back in seconds: it is asked this often, for so long. */
 const RESTART_MS = { wait: 700, most: 60_000 };
-/** A connection that stood this long was a good one: the next try comes soon again. */
+/** A connection that lasted this long was a good one: the next try comes soon again. */
 const STABLE_MS = 10_000;
 const KEY = { control: 0xffe3, v: 0x76 };
 
@@ -73,7 +73,7 @@ function connect() {
   }
   let connectedAt = 0;
   let closed = { code: 1006, reason: "" };
-  // noVNC does not hand on why the socket closed.
+  // noVNC does not pass on why the socket closed.
   socket.addEventListener("close", (event) => {
     closed = { code: event.code, reason: event.reason };
   });
