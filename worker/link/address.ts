@@ -28,7 +28,7 @@ async function routeAddress(hub: HubAddress): Promise<string> {
 
 /**
  * This machine's IPv4 address as the hub's network sees it; worker_id is derived from it (rules/workers#worker-id).
- * A hub on this machine, or one that cannot be looked up yet, gives the first LAN address.
+ * With a hub on this machine, or one that cannot be looked up yet, it is the first LAN address.
  */
 export async function lanAddress(
   hub: HubAddress,

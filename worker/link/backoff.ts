@@ -4,7 +4,7 @@ import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 const DIAL_MS = { first: 200, most: 10_000 };
 /** A link that stood this long ends a series of failures. */
 export const STABLE_MS = 10_000;
-/** Only a person can mend these, and may do so at any time: keep asking, slowly. */
+/** Only a person can fix these, and may do so at any time: keep trying, slowly. */
 const REFUSED_MS = 30_000;
 
 const REFUSALS: Record<number, string> = {
@@ -16,7 +16,7 @@ const REFUSALS: Record<number, string> = {
     "another worker took this worker_id over: set SVC_WORKER_ID to a name of its own on one of them",
 };
 
-/** What a person has to do about a close code, or null when time alone may help. */
+/** What a person must do about a close code, or null when waiting may help. */
 export const refusalAdvice = (code: number): string | null => REFUSALS[code] ?? null;
 
 /**

@@ -15,13 +15,19 @@ import { LinkConnection, type LinkEnd } from "./connection.ts";
 import type { LinkSession, Transmit } from "./link-session.ts";
 import { StandingLink } from "./standing-link.ts";
 
-/** Each half of the handshake; of a link that is to be gone on with, because its hub does not wait for long. */
+/**
+ * Deadline of each half of the handshake; shorter for a link that should be resumed, because its hub does not wait
+ * for long.
+ */
 const HANDSHAKE_MS = { first: 10_000, again: 3_000 };
-/** So often a hub is dialled that keeps a link. */
+/** How often to dial a hub that keeps a link. */
 const COME_BACK_MS = 500;
-/** A hub that is down loses nothing by what runs here: an upgrade that migrates a large database is over by then. */
+/** How long work continues here while the hub is down: an upgrade that migrates a large database is over by then. */
 const HUB_AWAY_MS = 600_000;
-/** A hub that answers heartbeats and missed this many in a row (120 s, as long as it waits for us) is gone, whatever TCP says. */
+/**
+ * A hub that answers heartbeats and missed this many in a row (120 s, as long as it waits for us) is gone, even if
+ * TCP disagrees.
+ */
 const MISSED_ACKS = 8;
 
 export interface LinkDeps {
@@ -30,37 +36,37 @@ export interface LinkDeps {
   clock: Clock;
   log: Log;
   random: () => number;
-  /** Built anew for every dial and every heartbeat. */
+  /** Built again for every dial and every heartbeat. */
   registration(): Promise<Registration>;
   heartbeat(): Promise<WorkerHeartbeat>;
-  /** What runs on the link that stands, for a hub that was started anew. */
+  /** What runs on the standing link, for a hub that was restarted. */
   holds(): LaneHeld[];
   /** The handshake of a new link is done. */
   onRegistered(session: LinkSession): void;
-  /** The link goes on over another socket; the hub may be another process, of another version. */
+  /** The link continues over another socket; the hub may be another process, with another version. */
   onResumed(session: LinkSession, hub: HubRegistered): void;
   onMessage(session: LinkSession, message: HubToWorker): void;
 }
 
 export interface WorkerLink {
-  /** The registered link, which may be between two sockets; null while there is none. */
+  /** The registered link, which may be between sockets; null while there is none. */
   session(): LinkSession | null;
   /** When the last frame came from the hub on the standing socket, by the monotonic clock; null while there is none. */
   last_received_at(): number | null;
-  /** Closes with 1001 and dials no more. Idempotent. */
+  /** Closes with 1001 and stops dialling. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
  * Keeps a link to the hub (rules/worker-link#link): dials, registers, sends heartbeats, and dials again with jittered
- * backoff when the link is lost. A link whose socket was cut stands for as long as the hub keeps it: back in time, all that
- * runs goes on. A refusal is told to the operator and retried every half a minute.
+ * backoff when the link is lost. A link whose socket was cut stands for as long as the hub keeps it: if it comes back
+ * in time, all work continues. A refusal is reported to the operator and retried every 30 seconds.
  */
 export function startLink(deps: LinkDeps): WorkerLink {
   const stopping = new AbortController();
   let current: LinkConnection | null = null;
   let standing: StandingLink | null = null;
-  /** Of the cut of now, by the monotonic clock. */
+  /** Time of the current cut, by the monotonic clock. */
   let cut_at = 0;
   let give_up_at = 0;
 
@@ -70,14 +76,14 @@ export function startLink(deps: LinkDeps): WorkerLink {
     standing.end();
     standing = null;
   };
-  /** The hub goes on with the link that stands, or has made a new one. */
+  /** The hub continues the standing link, or has created a new one. */
   const linkOf = (hub: HubRegistered, transmit: Transmit): StandingLink | null => {
     if (hub.resumed) {
       if (standing?.resume(transmit, hub.resumed.received)) {
         deps.onResumed(standing, hub);
         return standing;
       }
-      giveUp("the hub lacks what is not kept any more");
+      giveUp("the hub lacks messages that are no longer kept");
       return null;
     }
     giveUp("the hub has not kept it");
@@ -121,7 +127,7 @@ export function startLink(deps: LinkDeps): WorkerLink {
     await heartbeats.stop();
     return end;
   };
-  /** What becomes of the link that stands when its socket, or a dial that was to bring it back, has ended. */
+  /** What becomes of the standing link when its socket, or a dial to restore it, has ended. */
   const afterEnd = (end: LinkEnd) => {
     if (!standing) return;
     if (standing.grace_ms === 0 || !isCut(end.code, end.reason))
@@ -129,7 +135,7 @@ export function startLink(deps: LinkDeps): WorkerLink {
     const now = deps.clock.monotonic();
     const first = !standing.is_cut;
     if (first) cut_at = now;
-    // While nobody listens, no hub counts the grace either: the next one does, from its start.
+    // While nobody listens, no hub counts the grace period either: the next hub counts it from its start.
     if (first || isHubDown(end))
       give_up_at = Math.min(now + standing.grace_ms, cut_at + HUB_AWAY_MS);
     if (first) void waitOut(standing, standing.cut());
@@ -172,7 +178,7 @@ export function startLink(deps: LinkDeps): WorkerLink {
   };
 }
 
-/** The hub's process is gone: it says so, or its address refuses the dial instead of leaving it unanswered. */
+/** Whether the hub's process is gone: it said so, or its address refuses the dial instead of leaving it unanswered. */
 const isHubDown = ({ code, up_ms }: LinkEnd): boolean =>
   code === LINK_CLOSE.restarting || (up_ms === null && code !== LINK_CLOSE.liveness);
 

@@ -20,7 +20,7 @@ const MAX_UNSENT_BYTES = 4 * MAX_LINK_FRAME_BYTES;
 
 const decode = decoderOf<HubToWorker>(HubToWorker);
 
-/** How a link came to its end. `up_ms`: how long it stood after HubRegistered, null when it never did. */
+/** How a link ended. `up_ms`: how long it stood after HubRegistered, null when it never did. */
 export interface LinkEnd {
   code: number;
   reason: string;
@@ -32,9 +32,9 @@ export interface ConnectionDeps {
   clock: Clock;
   log: Log;
   registration: Registration;
-  /** Each half of the handshake, in milliseconds. */
+  /** Deadline of each half of the handshake, in milliseconds. */
   handshake_ms: number;
-  /** The link that the hub's answer is about; null when it cannot be gone on with. */
+  /** The link that the hub's answer is about; null when it cannot be resumed. */
   onRegistered(hub: HubRegistered, transmit: Transmit): StandingLink | null;
   onMessage(session: StandingLink, message: HubToWorker): void;
 }
@@ -58,7 +58,7 @@ export class LinkConnection {
 
   constructor(deps: ConnectionDeps) {
     this.#deps = deps;
-    // A hub that another asks for by this knows that the link may be kept elsewhere.
+    // A hub that receives this knows that another hub may keep the link.
     this.#socket = openHubSocket(deps.registration.resume ? `${deps.url}?resume=1` : deps.url);
     this.ended = new Promise((resolve) => {
       this.#socket.onclose = (event) => {
@@ -80,7 +80,7 @@ export class LinkConnection {
     this.#deadline(this.#opened.signal, "the hub did not answer the dial");
   }
 
-  /** Says goodbye and drops the socket; a hub that does not answer is not waited for. Idempotent. */
+  /** Says goodbye and drops the socket; does not wait for a hub that does not answer. Idempotent. */
   close(code: number, reason: string): void {
     if (this.#closing || this.#lost.signal.aborted) return;
     this.#closing = { code, reason };

@@ -1,6 +1,6 @@
 import { ConfigError } from "#shared/kit/env.ts";
 
-/** Where the hub is, as told by `HUB_URL`. */
+/** Where the hub is, according to `HUB_URL`. */
 export interface HubAddress {
   host: string;
   port: number;

@@ -3,8 +3,8 @@ import { isCounted, Outbox } from "#shared/protocol/link/outbox.ts";
 import type { LinkSession, Transmit } from "./link-session.ts";
 
 /**
- * A registered link over however many sockets it takes: what is sent while there is none waits for the next, and nothing of
- * it reaches another link.
+ * A registered link, over any number of sockets: messages sent while there is none wait for the next, and never reach
+ * another link.
  */
 export class StandingLink implements LinkSession {
   readonly hub: HubRegistered;
@@ -26,7 +26,7 @@ export class StandingLink implements LinkSession {
     this.#transmit = transmit;
   }
 
-  /** For how long it may be without a socket, in milliseconds. */
+  /** How long it may be without a socket, in milliseconds. */
   get grace_ms(): number {
     return this.hub.link_grace_ms ?? 0;
   }
@@ -48,17 +48,17 @@ export class StandingLink implements LinkSession {
     return (transmit?.(text) ?? false) || kept !== null;
   }
 
-  /** A message of this type has come in. */
+  /** A message of this type has arrived. */
   heard(type: string): void {
     if (isCounted(type)) this.received += 1;
   }
 
-  /** The hub has received so many messages. */
+  /** The hub has received this many messages. */
   acknowledge(received: number): void {
     this.#outbox?.acknowledge(received);
   }
 
-  /** The socket is gone. @returns aborts when there is another, or the link is given up. */
+  /** The socket is gone. @returns a signal that aborts when there is another, or the link is given up. */
   cut(): AbortSignal {
     this.#transmit = null;
     this.changes += 1;
@@ -66,7 +66,7 @@ export class StandingLink implements LinkSession {
     return AbortSignal.any([this.#back.signal, this.signal]);
   }
 
-  /** Goes on over another socket. False when the hub lacks something that is not kept any more. */
+  /** Continues over another socket. False when the hub lacks a message that is no longer kept. */
   resume(transmit: Transmit, received: number): boolean {
     if (this.signal.aborted || !this.#outbox?.canResume(received)) return false;
     this.#transmit = transmit;

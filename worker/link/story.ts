@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 
-/** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
+/** Writes the job's log: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
 export interface JobStory {
   log(
     level: JobLogEntry["level"],
@@ -26,7 +26,7 @@ export function clip(text: string, max: number): string {
   return cut.replaceAll("\0", "\ufffd").toWellFormed();
 }
 
-/** Plain JSON of `fields`; what cannot be sent is said instead of thrown. */
+/** Plain JSON of `fields`; fields that cannot be sent are replaced by a note instead of an error. */
 function plainFields(fields: Record<string, unknown>): {
   fields: Record<string, unknown>;
   chars: number;

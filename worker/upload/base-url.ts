@@ -4,8 +4,8 @@ import { fetchHub } from "#shared/protocol/trust.ts";
 const PROBE_MS = 1_500;
 
 /**
- * HTTP base for uploads: the hub's public address when a hub of the expected version answers there, else the address
- * this worker dialled, which is known to work. One request per link; never rejects.
+ * HTTP base for uploads: the hub's public address when a hub of the expected version answers there, otherwise the
+ * address that this worker dialled, which is known to work. One request per link; never rejects.
  */
 export async function settleUploadBase(deps: {
   public_base_url: string | null;
@@ -25,12 +25,12 @@ export async function settleUploadBase(deps: {
     if (response.ok && health?.version === deps.expected_version) return wanted;
     deps.log.info(
       { public_base_url: wanted },
-      "public address is not this hub, using the dialled one",
+      "the public address is not this hub's: using the dialled one",
     );
   } catch {
     deps.log.info(
       { public_base_url: wanted },
-      "public address did not answer, using the dialled one",
+      "the public address did not answer: using the dialled one",
     );
   }
   return deps.dialled;

@@ -10,7 +10,7 @@ import { reasonOfOutage } from "./outage.ts";
 import type { Attempt, Upload } from "./put.ts";
 import type { SpooledBody } from "./types.ts";
 
-/** Of one request; the hub takes twice as much. A worker holds one of them per lane in memory. */
+/** Size of one request; the hub accepts twice as much. A worker holds one of them per lane in memory. */
 const BATCH_BYTES = MAX_BATCH_BYTES / 2;
 
 /** A body that may travel with others. */
@@ -20,14 +20,14 @@ export interface SmallBody {
   body: SpooledBody;
 }
 
-/** Null when the body or what is told of it is too large for a batch. */
+/** Null when the body or its metadata is too large for a batch. */
 export function smallBody(meta: AssetMeta, body: SpooledBody): SmallBody | null {
   if (body.size > SMALL) return null;
   const head = batchHead(meta, body.size, body.sha256);
   return head.length > MAX_BATCH_HEAD_BYTES ? null : { name: meta.name, head, body };
 }
 
-/** What the hub says of one body of a batch. */
+/** What the hub says about one body of a batch. */
 interface BatchAnswer {
   name?: unknown;
   sha256?: unknown;
@@ -53,7 +53,7 @@ export function batchLength(bodies: (SmallBody | null)[]): number {
 }
 
 /**
- * The request that carries `bodies`. The names of those the hub has stored are added to `answers`; any other is to be
+ * The request that carries `bodies`. The names of those the hub has stored are added to `answers`; any other must be
  * sent alone. Null when no body can be read.
  */
 export function batchUpload(
@@ -74,10 +74,10 @@ export function batchUpload(
       const sums = new Map(items.map(({ name, sha256 }) => [name, sha256]));
       for (const { name, body } of bodies) if (sums.get(name) === body.sha256) answers.add(name);
       const outage = items.map(({ error }) => outageOf(error)).find((why) => why !== null);
-      // What was stored is answered once more, and not stored again.
+      // The hub confirms stored bodies once more and does not store them again.
       return outage ? { kind: "retry", reason: outage, outage: true } : { kind: "stored" };
     },
-    // A hub that takes no batches, or not this one.
+    // The hub accepts no batches, or not this one.
     refused: () => ({ kind: "stored" }),
   };
 }

@@ -14,7 +14,7 @@ const CHUNK = 256 * 1024;
 /** Bodies up to this size are sent from memory, several in one request. */
 export const SMALL = CHUNK;
 
-/** What is sent as one request body. */
+/** The content of one request body. */
 export interface UploadBody {
   content: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** Bytes handed over so far. */
@@ -31,25 +31,28 @@ export class SpoolError extends Error {
   }
 }
 
-/** A body that is in memory already. */
+/** A body that is already in memory. */
 export const memoryBody = (content: Uint8Array<ArrayBuffer>): UploadBody => ({
   content,
   sent: () => content.length,
   close: async () => {},
 });
 
-/** Opens a body wherever it lies. @throws SpoolError */
+/** Opens a body wherever it is. @throws SpoolError */
 export async function openBody(body: SpooledBody): Promise<UploadBody> {
   if (body.bytes) return memoryBody(body.bytes);
   const { path, size } = body;
   return openSpoolBody(path, size).catch((err: unknown) => {
-    // Moved between the call and the system's answer to it.
+    // It was moved between the call and the system's answer.
     if (body.path !== path) return openSpoolBody(body.path, size);
     throw err;
   });
 }
 
-/** Makes `path` the body's file, in the same file system. @throws what the disk says; then the body is where it was. */
+/**
+ * Makes `path` the body's file, in the same file system. @throws the file system's error; then the body is where it
+ * was.
+ */
 export function moveSpooled(body: SpooledBody, path: string): void {
   if (body.bytes) {
     writeFileSync(path, body.bytes, { mode: 0o600 });
@@ -122,7 +125,8 @@ function fileBody(file: FileHandle, size: number): UploadBody {
 export function readSmallFile(path: string, into: Uint8Array): boolean {
   let fd: number | null = null;
   try {
-    // Written a moment ago and so in memory: a round through the thread pool would cost ten times the read.
+    // It was written a moment ago, so it is in the page cache: a round trip through the thread pool would cost ten
+    // times the read.
     fd = openSync(path, "r");
     if (fstatSync(fd).size !== into.length) return false;
     let at = 0;
@@ -143,6 +147,6 @@ export async function removeSpooled(path: string, size: number): Promise<void> {
     if (size > SMALL) await rm(path, { force: true });
     else rmSync(path, { force: true });
   } catch {
-    // The run's directory goes with the run.
+    // The run's directory is removed with the run.
   }
 }

@@ -11,17 +11,17 @@ import {
 } from "./put.ts";
 import type { SpooledBody } from "./types.ts";
 
-/** After a failure everything goes through the hub for so long. */
+/** After a failure, everything goes through the hub for this long. */
 const PAUSE_MS = 300_000;
 
 /** Whether bodies may go straight into the object store; one for all jobs of a link. */
 export interface DirectWay {
   isOpen(size: number): boolean;
-  /** The object store cannot be reached from here, or does not take what the hub has signed. */
+  /** The object store cannot be reached from here, or does not accept what the hub has signed. */
   close(): void;
 }
 
-/** `from`: bytes, as the hub said when the worker registered; null when it allows none. */
+/** `from`: minimum size in bytes, as the hub said when the worker registered; null when it allows no direct uploads. */
 export function createDirectWay(from: number | null, clock: Clock): DirectWay {
   let closed_until = Number.NEGATIVE_INFINITY;
   return {
@@ -33,14 +33,14 @@ export function createDirectWay(from: number | null, clock: Clock): DirectWay {
 }
 
 export interface DirectTarget {
-  /** Of the hub, for `/direct-uploads` of this job. */
+  /** The hub's URL for `/direct-uploads` of this job. */
   url: string;
   headers: Record<string, string>;
 }
 
 /**
- * Puts one body into the object store with the hub's leave, and tells the hub. Null when it must go through the hub: the
- * hub gives no leave, the object store is not reached, or does not take it.
+ * Puts one body into the object store with the hub's permission, and reports it to the hub. Null when it must go
+ * through the hub: the hub gives no permission, or the object store is unreachable or does not accept it.
  */
 export async function putDirect(
   deps: UploadDeps,

@@ -12,9 +12,9 @@ import { acceptChecksum, putUpload, type Upload, type UploadDeps, type UploadEnd
 import type { AssetSink, SpooledBody } from "./types.ts";
 
 const AT_ONCE = 4;
-/** What a burst may keep back: nobody else sees its bodies meanwhile. */
+/** Limit of what a burst may hold back: nobody else sees its bodies meanwhile. */
 const HOLD = { quiet_ms: 50, longest_ms: 5_000, most_bytes: 16 * 1024 * 1024 };
-/** A store that is away for less than that is waited for in the lane. */
+/** A job waits in its lane for a store that is away for less than this. */
 const STUCK_MS = 5_000;
 const LOOK_MS = 500;
 
@@ -25,25 +25,28 @@ export interface HttpSinkDeps {
   job_id: string;
   lease_token: number;
   upload_token: string;
-  /** There is no hub now that knows the token: what fails meanwhile is tried again, for as long as it takes. */
+  /** Whether no hub knows the token now: uploads that fail meanwhile are retried for as long as it takes. */
   isHubAway?: () => boolean;
   /** Absent: everything goes through the hub. */
   direct?: DirectWay;
-  /** Whether the job can give its lane back before everything is stored: then nothing is given up while its page is open. */
+  /**
+   * Whether the job can release its lane before everything is stored: then nothing is given up while its page is
+   * open.
+   */
   can_wait?: boolean;
   story: JobStory;
   clock: Clock;
   random: () => number;
 }
 
-/** `was` tells how a lost body stood in the capture report. */
+/** `was`: how the capture report listed a lost body. */
 export interface FailedUpload {
   name: string;
   reason: string;
   was: "captured" | "partial" | "document";
 }
 
-/** What ended since the flush before, so that each failure is told once. */
+/** What ended since the previous flush, so that each failure is reported once. */
 export interface Flushed {
   stored: number;
   bytes: number;
@@ -54,11 +57,14 @@ export interface HttpSink extends AssetSink {
   flush(signal: AbortSignal): Promise<Flushed>;
   /** As `flush`, but waits for all of them. */
   finish(signal: AbortSignal): Promise<Flushed>;
-  /** What is not stored yet while the hub stores nothing, and why; null when there is no such thing. */
+  /** What is not stored yet while the hub stores nothing, and why; null otherwise. */
   waiting(): { count: number; bytes: number; reason: string } | null;
-  /** Takes what is not stored yet, from memory too, to another directory of the same disk. @throws what the disk says. */
+  /**
+   * Moves what is not stored yet, including bodies in memory, to another directory on the same disk. @throws the file
+   * system's error.
+   */
   moveTo(dir: string): void;
-  /** While the hub stores nothing, bodies are sent again for so long from now on. */
+  /** While the hub stores nothing, bodies are retried for this long from now on. */
   giveUpAfter(ms: number): void;
   /** Stops every upload and removes what is left in the spool. Idempotent. */
   close(): Promise<void>;
@@ -66,7 +72,7 @@ export interface HttpSink extends AssetSink {
 
 interface Entry extends FailedUpload {
   upload: Upload;
-  /** To be removed in the end. */
+  /** Must be removed at the end. */
   spooled: SpooledBody;
   /** Set for a body that may travel with others. */
   small: SmallBody | null;
@@ -76,8 +82,8 @@ interface Entry extends FailedUpload {
 
 /**
  * Uploads the bodies of one job to the hub in bounded memory (worker/README.md): four requests at once, one of them with
- * small bodies. Those that come in while it is under way form the next one, so that a lone body never waits and a page of
- * pictures costs a few requests.
+ * small bodies. Those that come in while it is under way form the next one, so that a lone body never waits and a page
+ * of images costs a few requests.
  */
 export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   const stop = new AbortController();
@@ -155,7 +161,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     for (const entry of entries) {
       if (end.kind !== "stored" || answers.has(entry.name)) await settle(entry, end);
       else {
-        // Refused or unreadable: what is wrong with it shows when it is sent alone.
+        // It was refused or unreadable: sending it alone shows what is wrong.
         entry.small = null;
         waiting.push(entry);
       }
@@ -177,7 +183,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     return entry ? () => sendOne(entry) : null;
   };
   const pump = () => {
-    // While nothing is stored one body finds out when that ends.
+    // While nothing is stored, one body at a time finds out when that ends.
     while (running < (outage.since === null ? AT_ONCE : 1)) {
       const task = nextTask();
       if (!task) break;
@@ -241,7 +247,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     const bytes = [...open].reduce((sum, { upload }) => sum + upload.size, 0);
     return { count: open.size, bytes, reason: outage.reason };
   };
-  /** Resolves when the hub has stored nothing for so long that nobody should wait for it in a lane. */
+  /** Resolves when the hub has stored nothing for too long to wait for it in a lane. */
   const stuck = async (over: AbortSignal): Promise<void> => {
     while (!over.aborted) {
       const { since } = outage;
@@ -250,7 +256,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     }
   };
   const flush = async (signal: AbortSignal, may_leave: boolean): Promise<Flushed> => {
-    const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were not waited for"));
+    const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were abandoned"));
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp, { once: true });
     const over = new AbortController();

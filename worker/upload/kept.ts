@@ -9,16 +9,19 @@ export interface KeptPlace {
   leave(): Promise<void>;
 }
 
-/** Where bodies wait whose lane was given back because the hub stores nothing now. */
+/** Where bodies wait when their lane was released because the hub stores nothing now. */
 export interface KeptUploads {
-  /** @returns null when what other jobs keep leaves no room for so many bytes. @throws when the disk takes no directory. */
+  /**
+   * @returns null when the bodies of other jobs leave no room for this many bytes. @throws when the directory cannot
+   * be created.
+   */
   take(bytes: number): KeptPlace | null;
 }
 
-/** Each of them keeps a few kilobytes of memory beside its files. */
+/** Each of them takes a few kilobytes of memory in addition to its files. */
 const MAX_JOBS = 1_000;
 
-/** Empties `dir`: what an earlier process kept was lost with its link. `max_bytes` is of all jobs together. */
+/** Empties `dir`: what an earlier process kept was lost with its link. `max_bytes` is for all jobs together. */
 export async function openKeptUploads(dir: string, max_bytes: number): Promise<KeptUploads> {
   await rm(dir, { recursive: true, force: true });
   let count = 0;
@@ -35,7 +38,7 @@ export async function openKeptUploads(dir: string, max_bytes: number): Promise<K
       const leave = async () => {
         jobs -= 1;
         used -= bytes;
-        // The next start empties it all.
+        // The next start removes it.
         await rm(place, { recursive: true, force: true }).catch(() => {});
       };
       return { dir: place, leave: () => (left ??= leave()) };

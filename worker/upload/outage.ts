@@ -1,19 +1,19 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { JobStory } from "#worker/link/story.ts";
 
-/** A store that fails now and then is not worth a line each time. */
+/** An occasional failure of the store is not worth a line each time. */
 const TELL_EVERY_MS = 60_000;
 
 /**
- * What the uploads of one job know of a hub that stores nothing now: its disk is full or read-only, or a store behind it is
- * away. All bodies share its fate, so they share its clock too.
+ * What the uploads of one job know about a hub that stores nothing now: its disk is full or read-only, or a store
+ * behind it is away. All bodies share its fate, so they share its clock too.
  */
 export interface Outage {
   /** When it began, by the monotonic clock; null while bodies are stored. */
   readonly since: number | null;
-  /** What the hub said last. */
+  /** The hub's latest reason. */
   readonly reason: string;
-  /** Until when bodies that it refuses are sent again; null: each as long as after any other failure. */
+  /** Until when refused bodies are retried; null when each is retried as long as after any other failure. */
   give_up_at: number | null;
   refused(reason: string): void;
   stored(): void;
@@ -62,7 +62,7 @@ export function reasonOfOutage(status: number, text: string): string | null {
   try {
     detail = (JSON.parse(text) as { detail?: unknown } | null)?.detail;
   } catch {
-    // Of a router in between.
+    // This answer comes from a router in between.
   }
   return `HTTP ${status}: ${typeof detail === "string" ? detail.slice(0, 500) : text.slice(0, 200)}`;
 }

@@ -5,19 +5,19 @@ import { fetchHub } from "#shared/protocol/trust.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
 import { type Outage, reasonOfOutage } from "./outage.ts";
 
-/** No byte taken and no answer for this long: the attempt is given up. */
+/** An attempt is given up when the hub neither takes a byte nor answers for this long. */
 const STALL_MS = 30_000;
 /** A hub may take the last byte into its buffers long before the whole body is on its disk. */
 const SLOW_DISK_BYTES_PER_MS = 20_000;
-/** How long failures are retried, from the first one on. */
+/** How long to retry, counted from the first failure. */
 export const RETRY_MS = 30_000;
 const WAIT_MS = { first: 200, most: 5_000 };
-/** A body may be sent in vain each time, to a disk that is full for an hour. */
+/** Each attempt may send a body in vain, for example to a disk that is full for an hour. */
 const PATIENT_WAIT_MS = { first: 200, most: 15_000 };
 /** A checksum that fails this often is not the network's doing. */
 const CHECKSUM_TRIES = 4;
 
-/** One request with the place it goes to; sent again, names and checksums are the same, so nothing is ever doubled. */
+/** One request with its destination; a retry has the same names and checksums, so nothing is ever stored twice. */
 export interface Upload {
   /** PUT when absent. */
   method?: "POST";
@@ -25,15 +25,15 @@ export interface Upload {
   headers: Record<string, string>;
   size: number;
   open(): Promise<UploadBody>;
-  /** What the text of a 200 comes to. */
+  /** Result for the text of a 200. */
   accept(text: string): Attempt;
-  /** What any other answer comes to that is none of the usual ones; given up when absent. */
+  /** Result for an answer that is none of the usual ones; given up when absent. */
   refused?: (status: number) => UploadEnd;
-  /** For an answer that is not a hub's: what any of them comes to. */
+  /** Result for any answer, when the server is not a hub. */
   judge?: (status: number, text: string) => Attempt;
 }
 
-/** `stop`: nothing of this job will be accepted any more (lease or token gone). */
+/** `stop`: nothing more of this job will be accepted (lease or token gone). */
 export type UploadEnd =
   | { kind: "stored" }
   | { kind: "failed"; reason: string }
@@ -43,22 +43,25 @@ export interface UploadDeps {
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
-  /** True while the hub is waited for: that time does not count, and no answer of it ends anything. */
+  /** True while waiting for the hub: that time does not count, and none of its answers ends anything. */
   isHubAway?: () => boolean;
-  /** Told before each wait that is this upload's own. */
+  /** Called before each wait of this upload's own. */
   onRetry(reason: string, wait_ms: number): void;
-  /** Of the job's uploads together. */
+  /** Shared by the job's uploads. */
   outage: Outage;
 }
 
-/** `outage`: the hub stores nothing now, whatever is sent. `stop`: when it stays so, nothing of this job is accepted any more. */
+/**
+ * `outage`: the hub stores nothing now, whatever is sent. `stop`: if that continues, nothing more of this job will be
+ * accepted.
+ */
 export type Attempt =
   | UploadEnd
   | { kind: "retry"; reason: string; checksum?: boolean; outage?: boolean; stop?: boolean };
 
 const retry = (reason: string, checksum = false): Attempt => ({ kind: "retry", reason, checksum });
 
-/** Takes the answer to one body whose checksum is known. */
+/** Judges the answer to one body whose checksum is known. */
 export const acceptChecksum =
   (expected: string) =>
   (text: string): Attempt => {
@@ -74,7 +77,7 @@ async function readAnswer(response: Response, upload: Upload): Promise<Attempt> 
   if (upload.judge) return upload.judge(status, said);
   if (status === 200) return upload.accept(text);
   if (status === 409) return { kind: "stop", reason: "stale lease" };
-  // The token dies with the link, and the job with both: while the job runs, it was another hub that said so.
+  // The token ends with the link, and the job with both: while the job runs, another hub must have said so.
   if (status === 401) return { kind: "retry", reason: "upload token refused", stop: true };
   const outage = reasonOfOutage(status, text);
   if (outage !== null) return { kind: "retry", reason: outage, outage: true };
@@ -133,14 +136,14 @@ export async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<A
 /** Sends one request, with retries; never rejects. Ends early as `failed` when the signal aborts. */
 export async function putUpload(deps: UploadDeps, upload: Upload): Promise<UploadEnd> {
   const { clock, outage } = deps;
-  /** Since when it fails by itself, and since when the hub stores nothing. */
+  /** Since when it fails by itself, and since when the hub has stored nothing. */
   let failing_since: number | null = null;
   let refused_since: number | null = null;
   let checksums = 0;
   for (let failures = 0; !deps.signal.aborted; failures += 1) {
     const said = await attemptUpload(deps, upload);
     const is_away = deps.isHubAway?.() === true;
-    // A hub that was started anew does not know the token before it has taken the worker up.
+    // A restarted hub does not know the token until the worker has registered again.
     const end = is_away && said.kind === "stop" ? retry(said.reason) : said;
     if (end.kind === "stored") outage.stored();
     if (end.kind !== "retry") return end;
@@ -148,7 +151,7 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
     checksums += end.checksum ? 1 : 0;
     if (end.outage) outage.refused(end.reason);
     const now = clock.monotonic();
-    // Whoever says that it stores nothing has been reached.
+    // A hub that says that it stores nothing has been reached.
     failing_since = end.outage || is_away ? null : (failing_since ?? now);
     if (is_away) refused_since = null;
     else if (end.outage) refused_since ??= outage.since ?? now;

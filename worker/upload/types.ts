@@ -8,7 +8,7 @@ export interface SpooledBody {
   bytes?: Uint8Array<ArrayBuffer> | undefined;
   size: number;
   sha256: string;
-  /** Gives the memory of `bytes` back; called once, when the body is stored or given up. */
+  /** Frees the memory of `bytes`; called once, when the body is stored or given up. */
   free?: (() => void) | undefined;
 }
 
@@ -17,8 +17,8 @@ export interface AssetSink {
   putAsset(meta: AssetMeta, body: SpooledBody): void;
   putDocument(name: DocumentName, content: string): void;
   /**
-   * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane; what
-   * failed for good, by name with its reason.
+   * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane;
+   * returns what failed for good, by name with its reason.
    */
   flush(
     signal: AbortSignal,

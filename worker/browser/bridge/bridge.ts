@@ -29,12 +29,12 @@ export interface BridgeDeps {
   /** Whether the lanes have no display. */
   headless: boolean;
   clock: Clock;
-  /** Gives the screen of a lane another size; null its own again. */
+  /** Resizes the screen of a lane; null restores its own size. */
   resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
   vncSecret(lane_idx: number): string;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
-  /** What the hub has to show; null while there is no link, and then nothing is answered. */
+  /** The secret that the hub must show; null while there is no link, when nothing is answered. */
   token(): string | null;
   log: Log;
 }
@@ -51,12 +51,12 @@ const STATUS: Record<number, string> = {
   502: "Bad Gateway",
 };
 
-/** What clients read before they connect; nothing that opens or closes a target. */
+/** Paths that clients read before they connect; none of them opens or closes a target. */
 const DISCOVERY = /^cdp\/json\/(version|list|protocol)$/;
 /** A target of the browser; `cdp` alone is the browser itself. */
 const TARGET = /^cdp(?:\/devtools\/(browser|page)\/([A-Za-z0-9-]{1,64}))?$/;
 
-/** The lane's screen: PUT with a size, DELETE for its own. */
+/** The lane's screen: PUT with a size, DELETE to restore its own. */
 const SCREEN = /^screen(?:\/([1-9][0-9]{1,3})x([1-9][0-9]{1,3}))?$/;
 
 /** Why a call is refused. */
@@ -81,13 +81,13 @@ interface Call {
   rest: string;
 }
 
-/** Where to listen for this hub: one on loopback is on this machine, and then nobody else has to get here. */
+/** Where to listen for this hub: a hub on loopback is on this machine, so nobody else needs access. */
 export const bridgeHost = (hub_host: string): string =>
   /^(127\.[0-9.]+|::1|(.+\.)?localhost)$/i.test(hub_host) ? "127.0.0.1" : "0.0.0.0";
 
 /**
- * The hub's way to the lanes for what is too large or too lively for the link: VNC and CDP streams, one HTTP server per
- * lane. Nobody but the hub of the standing link gets an answer.
+ * The hub's connection to the lanes for traffic that is too heavy for the link: VNC and CDP streams, one HTTP server
+ * per lane. Only the hub of the standing link gets an answer.
  * @throws ConfigError when a port is taken.
  */
 export async function startBridges(deps: BridgeDeps): Promise<Bridges> {
@@ -138,7 +138,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** The session a call names. @throws Refusal 401 before it says anything about sessions, 404. */
+/** The session a call names. @throws Refusal 401 before it reveals anything about sessions; 404. */
 function admit(deps: BridgeDeps, lane_idx: number, request: IncomingMessage): Call {
   const token = deps.token();
   const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1];
@@ -151,7 +151,7 @@ function admit(deps: BridgeDeps, lane_idx: number, request: IncomingMessage): Ca
   return { session, rest: match?.[2] ?? "" };
 }
 
-/** The size that a call gives the screen; null for its own. @throws Refusal 404 */
+/** The size that a call requests for the screen; null for its own. @throws Refusal 404 */
 function screenSize(method: string | undefined, [, width, height]: RegExpExecArray): Size | null {
   if (method === "PUT" && width !== undefined)
     return { width: Number(width), height: Number(height) };
@@ -174,7 +174,7 @@ function answer(
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(body));
   };
-  // Tells that the bridge is reachable, and nothing else.
+  // Shows that the bridge is reachable, and nothing else.
   if (request.url === "/health") {
     say(200, { status: "ok" });
     return;
@@ -232,9 +232,9 @@ const seeOther = (port: number, secret: string): string =>
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 /**
- * The VNC port of the lane, for a hub that can reach it by itself: it came over loopback, and says it is on this host. Either
- * alone is not enough: a forwarded port looks like loopback, and containers may share what names a host. One that does not say
- * that it knows what to do with a secret is of a version from before there was one.
+ * The VNC port of the lane, for a hub that can reach it directly: it came over loopback and says that it is on this
+ * host. Neither alone is enough: a forwarded port looks like loopback, and containers may share a host's identity. A
+ * hub that does not announce support for a secret has a version from before there was one.
  */
 function vncPortFor(
   { deps, lane_idx }: Bridge,
@@ -253,7 +253,7 @@ const isHeadless = (deps: BridgeDeps, session: LiveSession): boolean =>
 
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ";
 
-/** The lane's screen as an RFB byte stream: its VNC server's, or its page's when there is none that answers. */
+/** The lane's screen as an RFB byte stream: from its VNC server, or from its page when no VNC server answers. */
 async function showScreen(
   { deps, casts, dialVnc, lane_idx }: Bridge,
   session: LiveSession,
@@ -280,7 +280,7 @@ async function showScreen(
   serveRfb(socket, cast.screencast, deps);
 }
 
-/** @throws Refusal for what Chromium lists to nobody: a client could attach to its own UI by its id. */
+/** @throws Refusal for pages that Chromium does not list: a client could attach to the browser's own UI by its id. */
 async function pagePath(port: number, id: string): Promise<string> {
   const listed = (await askBrowser(port, "/json/list")) as {
     id: string;
@@ -292,7 +292,7 @@ async function pagePath(port: number, id: string): Promise<string> {
   return `/devtools/page/${id}`;
 }
 
-/** One target of the lane's browser as WebSocket frames. A browser target is always the one that runs now. */
+/** One target of the lane's browser as WebSocket frames. A browser target is always the browser that runs now. */
 async function openTarget(
   deps: BridgeDeps,
   session: LiveSession,

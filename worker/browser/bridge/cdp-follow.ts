@@ -1,11 +1,11 @@
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { CdpClient, TargetFilter } from "../session/cdp-clients.ts";
 
-/** Tells `CdpClient` what one connection says in either direction; nothing is changed on its way. */
+/** Reports to `CdpClient` what passes over one connection in either direction, and changes nothing. */
 
 /** Events that name what a client is attached to begin with this. */
 export const EVENT_PREFIX = Buffer.from('{"method":"Target.');
-/** Longer commands are none of these. */
+/** Longer commands cannot be any of these. */
 const MAX_COMMAND_BYTES = 16 * 1024;
 const COMMANDS =
   /"(Page\.enable|Page\.disable|Target\.(createTarget|setAutoAttach)|Runtime\.runIfWaitingForDebugger)"/;
@@ -27,8 +27,8 @@ const sessionOf = ({ sessionId }: Message): string | null =>
   typeof sessionId === "string" ? sessionId : null;
 
 /**
- * An event of the browser that begins with `EVENT_PREFIX`. `browser_ui` is given what the client is attached to of the
- * browser itself: ids of sessions and of targets.
+ * An event of the browser that begins with `EVENT_PREFIX`. `browser_ui` receives the ids of sessions and targets of
+ * the browser's own UI that the client is attached to.
  */
 export function hearEvent(client: CdpClient, text: string, browser_ui: Set<string>): void {
   if (!/^.{0,40}(attachedTo|detachedFrom)Target"/.test(text)) return;
@@ -54,7 +54,7 @@ export function hearEvent(client: CdpClient, text: string, browser_ui: Set<strin
   });
 }
 
-/** A command that goes to the browser. @returns what it has to wait for; null when nothing. */
+/** A command for the browser. @returns what it must wait for; null for nothing. */
 export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> | null {
   if (payload.length > MAX_COMMAND_BYTES || !COMMANDS.test(payload.toString("latin1"))) return null;
   let message: Message;
@@ -85,7 +85,7 @@ export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> |
   }
 }
 
-/** Null when there is none, and Chromium's own is meant. */
+/** Null when there is none and Chromium's default applies. */
 const filterOf = (value: unknown): TargetFilter | null =>
   Array.isArray(value) && value.every((entry) => typeof entry === "object" && entry !== null)
     ? (value as TargetFilter)

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 
-/** What a CDP client may ask of a lane's browser. The lane's browser is its own; the worker around it is not. */
+/** What a CDP client may do with a lane's browser. The client controls the browser, but not the worker around it. */
 
 export interface GuardRules {
-  /** Where downloads go, whatever the client says. */
+  /** Where downloads go, regardless of what the client says. */
   downloads: string;
   /** Directories below which a file may be given to a page. */
   readable: readonly string[];
@@ -13,7 +13,10 @@ export interface GuardRules {
   refusalOfUrl(url: string): string | null;
 }
 
-/** `pass`: as it is. `send`: this text in its place. `answer`: nothing to the browser, this to the client. */
+/**
+ * `pass`: forward it unchanged. `send`: send this text instead. `answer`: send nothing to the browser and this to the
+ * client.
+ */
 export type Verdict =
   | { kind: "pass" }
   | { kind: "send"; text: string }
@@ -26,14 +29,14 @@ interface Command {
   params?: Record<string, unknown>;
 }
 
-/** Why a command is not let through; the message goes to the client. */
+/** Why a command is refused; the message goes to the client. */
 class Refused extends Error {}
 
-/** As the browser itself would say it. */
+/** A refusal in the browser's own words. */
 class RefusedByBrowser extends Refused {}
 
 type Params = Record<string, unknown>;
-/** Gives the parameters with which the command may go on. @throws Refused */
+/** Returns the parameters with which the command may be sent. @throws Refused */
 type Judge = (params: Params, rules: GuardRules) => Params;
 
 const PASS: Verdict = { kind: "pass" };
@@ -52,7 +55,7 @@ function checkUrl(url: unknown, rules: GuardRules): void {
   const parsed = typeof url === "string" ? URL.parse(url) : null;
   if (!parsed) throw new Refused("not a URL");
   if (!SCHEMES.has(parsed.protocol)) throw new Refused(`${parsed.protocol} URLs cannot be opened`);
-  // Chromium takes any other for one of its own pages: about:settings is chrome://settings.
+  // Chromium takes any other about: URL for one of its own pages: about:settings is chrome://settings.
   if (parsed.protocol === "about:" && !/^about:(blank|srcdoc)([?#]|$)/i.test(parsed.href))
     throw new Refused(`${parsed.href} cannot be opened`);
   if (!parsed.protocol.startsWith("http")) return;
@@ -67,7 +70,7 @@ function checkFiles(files: unknown, { readable }: GuardRules): void {
     const path = resolve("/", String(file));
     if (!readable.some((dir) => path.startsWith(`${dir}/`)))
       throw new Refused(
-        `${file} is no file of this session: give the file's content, or upload it with set_input_files`,
+        `${file} is not a file of this session: give the file's content, or upload it with set_input_files`,
       );
   }
 }
@@ -76,7 +79,7 @@ const withUrl: Judge = (params, rules) => {
   checkUrl(params.url, rules);
   return params;
 };
-/** Read here as the browser reads it, so that nothing gets by that only one of the two understands. */
+/** Parsed as the browser parses it, so that nothing slips through that only one of the two understands. */
 const toNavigate: Judge = (params, rules) => {
   if (typeof params.url === "string" && params.url !== "" && !URL.canParse(params.url))
     throw new RefusedByBrowser("Cannot navigate to invalid URL");
@@ -86,16 +89,16 @@ const withDownloads: Judge = (params, { downloads }) =>
   params.downloadPath === undefined ? params : { ...params, downloadPath: downloads };
 
 const ESCAPE = "it would reach beyond the lane";
-/** Domains of which every command does: devices, ports and programs of the machine, extensions. */
+/** Domains whose commands all do so: devices, ports and programs of the machine, extensions. */
 const ESCAPING = ["Cast", "DeviceAccess", "Extensions", "PWA", "Tethering"];
 
-/** A context with a proxy of its own goes past the lane's gate: with `direct://`, and with any proxy to loopback. */
+/** A context with its own proxy bypasses the lane's gate: with `direct://`, and with any proxy on loopback. */
 const withoutProxy: Judge = (params) => {
   if (params.proxyServer !== undefined || params.proxyBypassList !== undefined)
-    throw new Refused("a lane has one way out, and no context of it another");
+    throw new Refused("a lane has one way out, and no context may use another");
   return params;
 };
-/** A configuration of Perfetto may name a file to write to, and a tracing service of the machine. */
+/** A Perfetto configuration may name a file to write to, and a tracing service of the machine. */
 const withoutPerfetto: Judge = (params) => {
   if (params.perfettoConfig !== undefined || params.tracingBackend === "system")
     throw new Refused(`${ESCAPE}: give traceConfig`);
@@ -120,9 +123,9 @@ const JUDGES: Record<string, Judge> = {
   "Page.setDownloadBehavior": withDownloads,
   "Target.createBrowserContext": withoutProxy,
   "Target.createTarget": withUrl,
-  "Target.exposeDevToolsProtocol": never("a page would get hold of the browser"),
+  "Target.exposeDevToolsProtocol": never("a page would gain control of the browser"),
   "Target.openDevTools": never("devtools: URLs cannot be opened"),
-  // The old way to speak to a target: a command inside a command.
+  // The old way to talk to a target: a command inside a command.
   "Target.sendMessageToTarget": (params, rules) => {
     for (const id of [params.sessionId, params.targetId])
       if (typeof id === "string" && rules.browser_ui?.has(id)) throw new Refused(BROWSER_UI);
@@ -134,7 +137,7 @@ const JUDGES: Record<string, Judge> = {
 };
 const CLOSE = "Browser.close";
 const BROWSER_UI = "it is a page of the browser itself";
-/** What lets go of such a page: clients that attach to everything there is do so with each. */
+/** Commands that release such a page: clients that attach to everything use them on each. */
 const LEAVING = new Set([
   "Runtime.runIfWaitingForDebugger",
   "Target.detachFromTarget",
@@ -142,8 +145,8 @@ const LEAVING = new Set([
 ]);
 
 /**
- * Whether a message can be anything but harmless: it names a judged method, or hides letters behind an escape. What does
- * not match is forwarded unread.
+ * Whether a message might be harmful: it names a method that must be judged, or hides letters behind an escape.
+ * Messages that do not match are forwarded unread.
  */
 const SUSPECT = new RegExp(
   [
@@ -171,7 +174,7 @@ const names = (text: string, ids: ReadonlySet<string> | undefined): boolean => {
   return false;
 };
 
-/** The command as it may go on. @throws Refused */
+/** The command as it may be sent. @throws Refused */
 function judgeCommand(command: Command, rules: GuardRules): Command {
   const { sessionId } = command;
   const method = String(command.method);
@@ -196,7 +199,7 @@ export function judgeMessage(payload: Buffer, rules: GuardRules): Verdict {
     command = parse(payload.toString());
     if (command.method === CLOSE)
       return { kind: "answer", text: answerTo(command, { result: {} }), close: true };
-    // Written anew, so that of two members of one name only the one that was judged is left.
+    // Serialised again, so that of two members with one name only the one that was judged remains.
     return { kind: "send", text: JSON.stringify(judgeCommand(command, rules)) };
   } catch (err) {
     if (!(err instanceof Refused)) throw err;

@@ -13,7 +13,7 @@ import { createFrameGaps } from "./frame-gap.ts";
 const ANSWER_MS = 3_000;
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 16 * 1024;
-/** An event about one target; URLs of megabytes are in some. */
+/** Limit of an event about one target; some contain URLs of megabytes. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 const CLOSE_NORMAL = Buffer.from([1000 >> 8, 1000 & 255]);
 
@@ -86,7 +86,7 @@ export function dialTarget(port: number, path: string): Promise<Socket> {
 /**
  * One CDP client (through the hub, WebSocket frames in both directions) and the browser. The browser's bytes go through
  * untouched; the client's commands are judged one by one. Either end's close is the other's; the browser lives on.
- * `known`: what the session has to know of the client; it has left when this connection is over.
+ * `known`: what the session must know about the client; the client has left when this connection ends.
  */
 export function relayCdp(
   client: Duplex,
@@ -101,7 +101,7 @@ export function relayCdp(
     max_bytes: MAX_EVENT_BYTES,
     hear: (text) => hearEvent(known, text, browser_ui),
   });
-  /** Frames of our own that wait for the end of the browser's current one. */
+  /** Our own frames that wait for the end of the browser's current one. */
   let own: Buffer[] = [];
   let closing = false;
 
@@ -118,7 +118,7 @@ export function relayCdp(
   const forward = (payload: Buffer) => {
     const held = hearCommand(known, payload);
     if (held === null) return write(payload);
-    // What comes behind it goes on: only this target waits.
+    // Later commands continue: only this target waits.
     void held.then(() => browser.destroyed || write(payload));
   };
   const write = (payload: Uint8Array) => {

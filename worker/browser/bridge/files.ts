@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SessionFiles, StoredFile } from "../session/types.ts";
 
-/** The path of a call below its session: `blobs/{id}`, `uploads/{id}`, `files/{name}`. */
+/** The path of a call, relative to its session: `blobs/{id}`, `uploads/{id}`, `files/{name}`. */
 const PLACE = /^(blobs|uploads|files)\/([^/]+)$/;
 
 /**
@@ -41,7 +41,7 @@ function decode(raw: string): string | null {
   }
 }
 
-/** What breaks off leaves nothing behind. */
+/** An upload that breaks off leaves nothing behind. */
 async function takeUpload(files: SessionFiles, id: string, request: IncomingMessage) {
   const upload = files.createUpload(id);
   try {
@@ -52,7 +52,7 @@ async function takeUpload(files: SessionFiles, id: string, request: IncomingMess
   }
 }
 
-/** First and last byte of a single range; null when the whole file is meant. */
+/** First and last byte of a single range; null for the whole file. */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | null {
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(header ?? "") ?? [];
   if (from === "" && to === "") return null;

@@ -1,6 +1,6 @@
 /**
- * Follows a stream of unmasked WebSocket frames without touching it, and says where a frame of one's own may go. Payloads
- * are skipped, but for those that begin with the words somebody listens for.
+ * Follows a stream of unmasked WebSocket frames without changing it, and says where another frame may be inserted. It
+ * skips payloads, except those that begin with the prefix somebody listens for.
  */
 export interface FrameGaps {
   /** Offset in `chunk` of its last frame boundary, or -1 when it lies within one frame. */
@@ -20,7 +20,7 @@ export interface FrameListener {
 export function createFrameGaps(listener: FrameListener | null = null): FrameGaps {
   let head: number[] = [];
   let left = 0;
-  /** The beginning of a payload that may be one to hear; null when it is not. */
+  /** The beginning of a payload that may match the prefix; null when it does not. */
   let heard: Buffer[] | null = null;
   let heard_bytes = 0;
   /** The payload's length once the header is whole, else null. */
@@ -48,7 +48,7 @@ export function createFrameGaps(listener: FrameListener | null = null): FrameGap
       return;
     }
     heard_bytes += piece.length;
-    // The chunk is its sender's to reuse.
+    // Copied, because the sender may reuse the chunk.
     heard.push(left === 0 ? piece : Buffer.from(piece));
     if (left > 0) return;
     const text = Buffer.concat(heard).toString();

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** Carries bytes both ways until either side ends; each side is read only as fast as the other takes it. */
+/** Carries bytes both ways until either side ends; each side is read only as fast as the other accepts data. */
 export function relayBytes(one: Duplex, other: Duplex): void {
   const carry = (from: Duplex, to: Duplex) => {
     from.on("data", (chunk: Buffer) => {

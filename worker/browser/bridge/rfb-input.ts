@@ -7,11 +7,11 @@ export interface RfbInput {
   key(page: CdpSession, keysym: number, down: boolean): void;
   /** `mask`: buttons that are down; 4 to 7 are the wheel. Position in CSS pixels. */
   pointer(page: CdpSession, mask: number, x: number, y: number): void;
-  /** Text that Ctrl+V writes from now on: a headless browser shares no clipboard with anybody. */
+  /** Sets the text that Ctrl+V pastes from now on: a headless browser shares no clipboard with anybody. */
   clipboard(page: CdpSession | null, text: string): void;
   /** The viewer has text and will send it: a Ctrl+V waits for it. */
   clipboardComing(): void;
-  /** Lets go of everything that is still down. */
+  /** Releases all keys and buttons that are still down. */
   release(page: CdpSession | null): void;
 }
 
@@ -57,7 +57,7 @@ export function createRfbInput(clock: Clock): RfbInput {
   const insert = (page: CdpSession) => {
     if (text !== "") page.post("Input.insertText", { text });
   };
-  /** True when it was the shortcut for pasting and is done with. */
+  /** True when it was the shortcut for pasting and has been handled. */
   const paste = (page: CdpSession, key: string): boolean => {
     const active = modifiers();
     const asked =
@@ -79,7 +79,7 @@ export function createRfbInput(clock: Clock): RfbInput {
         down.set(keysym, key);
       } else down.delete(keysym);
       const active = modifiers();
-      // With these held a key is a shortcut and writes nothing.
+      // With one of these held, a key is a shortcut and types nothing.
       const shortcut = (active & SHORTCUT) !== 0;
       const written = isDown && !shortcut ? found.text : "";
       page.post("Input.dispatchKeyEvent", {

@@ -1,11 +1,11 @@
-/** X keysyms, as RFB sends keys, as keys of the DOM. */
+/** Translates X keysyms, which RFB uses for keys, into DOM keys. */
 
 export interface Key {
   key: string;
   code: string;
   /** Windows virtual key code, which pages still read as keyCode. */
   vk: number;
-  /** What it writes; empty for keys that only act. */
+  /** The text it types; empty for keys that type nothing. */
   text: string;
 }
 
@@ -63,7 +63,7 @@ const NAMED: Record<number, [key: string, code: string, vk: number, text?: strin
   65535: ["Delete", "Delete", 46],
 };
 
-/** Keys of a US keyboard that are no letters or digits: what they write without and with Shift. */
+/** Keys of a US keyboard other than letters and digits: what they type without and with Shift. */
 const SYMBOLS: Record<string, [code: string, vk: number]> = {
   "`~": ["Backquote", 192],
   "-_": ["Minus", 189],
@@ -98,7 +98,7 @@ function characterOf(keysym: number): string | null {
     : null;
 }
 
-/** Null for a keysym that is no key of the DOM. */
+/** Null for a keysym that is not a DOM key. */
 export function keyOf(keysym: number): Key | null {
   const named = NAMED[keysym];
   if (named) {
@@ -110,7 +110,7 @@ export function keyOf(keysym: number): Key | null {
     const n = keysym - 0xffbe;
     return { key: `F${n + 1}`, code: `F${n + 1}`, vk: 112 + n, text: "" };
   }
-  // Digits of the number pad.
+  // Digits on the number pad.
   if (keysym >= 0xffb0 && keysym <= 0xffb9) {
     const n = keysym - 0xffb0;
     return { key: String(n), code: `Numpad${n}`, vk: 96 + n, text: String(n) };

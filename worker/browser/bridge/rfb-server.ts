@@ -30,7 +30,7 @@ import {
 } from "./rfb-wire.ts";
 import type { Picture, Screencast } from "./screencast.ts";
 
-/** Bounds of a page's size that a viewer may ask for. */
+/** Bounds of the page size that a viewer may request. */
 const SIZE = { least: 100, most: 7_680 };
 
 const readSize = (message: Buffer): Size => {
@@ -40,7 +40,7 @@ const readSize = (message: Buffer): Size => {
 
 /**
  * An RFB server whose screen is a page (for lanes without a display: rules/viewer#viewer-stream): noVNC sees a VNC server
- * like any other. One viewer; it gets the newest picture when it asks, and what it missed it never sees.
+ * like any other. One viewer; it gets the newest frame when it asks, and never sees those it missed.
  */
 export function serveRfb(
   socket: Duplex,
@@ -52,7 +52,7 @@ export function serveRfb(
   let step: "version" | "security" | "init" | "message" = "version";
   let buffer: Buffer = Buffer.alloc(0);
   let told: Size = { ...RESOLUTION };
-  /** The viewer waits for an update. */
+  /** The viewer is waiting for an update. */
   let asked = false;
   let sent = 0;
   let announced = false;
@@ -118,7 +118,7 @@ export function serveRfb(
       }
       case CLIENT.update_request:
         asked = true;
-        // Not incremental: the viewer has nothing, so what it had already is new.
+        // Not incremental: the viewer has nothing, so even an old frame is new to it.
         if (message[1] === 0) sent = 0;
         update();
         break;
@@ -145,7 +145,7 @@ export function serveRfb(
     }
   };
 
-  /** The next part of the handshake or message, once it is whole. */
+  /** The next part of the handshake, or the next message, once it is complete. */
   const next = (): Buffer | null => {
     let length: ReturnType<typeof clientMessageLength> = step === "version" ? VERSION_BYTES : 1;
     if (step === "message") length = clientMessageLength(buffer);
@@ -193,7 +193,7 @@ export function serveRfb(
     stop();
     input.release(cast.page());
     cast.resize(socket, null).catch((err) => {
-      log.debug({ err: errorMessage(err) }, "page not given its size back");
+      log.debug({ err: errorMessage(err) }, "page size not restored");
     });
   });
   void cast.closed.then(() => socket.end());

@@ -4,7 +4,7 @@ import { EXTENDED_DESKTOP_SIZE } from "#shared/protocol/rfb.ts";
 /** Messages of an RFB server, as bytes (RFC 6143, sections 7.6 and 7.7). */
 
 export const VERSION = Buffer.from("RFB 003.008\n", "latin1");
-/** One security type: None. The way here is guarded by the bridge's token. */
+/** One security type: None. The bridge's token guards access. */
 export const SECURITY_TYPES = Buffer.from([1, 1]);
 export const SECURITY_OK = Buffer.alloc(4);
 
@@ -21,7 +21,7 @@ export interface Size {
   height: number;
 }
 
-/** 32 bits per pixel, red in the lowest byte: what noVNC asks for anyway. */
+/** 32 bits per pixel, red in the lowest byte: the format that noVNC requests anyway. */
 const PIXEL_FORMAT = Buffer.from([32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 0, 8, 16, 0, 0, 0]);
 
 export function serverInit({ width, height }: Size, name: string): Buffer {
@@ -51,7 +51,7 @@ function rectangle(x: number, y: number, { width, height }: Size, encoding: numb
 export const MAX_JPEG_BYTES = 2 ** 22 - 1;
 const JPEG = 0x90;
 
-/** The whole screen as one JPEG in Tight encoding; the picture itself follows. */
+/** The whole screen as one JPEG in Tight encoding; the image itself follows. */
 export function jpegRectangle(size: Size, bytes: number): Buffer {
   const control = Buffer.from([
     JPEG,
@@ -74,7 +74,7 @@ export function sizeRectangle(size: Size, reason: 0 | 1): Buffer {
 export const plainSizeRectangle = (size: Size): Buffer =>
   rectangle(0, 0, size, ENCODING.desktop_size);
 
-/** A screencast shows no pointer, and noVNC hides its own until it is given one. `#` black, `.` white. */
+/** A screencast shows no pointer, and noVNC hides its own until it receives one. `#` black, `.` white. */
 const ARROW = [
   "#           ",
   "##          ",
@@ -111,7 +111,7 @@ export function cursorRectangle(): Buffer {
   return Buffer.concat([rectangle(0, 0, size, ENCODING.cursor), pixels, mask]);
 }
 
-/** The extended clipboard: UTF-8 text, offered, asked for and sent. */
+/** The extended clipboard: UTF-8 text, offered, requested and sent. */
 const CLIPBOARD = { text: 1, caps: 1 << 24, request: 1 << 25, notify: 1 << 27, provide: 1 << 28 };
 
 function cutText(flags: number, data: Buffer): Buffer {
@@ -122,7 +122,7 @@ function cutText(flags: number, data: Buffer): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Says that text may be notified and provided. */
+/** Announces support for text notifications and transfers. */
 export const clipboardCaps = (): Buffer =>
   cutText(
     CLIPBOARD.text | CLIPBOARD.caps | CLIPBOARD.request | CLIPBOARD.notify | CLIPBOARD.provide,
@@ -131,7 +131,7 @@ export const clipboardCaps = (): Buffer =>
 export const clipboardRequest = (): Buffer =>
   cutText(CLIPBOARD.text | CLIPBOARD.request, Buffer.alloc(0));
 
-/** A page gets no more at once. */
+/** Limit of text that a page gets at once. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -148,7 +148,7 @@ export function readCutText(message: Buffer): { text: string } | "coming" | null
   if ((flags & CLIPBOARD.provide) === 0) return null;
   const data = inflateSync(message.subarray(12), {
     maxOutputLength: MAX_TEXT_BYTES,
-    // Viewers flush their stream, they do not end it.
+    // Viewers flush their stream but do not end it.
     finishFlush: constants.Z_SYNC_FLUSH,
   });
   const text = data.toString("utf8", 4, 4 + data.readUInt32BE(0)).replace(/\0$/, "");

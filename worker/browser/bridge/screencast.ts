@@ -7,43 +7,43 @@ import { browserPath } from "./cdp.ts";
 import { jpegSize } from "./jpeg-size.ts";
 import { webSocketTransport } from "./ws-transport.ts";
 
-/** One picture of the page. */
+/** One frame of the page. */
 export interface Picture {
   /** Counts up. */
   no: number;
   jpeg: Buffer;
   width: number;
   height: number;
-  /** CSS pixels per pixel of the picture. */
+  /** CSS pixels per pixel of the frame. */
   scale: number;
 }
 
-/** The page of a lane as pictures, for any number of watchers. */
+/** The page of a lane as frames, for any number of watchers. */
 export interface Screencast {
   latest(): Picture | null;
-  /** Calls back at every new picture; gives the function that stops it. */
+  /** Calls back at every new frame; returns a function that stops it. */
   watch(onPicture: () => void): () => void;
-  /** A watcher has taken the latest picture: the next one may come. */
+  /** A watcher has taken the latest frame: the next one may come. */
   taken(): void;
-  /** The page that is shown; null between two. */
+  /** The page that is shown; null between two pages. */
   page(): CdpSession | null;
-  /** Gives the page the size that this viewer wants; null: it wants none any more. The last wish holds. */
+  /** Resizes the page as this viewer wants; null withdraws its request. The latest request wins. */
   resize(viewer: object, wish: { width: number; height: number } | null): Promise<void>;
-  /** Resolves when the browser has gone. */
+  /** Resolves when the browser is gone. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
 export interface ScreencastDeps {
   port: number;
-  /** The tab to be shown, when the session knows. */
+  /** The tab to show, when the session knows it. */
   activeTarget(): string | null;
   clock: Clock;
   log: Log;
 }
 
 const QUALITY = 75;
-/** At most 20 pictures a second: each costs the renderer a JPEG of its whole page. */
+/** At most 20 frames a second: each costs the renderer a JPEG of its whole page. */
 const PICTURE_MS = 50;
 /** How soon a change of the active tab is noticed. */
 const FOLLOW_MS = 500;
@@ -58,9 +58,9 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
   const tabs = new Set<string>();
   let shown: { target: string; session: CdpSession | null } | null = null;
   let latest: Picture | null = null;
-  /** In the order in which they were told. */
+  /** In the order in which they were reported. */
   const wishes = new Map<object, { width: number; height: number }>();
-  /** The number under which Chromium wants the latest picture acknowledged. */
+  /** The number with which the latest frame must be acknowledged to Chromium. */
   let unacknowledged: { session: CdpSession; id: number; at: number } | null = null;
   const over = new AbortController();
 
@@ -119,7 +119,7 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     try {
       await show(target);
     } catch (err) {
-      // Closed in the meantime, or not answering: looked at again by the next pass.
+      // The tab was closed in the meantime or does not answer: the next pass looks at it again.
       shown = null;
       log.debug({ target, err: errorMessage(err) }, "tab cannot be shown");
     }

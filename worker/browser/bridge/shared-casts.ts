@@ -3,7 +3,7 @@ import type { Log } from "#shared/kit/log.ts";
 import type { LiveSession } from "../session/types.ts";
 import { type Screencast, startScreencast } from "./screencast.ts";
 
-/** One screencast for all viewers of a session: it runs while at least one looks. */
+/** One screencast for all viewers of a session: it runs while at least one is watching. */
 export interface SharedCasts {
   /** @throws when the browser does not answer. */
   take(session: LiveSession): Promise<{ screencast: Screencast; release(): void }>;
@@ -25,7 +25,7 @@ export function createSharedCasts(deps: { port: number; clock: Clock; log: Log }
         const forget = () => {
           if (running.get(key) === started) running.delete(key);
         };
-        // A browser that was replaced is looked at by a new one.
+        // A browser that was replaced gets a new screencast.
         starting.then((cast) => cast.closed.then(forget), forget);
       }
       const mine = entry;

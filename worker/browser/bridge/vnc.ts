@@ -6,15 +6,16 @@ import { dialVnc } from "../lanes/dial-vnc.ts";
 import { relayBytes } from "./relay.ts";
 
 /**
- * One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later.
- * @param secret of the lane's VNC server as it runs now; null where it asks for none.
+ * Opens one connection at a time: Xvnc's queue of new ones is short, and those that do not fit are retried seconds
+ * later.
+ * @param secret password of the lane's VNC server as it runs now; null when it needs none.
  */
 export function createVncDialer(port: number, secret: () => string | null): () => Promise<Socket> {
   const inTurn = createTurns<number>();
   return () => inTurn(port, () => dialVnc(port, secret()));
 }
 
-/** Shows a viewer the screen of a server that has let us in, as a server that asks for no password. */
+/** Shows a viewer the screen of a server that has accepted us, as a server without a password. */
 export function showVnc(viewer: Duplex, vnc: Socket): void {
   const front = createVncFront();
   const end = () => void vnc.destroy();

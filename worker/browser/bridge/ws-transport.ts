@@ -1,6 +1,9 @@
 import type { CdpTransport } from "../cdp/transport.ts";
 
-/** CDP over a WebSocket of the debugging port, apart from the lane's own pipe: what is attached here nobody records. */
+/**
+ * CDP over a WebSocket of the debugging port, separate from the lane's own pipe: nobody records what is attached
+ * here.
+ */
 export function webSocketTransport(url: string): CdpTransport {
   const socket = new WebSocket(url);
   let early: string[] | null = [];
@@ -22,7 +25,7 @@ export function webSocketTransport(url: string): CdpTransport {
     transport.onBytes?.(text.length);
     transport.onMessage(text);
   };
-  // A failed dial is told by the close that follows.
+  // The close event that follows reports a failed dial.
   socket.onerror = () => {};
   socket.onclose = () => {
     early = [];

@@ -12,8 +12,9 @@ const HLS_TYPES = new Set([
 const DASH_TYPES = new Set(["application/dash+xml", "video/vnd.mpeg.dash.mpd"]);
 
 /**
- * Manifests and media files in the trace of a page and all its frames, in order, each URL once. A media file counts when
- * an element played it; what scripts fetch are pieces of a stream. `isStored`: whole already, byte for byte.
+ * Manifests and media files in the trace of a page and all its frames, in order, each URL once. A media file counts
+ * when an element played it; files that scripts fetch are pieces of a stream. `isStored`: it is already stored whole,
+ * byte for byte.
  */
 export function findCandidates(
   entries: readonly TraceEntry[],

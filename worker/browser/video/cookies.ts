@@ -9,7 +9,7 @@ export async function readCookies({ root }: CdpConnection): Promise<BrowserCooki
   return cookies;
 }
 
-/** A field of the file's format has neither tabs nor line breaks in it, and browsers keep no cookie that has. */
+/** The file's format allows neither tabs nor line breaks in a field, and browsers keep no cookie that has them. */
 const isClean = ({ name, value, domain, path }: BrowserCookie): boolean =>
   [name, value, domain, path].every((field) => !/[\t\r\n\0]/.test(field));
 
@@ -32,7 +32,7 @@ export function cookiesText(cookies: readonly BrowserCookie[]): string {
   return `# Netscape HTTP Cookie File\n${lines.join("\n")}\n`;
 }
 
-/** Readable by its owner alone: it holds logins. */
+/** Only its owner may read it, because it holds logins. */
 export const writeCookies = (path: string, cookies: readonly BrowserCookie[]): Promise<void> =>
   writeFile(path, cookiesText(cookies), { mode: 0o600 });
 
@@ -56,8 +56,8 @@ export function cookieHeader(cookies: readonly BrowserCookie[], raw: string): st
 }
 
 /**
- * The cookies of some sites as ffmpeg's `-cookies` takes them. It compares a domain with the host and its port, and, when
- * it asks through a proxy, a path with the whole address: measured with ffmpeg 5.1.
+ * The cookies of some sites as ffmpeg's `-cookies` takes them. It compares a domain with the host and its port, and,
+ * through a proxy, a path with the whole URL (measured with ffmpeg 5.1).
  */
 export const cookiesForFfmpeg = (cookies: readonly BrowserCookie[], urls: string[]): string => {
   const lines = new Set<string>();

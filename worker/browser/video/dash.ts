@@ -1,6 +1,6 @@
 import { keySystemOf } from "./hls.ts";
 
-/** What is needed of a DASH manifest before it is handed on. */
+/** What we must know about a DASH manifest before passing it on. */
 export interface DashManifest {
   live: boolean;
   duration_s: number | null;
@@ -16,7 +16,7 @@ export function isoSeconds(text: string): number | null {
   return ((part(days) * 24 + part(hours)) * 60 + part(minutes)) * 60 + part(seconds);
 }
 
-/** Reads an MPD (ISO/IEC 23009-1); null when the text is none. */
+/** Reads an MPD (ISO/IEC 23009-1); null when the text is not an MPD. */
 export function parseDash(raw: string): DashManifest | null {
   const text = raw.replace(/<!--[\s\S]*?-->/g, "");
   const root = /<(?:[\w-]+:)?MPD\b[^>]*>/.exec(text)?.[0];

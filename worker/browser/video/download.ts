@@ -11,7 +11,7 @@ import { type RequestIdentity, VideoError, type VideoTools } from "./types.ts";
 export interface Stream {
   kind: "hls" | "dash";
   url: string;
-  /** The best way to watch, where the manifest names several; null when it is the only one. */
+  /** The best variant, when the manifest names several; null when there is only one. */
   variant: HlsVariant | null;
   duration_s: number | null;
   identity: RequestIdentity;
@@ -23,13 +23,13 @@ export interface DownloadDeps {
   proxy: string;
   max_bytes: number;
   signal: AbortSignal;
-  /** How much is there, in percent. */
+  /** Reports how much is there, in percent. */
   onPercent(percent: number): void;
 }
 
 /**
- * Downloads a stream into one playable file: with yt-dlp where it is installed, which takes the best picture and sound
- * and joins them with ffmpeg, else with ffmpeg alone. Nothing is left in `dir` but the file.
+ * Downloads a stream into one playable file: with yt-dlp if it is installed, which takes the best video and audio and
+ * joins them with ffmpeg, otherwise with ffmpeg alone. Nothing is left in `dir` but the file.
  * @returns its path.
  * @throws VideoError, or the signal's reason.
  */
@@ -67,7 +67,7 @@ function giveToBrowserUser(browser: LaneBrowser, path: string): void {
   if (owner) chownSync(path, owner.uid, owner.gid);
 }
 
-/** `--` ends the options: no address can be taken for one. */
+/** `--` ends the options, so that no URL can be taken for one. */
 async function runYtDlp(
   { browser, proxy, max_bytes, signal, onPercent, tools }: DownloadDeps,
   program: string,
@@ -86,7 +86,7 @@ async function runYtDlp(
     "--progress",
     "--progress-template",
     "download:PROGRESS %(progress._percent_str)s",
-    // The manifest and nothing behind it: no extractor of a site, no embedded players.
+    // Only the manifest: no site extractors, no embedded players.
     "--use-extractors",
     "generic",
     "--format",
@@ -148,7 +148,7 @@ async function runFfmpeg(
   ];
   const jar = cookiesForFfmpeg(cookies, [url, ...inputs]);
   const common = [
-    // Nothing but the network, and that through the gate: a playlist may name any file of this machine.
+    // Only the network, and only through the gate: a playlist may name any file of this machine.
     "-protocol_whitelist",
     "http,https,tcp,tls,crypto,httpproxy",
     "-rw_timeout",
@@ -190,7 +190,7 @@ async function runFfmpeg(
     await rm(join(dir, "video.mp4"), { force: true });
     await runTool({ ...run, args: [...args, "video.mkv"] });
   }
-  // ffmpeg goes on without the segments that it cannot get, and calls that a success.
+  // ffmpeg skips the segments that it cannot get, and calls that a success.
   if (duration_s !== null && reached_s < duration_s - Math.max(1, duration_s / 50))
     throw new VideoError(
       `it broke off after ${reached_s.toFixed(1)} of ${duration_s.toFixed(1)} s`,

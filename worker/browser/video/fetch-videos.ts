@@ -20,19 +20,19 @@ import { type Candidate, VideoError, type VideoSettings } from "./types.ts";
 export interface VideoJob {
   run: JobRun;
   recorder: Pick<Recorder, "trace" | "isWhole" | "takeName">;
-  /** Of the page, for the files' names. */
+  /** Title of the page, for the files' names. */
   title: string | null;
   settings: VideoSettings;
   signal: AbortSignal;
 }
 
-/** `protected`: videos behind DRM, which are told and left. */
+/** `protected`: videos behind DRM, which are reported and skipped. */
 export interface VideoReport {
   stored: number;
   protected: number;
-  /** A sentence for each video that could not be had. */
+  /** A sentence for each video that could not be downloaded. */
   failures: string[];
-  /** Of all downloads; null when there was none. */
+  /** Bytes of all downloads; null when there was none. */
   traffic: Traffic | null;
 }
 
@@ -51,7 +51,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
   const report: VideoReport = { stored: 0, protected: 0, failures: [], traffic: null };
   const candidates = findCandidates(recorder.trace.entries, recorder.isWhole);
   if (candidates.length === 0) {
-    tell(job, "info", "no manifest and no video that is not stored already");
+    tell(job, "info", "no manifest, and no video that is not already stored");
     return report;
   }
   const out_of_time = new AbortController();
@@ -80,7 +80,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
         continue;
       }
       if (begun >= settings.max_count) {
-        tell(job, "warn", `more than ${settings.max_count} videos: the others are left`);
+        tell(job, "warn", `more than ${settings.max_count} videos: the others are skipped`);
         break;
       }
       begun += 1;
@@ -171,7 +171,7 @@ async function fetchOne(
   }
 }
 
-/** Tells how far it is, once a second at most. */
+/** Logs the progress, at most once a second. */
 function progressOf(job: VideoJob, { gate, number }: OneDeps): (percent: number | null) => void {
   const { clock } = job.settings;
   let told_at = clock.monotonic();
@@ -247,7 +247,7 @@ const MIMES: Record<string, string> = {
   ".opus": "audio/ogg",
 };
 
-/** Moves the file into the spool and hands it over; its name in the job. */
+/** Moves the file into the spool and hands it over; returns its name in the job. */
 async function store(
   job: VideoJob,
   { url, entry }: Candidate,

@@ -4,7 +4,7 @@ import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import type { Upstream } from "#worker/egress/upstream.ts";
 
 /**
- * The way out of the downloaders: a gate that speaks HTTP, as ffmpeg needs it. Each connection they make, for a manifest,
+ * The downloaders' only egress: a gate that speaks HTTP, as ffmpeg needs it. Each connection they make, for a manifest,
  * a redirect or a segment, is judged on the address it is really made to, and its bytes are counted.
  */
 export interface VideoGate {
@@ -15,7 +15,7 @@ export interface VideoGate {
   readonly traffic: Traffic;
   /** What was refused, with the reason. */
   readonly refused: readonly string[];
-  /** Counts anew. */
+  /** Starts counting again. */
   restart(): void;
   close(): void;
 }

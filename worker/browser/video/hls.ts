@@ -1,4 +1,4 @@
-/** One way to watch: its playlist, and the playlist of its sound where that is apart. */
+/** One variant: its playlist, and that of its audio if it is separate. */
 export interface HlsVariant {
   url: string;
   bandwidth: number;
@@ -33,11 +33,14 @@ const KEY_SYSTEMS: [RegExp, string][] = [
   [/94ce86fb-07ff-4f43-adb8-93d2fa968ca2|com\.apple\.|streamingkeydelivery/i, "FairPlay"],
 ];
 
-/** The name of a key system in what a manifest says of its keys; `DRM` for one that has none here. */
+/** The name of the key system in a manifest's description of its keys; `DRM` for an unknown one. */
 export const keySystemOf = (text: string): string =>
   KEY_SYSTEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "DRM";
 
-/** AES-128 with the key at a URL is transport encryption that any player undoes; everything else needs a licence. */
+/**
+ * AES-128 with the key at a URL is transport encryption, which any player can decrypt; everything else needs a
+ * licence.
+ */
 function drmOf(lines: string[]): string | null {
   for (const line of lines) {
     if (!/^#EXT-X-(SESSION-)?KEY:/.test(line)) continue;
@@ -50,7 +53,7 @@ function drmOf(lines: string[]): string | null {
   return null;
 }
 
-/** Parses a playlist (RFC 8216); null when the text is none. URLs come out absolute. */
+/** Parses a playlist (RFC 8216); null when the text is not a playlist. URLs are returned absolute. */
 export function parseHls(text: string, url: string): HlsPlaylist | null {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   if (lines[0]?.replace(/^\uFEFF/, "") !== "#EXTM3U") return null;

@@ -5,7 +5,10 @@ import { type HlsVariant, parseHls } from "./hls.ts";
 import { type RequestDeps, readManifest } from "./request.ts";
 import { type Candidate, type RequestIdentity, VideoError } from "./types.ts";
 
-/** What a candidate turned out to be. `skip`: no video of its own, or none that may be had; the reason says so. */
+/**
+ * What a candidate turned out to be. `skip`: not a separate video, or one that may not be downloaded; the reason says
+ * so.
+ */
 export type Finding =
   | { kind: "stream"; candidate: Candidate; stream: Stream }
   | { kind: "file"; candidate: Candidate; identity: RequestIdentity }
@@ -20,7 +23,7 @@ export type Finding =
 
 const MAX_MANIFESTS = 50;
 
-/** Told the server as the browser told it. */
+/** What the server is told: the same as the browser told it. */
 export function identityOf({ entry }: Candidate, user_agent: string): RequestIdentity {
   const header = (name: string): string | null => {
     const value = Object.entries(entry.request_headers).find(
@@ -37,7 +40,7 @@ export function identityOf({ entry }: Candidate, user_agent: string): RequestIde
   };
 }
 
-/** Reads the manifests and tells videos from the parts of one: each video once, in the order they were asked for. */
+/** Reads the manifests and separates videos from parts of videos: each video once, in the order of the requests. */
 export async function inspectCandidates(
   deps: RequestDeps,
   candidates: readonly Candidate[],
@@ -100,7 +103,7 @@ async function inspect(
     const facts = await (candidate.kind === "hls"
       ? hlsFacts(deps, identity, text, url)
       : dashFacts(text));
-    if (!facts) return skip("is no manifest");
+    if (!facts) return skip("is not a manifest");
     if (facts.drm !== null) return skip(`is protected by DRM (${facts.drm}): not downloaded`, true);
     if (facts.live) return skip("is a live stream: not downloaded");
     const { duration_s, variant } = facts;
@@ -124,7 +127,7 @@ function dashFacts(text: string): Facts | null {
   return manifest && { ...manifest, variant: null };
 }
 
-/** A master says little by itself: keys, length and end are told by what it names. */
+/** A master playlist says little itself: the playlists that it names give keys, length and end. */
 async function hlsFacts(
   deps: RequestDeps,
   identity: RequestIdentity,

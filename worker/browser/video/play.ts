@@ -3,7 +3,7 @@ import type { Tracked } from "../record/targets.ts";
 
 const FRAME_MS = 3_000;
 
-/** Starts every player of a frame, without sound; how many there are. */
+/** Starts every player of a frame, muted; returns how many there are. */
 const PLAY = `(() => {
   const players = [...document.querySelectorAll("video")];
   for (const player of players) {
@@ -34,7 +34,7 @@ async function playFrame(session: CdpSession, frame_id: string): Promise<number>
 }
 
 /**
- * Presses play, muted, in every frame of these pages, so that players that wait for it ask for their manifests. A frame
+ * Presses play, muted, in every frame of these pages, so that players that wait for it request their manifests. A frame
  * that does not answer is left alone.
  * @returns how many players there are.
  */

@@ -10,10 +10,10 @@ export interface RequestDeps {
 
 const MAX_HOPS = 5;
 const ANSWER_MS = 30_000;
-/** A playlist of a day in 2 s pieces has 4 MB. */
+/** A playlist of one day in pieces of 2 s has 4 MB. */
 const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
 
-/** Opens a URL as the browser would ask for it, redirects followed with the cookies of each host. @throws VideoError. */
+/** Opens a URL as the browser would, and follows redirects with the cookies of each host. @throws VideoError. */
 export async function request(
   { proxy, cookies, signal }: RequestDeps,
   url: string,

@@ -10,7 +10,7 @@ export interface ToolRun {
   args: string[];
   /** PATH of the program. */
   path: string;
-  /** Working directory, HOME and TMPDIR: all that the program writes to. */
+  /** Working directory, HOME and TMPDIR: the only place the program writes to. */
   dir: string;
   /** The only way out to the network. */
   proxy: string;
@@ -23,7 +23,7 @@ export interface ToolRun {
 const TAIL_CHARS = 2_000;
 
 /**
- * Runs a program to its end in a session of its own, with nothing of the worker's environment but PATH. When `signal`
+ * Runs a program to its end in a session of its own, with nothing but PATH from the worker's environment. When `signal`
  * aborts, or the run fails, everything it started is gone before this returns. It carries its lane's tag: the lane's reset
  * ends it too, whatever becomes of this process, and the lane's memory limit counts it.
  * @throws the signal's reason; VideoError with its last words when it fails.
@@ -67,13 +67,13 @@ export async function runTool(run: ToolRun): Promise<void> {
     if (code !== 0) throw new VideoError(lastWords(tail) || `it ended with code ${code}`);
   } finally {
     signal.removeEventListener("abort", stop);
-    // Its helpers go with it; no tag is asked for, because it is the browser's too.
+    // Its child processes are ended with it; the tag is not used, because the browser carries it too.
     if (child.pid !== undefined)
       await endGroup({ pid: child.pid, tag: "\0", exited }, { ask: null, term: false });
   }
 }
 
-/** Whoever Chromium runs as: what reads files of strangers is not root where Chromium is not. */
+/** The account that Chromium runs as: a program that reads strangers' files must not be root unless Chromium is. */
 export function ownerOf({ dirs }: LaneBrowser): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const { uid, gid } = statSync(dirs.user_data, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 };
@@ -90,7 +90,7 @@ function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void
   });
 }
 
-/** The last line that says something, without colours, headers and addresses with passwords. */
+/** The last meaningful line, without colours, headers, and URLs with passwords. */
 function lastWords(text: string): string {
   const lines = text
     .split(/[\r\n]+/)

@@ -5,7 +5,7 @@ import type { TraceEntry } from "../record/trace.ts";
 
 /** Programs by absolute path; null what is not installed. */
 export interface VideoTools {
-  /** Where they look for each other. */
+  /** PATH in which they look for each other. */
   path: string;
   yt_dlp: string | null;
   ffmpeg: string | null;
@@ -14,32 +14,32 @@ export interface VideoTools {
 export interface VideoSettings {
   clock: Clock;
   judge: Judge;
-  /** The proxy that the browser goes out through as well. */
+  /** The proxy that the browser uses as well. */
   upstream: Upstream | null;
   resolve: Resolve;
   tools: VideoTools;
-  /** Bytes that one video may have. */
+  /** Limit of one video, in bytes. */
   max_bytes: number;
   max_count: number;
-  /** What all downloads of a job may take. */
+  /** Time limit of all downloads of a job. */
   total_ms: number;
 }
 
-/** Something to watch that the page asked for. */
+/** A possible video that the page requested. */
 export interface Candidate {
   kind: "hls" | "dash" | "file";
   url: string;
   entry: TraceEntry;
 }
 
-/** What the site is told, so that it answers as it answered the browser. */
+/** What the site receives, so that it answers as it answered the browser. */
 export interface RequestIdentity {
   user_agent: string;
   referer: string | null;
   origin: string | null;
 }
 
-/** A download that is no use to go on with; its message is for the person who submitted the job. */
+/** A download that is not worth continuing; its message is for the person who submitted the job. */
 export class VideoError extends Error {
   override readonly name = "VideoError";
 }
