@@ -6,9 +6,6 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
 };
 
 export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
-  "drizzle/operations-tables.ts defineOperationsTables": 189,
-  "drizzle/queue-tables.ts defineQueueTables": 227,
-  "drizzle/tables.ts defineTables": 203,
   "hub/fleet/jobs/event-stream.ts startEventStream": 115,
   "hub/fleet/links/link-session.ts openLinkSession": 109,
   "hub/fleet/registries/entry-counter.ts createEntryCounter": 92,
