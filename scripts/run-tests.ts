@@ -66,6 +66,8 @@ const ROUNDS: Group[][][] = [
       { name: "api", files: ["test/api/**/*.test.ts"] },
       FLEET_API,
       ATTACK,
+      // Others' linters, and the packages of the clients.
+      { name: "clients", files: ["test/programs/*.test.ts"] },
     ],
     [{ name: "flow", files: ["test/flow/**/*.test.ts"] }],
   ],
@@ -76,8 +78,9 @@ const ROUNDS: Group[][][] = [
         files: ["test/e2e/**/*.test.ts"],
         except: [BINARY_TESTS, PROGRAM_TESTS],
       },
+      UI,
     ],
-    [{ name: "programs", files: [PROGRAM_TESTS, "test/programs/*.test.ts"] }, UI, ATTACK_LANES],
+    [{ name: "programs", files: [PROGRAM_TESTS] }, ATTACK_LANES],
   ],
   // Chaos waits much, and so do those who wait for a fleet's updates.
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],

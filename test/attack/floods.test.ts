@@ -11,7 +11,7 @@ import {
 } from "#test/support/rigs/session-fleet.ts";
 import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 import { MAX_PAGE_WINDOWS } from "#worker/browser/session/page-windows.ts";
-import { ADDRESS_FLOODS, FLOODS, WINDOW_FLOODS } from "./lists/floods.ts";
+import { ADDRESS_FLOODS, chosen, FLOODS, WINDOW_FLOODS } from "./lists/floods.ts";
 
 /** A page that keeps its browser busy, in a lane of a real fleet: whoever works in the session goes on working. */
 
@@ -82,7 +82,7 @@ const goesOn = async (session: HttpSession): Promise<void> => {
   expect({ status, text: body?.result }).toEqual({ status: 200, text: "page" });
 };
 
-test.each(Object.entries(WINDOW_FLOODS))(
+test.each(chosen(WINDOW_FLOODS))(
   "a session goes on, with a bounded number of windows, after %s",
   async (name, code) => {
     const session = await openPage();
@@ -155,7 +155,7 @@ test("a job on a page that floods is captured, and its log says once that window
   ]);
 });
 
-test.each(Object.entries(ADDRESS_FLOODS))(
+test.each(chosen(ADDRESS_FLOODS))(
   "a session goes on after 10,000 changes of %s",
   async (name, code) => {
     const session = await openPage();

@@ -34,7 +34,7 @@ export const STUB_PARTS = {
 export const stubLanes = async (): Promise<Edits> => {
   const fakes = await readFile(join(import.meta.dir, "../fakes/fake-lanes.ts"), "utf8");
   return {
-    "worker/stub-parts.ts": () => fakes + STUB_PARTS,
+    "worker/program/stub-parts.ts": () => fakes + STUB_PARTS,
     "worker/program/start.ts": (text) =>
       `import { STUB_PARTS } from "./stub-parts.ts";\n${text.replace("parts: WorkerParts = REAL_PARTS", "parts: WorkerParts = STUB_PARTS as never")}`,
   };
