@@ -6,7 +6,7 @@ import {
   MAX_BROKEN_TRACE,
 } from "#shared/protocol/schema/executor.ts";
 
-/** A workload that could not be run is not asked for again for so long; twice as long each time. */
+/** How long a workload that could not be run is not claimed; doubles each time. */
 export const BROKEN_MS = { first: 1_000, most: 60_000 };
 
 interface Broken {
@@ -26,7 +26,7 @@ export function createBrokenExecutors(clock: Clock, onChange: () => void) {
   return {
     mark: (workload: string, revision: string, error: string, trace: string): void => {
       const known = broken.get(workload);
-      // Other settings begin anew: the old ones' wait says nothing of them.
+      // New settings start over: the wait of the old ones says nothing about them.
       const before = known?.revision === revision ? known : undefined;
       const wait = Math.min(BROKEN_MS.most, (before?.wait ?? BROKEN_MS.first / 2) * 2);
       broken.set(workload, {
@@ -39,11 +39,11 @@ export function createBrokenExecutors(clock: Clock, onChange: () => void) {
       });
       if (!before) onChange();
     },
-    /** Its code loads, or is not to be run here any more. */
+    /** Its code loads, or should no longer run here. */
     clear: (workload: string): void => {
       if (broken.delete(workload)) onChange();
     },
-    /** Those that are not to be asked for yet. */
+    /** Workloads that must not be claimed yet. */
     excluded: (): string[] => {
       const now = clock.monotonic();
       return [...broken].filter(([, { until }]) => until > now).map(([slug]) => slug);

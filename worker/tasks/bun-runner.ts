@@ -1,7 +1,7 @@
 /**
- * Runs a plugin's tasks inside a warm Bun process: protocol wp-exec/1, as runner.py does it for Python. Started as a file of
- * its own, so it imports nothing of the worker but the store beside it. Frames are lines of JSON on file descriptor 3, both ways; stdout and stderr
- * stay what they are, and after each task they are ended with the task's mark.
+ * Runs a plugin's tasks inside a warm Bun process: protocol wp-exec/1, as runner.py does for Python. It is started as a
+ * file of its own, so it imports nothing from the worker except the store next to it. Frames are lines of JSON on file
+ * descriptor 3, both ways; stdout and stderr stay what they are; after each task the task's mark is written to both.
  */
 import { read, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ type Incoming =
   | { type: "ping" }
   | { type: "drain" };
 
-/** Throw it to have the task run again after so many seconds. */
+/** Throw it to have the task run again after this many seconds. */
 class RetryLater extends Error {
   readonly retry_after_ms: number;
   constructor(seconds: number, message = `retry after ${seconds} s`) {
@@ -52,7 +52,7 @@ class NoRetry extends Error {
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-/** A pipe that is full, and that the module has set to non-blocking, is waited for. */
+/** Waits when the pipe is full and the module has set it to non-blocking. */
 function writeAll(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; )
     try {
@@ -64,15 +64,15 @@ function writeAll(fd: number, bytes: Uint8Array): void {
 }
 
 function send(frame: Record<string, unknown>): void {
-  // A line of its own, whatever the module may have written to this descriptor by mistake.
+  // Starts a new line, in case the module has written to this descriptor by mistake.
   const bytes = Buffer.from(`\n${JSON.stringify(frame)}\n`);
   if (bytes.length > MAX_FRAME) throw new Error(`the output is larger than ${MAX_FRAME} bytes`);
   writeAll(FD, bytes);
 }
 
 /**
- * The lines of fd 3. Read only between tasks: a read that waits holds one of the runtime's I/O threads, of which a small
- * machine has few, and a running module needs them.
+ * The lines of fd 3. Read only between tasks: a read that waits holds one of the runtime's I/O threads. A small
+ * machine has few of those, and a running module needs them.
  */
 async function* frames(): AsyncGenerator<unknown> {
   let buffered = Buffer.alloc(0);
@@ -133,11 +133,11 @@ function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame)
   return {
     ...{ task_id: id, epoch, attempt, max_attempts },
     deadline: deadline_ms === null ? null : Date.now() + deadline_ms,
-    /** Aborts when the task is to stop. */
+    /** Aborts when the task must stop. */
     signal: current.signal,
-    /** What the task's plugin keeps. */
+    /** What the task's plugin stores. */
     ...store,
-    /** Says how far the task is: 0 to 1, and words for people. */
+    /** Reports how far the task is: 0 to 1, and a message for people. */
     progress: (value: number, text = "") =>
       send({ type: "progress", id, value, text: String(text).slice(0, 500) }),
     /** Adds a line to the task's log. Levels: debug, info, warn, error. */
@@ -162,7 +162,7 @@ function fail({ id, epoch }: TaskFrame, err: Anything): void {
 
 function succeed(frame: TaskFrame, output: unknown): void {
   try {
-    // JSON.stringify leaves these out without a word.
+    // JSON.stringify silently leaves these out.
     if (typeof output === "function" || typeof output === "symbol")
       throw new TypeError(`the output is no JSON: it is a ${typeof output}`);
     send({ type: "result", id: frame.id, epoch: frame.epoch, output: output ?? null });
@@ -220,7 +220,7 @@ async function runMany(batch: Call, items: TaskFrame[]): Promise<void> {
   current = null;
 }
 
-/** What the module prints must be in the pipe before the mark is, so nothing is left to be written later. */
+/** What the module prints must be in the pipe before the mark, so nothing may remain to be written later. */
 function writeAtOnce(stream: NodeJS.WriteStream, fd: number): void {
   stream.write = ((data: string | Uint8Array, encoding?: unknown, done?: unknown) => {
     const as = typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8";
@@ -232,7 +232,7 @@ function writeAtOnce(stream: NodeJS.WriteStream, fd: number): void {
 }
 
 async function main(): Promise<void> {
-  // What the module starts is not to become a Bun because this process is one.
+  // Programs that the module starts must not run as Bun just because this process does.
   delete process.env.BUN_BE_BUN;
   process.on("SIGUSR1", () => current?.abort(new Error("the task is to stop")));
   writeAtOnce(process.stdout, 1);
@@ -269,6 +269,6 @@ if (import.meta.main) {
   process.exit(0);
 }
 
-/** Imported as text by the worker; as a module it says only what it speaks. */
+/** The worker imports this file as text; as a module it exports only the name of its protocol. */
 // biome-ignore lint/style/noDefaultExport: the type of a text import is its default export
 export default "wp-exec/1" as string;

@@ -1,6 +1,6 @@
 import { createEnds, type Ends } from "#shared/kit/ends.ts";
 
-/** Of each stream of a run the first and the last so many bytes are kept (rules/pipeline-runs#streams). */
+/** This many bytes are kept of the beginning and of the end of each stream of a run (rules/pipeline-runs#streams). */
 export const KEEP_BYTES = 256 * 1024;
 const RS = 0x1e;
 const LF = 0x0a;
@@ -11,7 +11,7 @@ export interface Printed {
   truncated: boolean;
 }
 
-/** What `ends` holds, which begins anew. */
+/** Takes what `ends` holds and empties it. */
 function take(ends: Ends): Printed {
   const printed = { text: ends.text(), truncated: ends.truncated };
   ends.clear();
@@ -24,11 +24,14 @@ function take(ends: Ends): Printed {
  */
 export interface StreamCapture {
   push(chunk: Uint8Array): void;
-  /** What is printed up to the mark of `nonce`, from the mark asked for before; in the order the marks will come in. */
+  /**
+   * What is printed between the mark requested before and the mark of `nonce`. Call it in the order in which the marks
+   * will come.
+   */
   until(nonce: string): Promise<Printed>;
   /** The last `n` bytes that were printed since the last mark. */
   last(n: number): string;
-  /** The stream is over, or the next mark, that of `nonce`, will not come: what was printed so far. */
+  /** What was printed so far, when the stream is over or the next mark, that of `nonce`, will not come. */
   giveUp(nonce: string): void;
 }
 
@@ -62,7 +65,7 @@ export function createCapture(): StreamCapture {
     push: (chunk) => {
       carry = carry.length === 0 ? chunk.slice() : Buffer.concat([carry, chunk]);
       if (waiting.length > 0) scan();
-      // Nobody waits for a mark: nothing of it can be held back either.
+      // Nobody waits for a mark, so nothing can be held back as its beginning.
       else if (carry.length > KEEP_BYTES) {
         ends.push(carry);
         carry = new Uint8Array(0);

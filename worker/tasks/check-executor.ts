@@ -8,14 +8,14 @@ import {
 import type { WaitingCheck, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { BrokenExecutorError, type Executor } from "./types.ts";
 
-/** Checks whose ids are remembered: each is told with every heartbeat until it is answered. */
+/** How many ids of checks are remembered: every heartbeat repeats a check until it is answered. */
 const REMEMBERED = 100;
 
 export interface CheckerDeps {
-  /** Makes an executor of its own: one that a slot uses is not touched. */
+  /** Creates a separate executor: one that a slot uses is not touched. */
   create(workload: WorkloadSettings): Promise<Executor>;
   answer(found: CheckAnswer): Promise<void>;
-  /** Told what was found, before it is answered. */
+  /** Called with what was found, before it is sent. */
   onFound(workload: WorkloadSettings, broken: { error: string; trace: string } | null): void;
   log: Log;
 }
@@ -50,7 +50,7 @@ export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
     });
   };
   return {
-    /** Begins those that were not seen before. */
+    /** Begins the checks that were not seen before. */
     begin: (checks: readonly WaitingCheck[]): void => {
       for (const one of checks) {
         if (begun.includes(one.check_id)) continue;
@@ -65,7 +65,7 @@ export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
         running.add(work);
       }
     },
-    /** Resolves when none runs. */
+    /** Resolves when no check is running. */
     idle: (): Promise<unknown> => Promise.all(running),
   };
 }

@@ -23,9 +23,9 @@ export interface ChildOptions {
   clock?: Clock;
 }
 
-/** Steps of ending a group: asked by closing its pipe, then SIGTERM, then SIGKILL. */
+/** Steps of ending a group: closing its pipe, then SIGTERM, then SIGKILL. */
 const END_MS = { asked: 1_000, term: 2_000, killed: 5_000 };
-/** A frame longer than this is not read on: the child is ended. */
+/** A child that sends a longer frame is ended. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024 + 1_024;
 const LF = 0x0a;
 
@@ -34,11 +34,11 @@ export interface Child {
   readonly pid: number;
   readonly stdout: StreamCapture;
   readonly stderr: StreamCapture;
-  /** Resolves once, when the leader is gone, with words for people: `exited with code 3`, `killed by SIGKILL`. */
+  /** Resolves once the leader is gone, with a message for people: `exited with code 3`, `killed by SIGKILL`. */
   readonly exited: Promise<string>;
   /**
-   * Calls back with those words; gives the function that forgets it. For what ends before the child does: a promise keeps
-   * whoever waits for it, and a warm child lives for any number of tasks.
+   * Calls back with that message; returns the function that unsubscribes. For callers that end before the child does: a
+   * promise keeps everything that waits for it alive, and a warm child outlives any number of tasks.
    */
   onExit(listener: (how: string) => void): () => void;
   readonly alive: boolean;
@@ -99,10 +99,10 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       signalAll("SIGTERM");
       left = await gone(END_MS.term);
     }
-    // Also when the leader went by itself: what it started may have stayed.
+    // Even when the leader has ended by itself: what it started may still run.
     signalAll("SIGKILL");
     if (!left) await gone(END_MS.killed);
-    // A grandchild may hold the pipes open for ever.
+    // A grandchild may hold the pipes open forever.
     for (const outlet of outlets) outlet.close();
     control.destroy();
   };
@@ -126,7 +126,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       try {
         process.kill(pid, name);
       } catch {
-        // Gone already.
+        // It is already gone.
       }
     },
     end: ({ at_once = false } = {}) => {
@@ -165,7 +165,7 @@ function readFrames(control: Duplex, onFrame: (frame: Frame) => void, tooLong: (
 /** The control plane takes no report that is nested much deeper; a frame adds one level to the output. */
 const MAX_FRAME_DEPTH = MAX_JSON_DEPTH + 1;
 
-/** Null for what is no frame: a module may write to fd 3 by mistake. */
+/** Null for anything that is not a frame: a module may write to fd 3 by mistake. */
 function parseFrame(line: string): Frame | null {
   try {
     const frame = parseJson(line, MAX_FRAME_DEPTH) as Frame | null;
@@ -173,7 +173,7 @@ function parseFrame(line: string): Frame | null {
   } catch {
     const [, id, epoch] = /^\{"type":"result","id":(\d+),"epoch":(\d+),/.exec(line) ?? [];
     if (id === undefined) return null;
-    // Without an answer the task would never end.
+    // The task would never end without an answer.
     return {
       type: "error",
       id: Number(id),

@@ -18,11 +18,11 @@ export interface ControlClient {
   heartbeat(body: Record<string, unknown>): Promise<z.infer<typeof PullHeartbeatAnswer>>;
   /** `wait_ms` of a claim is added to the call's own deadline. */
   exchange(body: Record<string, unknown>, wait_ms: number): Promise<ExchangeAnswer>;
-  /** What runs now; takes the place of what was told before. */
+  /** What runs now; replaces the previous report. */
   tellLiveRuns(items: LiveRun[]): Promise<void>;
   /** What was found when a workload's code was loaded. */
   answerCheck(found: CheckAnswer): Promise<void>;
-  /** `leaving`: the process ends now and has told all. */
+  /** `leaving`: the process ends now and has reported everything. */
   drain(leaving?: boolean): Promise<void>;
 }
 

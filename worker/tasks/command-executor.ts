@@ -23,7 +23,7 @@ export interface CommandExecutorDeps {
   argv: readonly string[];
   cwd: string;
   environment: Record<string, string>;
-  /** What the command with everything below it may hold; null: as much as there is. */
+  /** How much memory the command and all processes below it may hold; null: no limit. */
   memory_bytes: number | null;
 }
 
@@ -34,8 +34,8 @@ const DRAIN_MS = 250;
 const TERM_MS = 3_000;
 
 /**
- * Starts a program for each task: the task is JSON on its stdin, its JSON stdout is the output. Exit code 0 is success,
- * 75 is worth another attempt, any other code is too unless the attempts are used up.
+ * Starts a program for each task: the task is JSON on its stdin, the JSON on its stdout is the output. Exit code 0 is
+ * success, 75 asks for another attempt, and any other code gets one too unless the attempts are used up.
  */
 export function createCommandExecutor(deps: CommandExecutorDeps): Executor {
   let running: Promise<unknown> = Promise.resolve();
@@ -61,7 +61,7 @@ export function createCommandExecutor(deps: CommandExecutorDeps): Executor {
   };
 }
 
-/** As execvp looks for it. @throws BrokenExecutorError */
+/** Finds the program as execvp does. @throws BrokenExecutorError */
 function findProgram({ argv, cwd, environment }: CommandExecutorDeps): void {
   const [program = ""] = argv;
   if (Bun.which(program, { cwd, PATH: environment.PATH ?? "" }) === null)
@@ -137,7 +137,7 @@ async function runOne(
     outcome = { kind: "not_run", reason, broken: true };
   } finally {
     over.abort();
-    // What it started may have stayed.
+    // Programs that it started may still run.
     kill("SIGKILL");
     for (const outlet of outlets) outlet.close();
   }
@@ -158,7 +158,7 @@ function outcomeOf({ code, signal }: { code: number | null; signal: string | nul
   return failed("error", words);
 }
 
-/** The output is what was printed, when that is JSON of no more levels than are kept. */
+/** The output is what was printed, if that is JSON that is not nested too deeply. */
 function parsed(text: string, truncated: boolean): unknown {
   if (truncated || text.trim() === "") return null;
   try {

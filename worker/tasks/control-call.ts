@@ -21,12 +21,14 @@ export interface ControlCallDeps {
   signal: AbortSignal;
 }
 
-/** POSTs `body` to a path below /api/v1; the parsed answer. `wait_ms` is added to the call's own deadline. */
+/**
+ * POSTs `body` to a path below /api/v1 and returns the parsed answer. `wait_ms` is added to the call's own deadline.
+ */
 export type ControlCall = (path: string, body: object, wait_ms?: number) => Promise<unknown>;
 
 const CALL_MS = 15_000;
 
-/** What shows the control plane that a call is its worker's. */
+/** What proves to the control plane that a call comes from its worker. */
 export const controlHeaders = ({
   secret,
   api_token,

@@ -15,8 +15,8 @@ interface Idle {
 }
 
 /**
- * Warm executors of this worker: a slot takes one of its workload's revision, or a new one. Those that are idle longest go
- * when more are kept than there are slots, and each that was idle for ten minutes.
+ * Warm executors of this worker: a slot takes one of its workload's revision, or a new one. The longest idle ones are
+ * closed when there are more than slots, as is each one that was idle for ten minutes.
  */
 export function createExecutorPool(deps: {
   most: number;
@@ -39,7 +39,7 @@ export function createExecutorPool(deps: {
   return {
     take: async (workload: WorkloadSettings): Promise<Executor> => {
       const key = keyOf(workload);
-      // The one used last is the warmest.
+      // The most recently used one is the warmest.
       const at = idle.findLastIndex((entry) => entry.key === key);
       const [found] = at < 0 ? [] : idle.splice(at, 1);
       if (found) return found.executor;

@@ -19,9 +19,9 @@ import type { Executor } from "./types.ts";
 export interface ExecutorDeps {
   clock: Clock;
   log: Log;
-  /** Directory of this worker's own. */
+  /** This worker's own directory. */
   dir: string;
-  /** What tasks see of the worker's environment: never a secret of the worker's. */
+  /** The part of the worker's environment that tasks see: never one of the worker's secrets. */
   environment: Record<string, string>;
   /** Where fleet_fetch finds its hub unless the workload names one. */
   fleet?: FleetAddress;
@@ -32,7 +32,10 @@ export interface FleetAddress {
   token: string | null;
 }
 
-/** Where Python is found when the workload does not say. A bun_module needs no other program: this one is its interpreter. */
+/**
+ * Where Python is found when the workload does not say. A bun_module needs no other program: this executable is its
+ * interpreter.
+ */
 const PYTHON = "python3";
 
 /** The executor of a workload for one slot. @throws when this worker cannot run its type. */
@@ -84,7 +87,7 @@ export async function createExecutor(
   }
 }
 
-/** The worker's token is for its own hub: a workload that names another one gets none. */
+/** The worker's token is for its own hub: a workload that names another hub gets no token. */
 function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings): FleetAddress {
   const { hub_url } = executor_config;
   if (hub_url !== undefined && hub_url !== fleet?.hub_url) return { hub_url, token: null };
@@ -92,7 +95,7 @@ function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings)
   return fleet;
 }
 
-/** The runners are inside the program; the interpreters want a file, so that tracebacks can show its lines. */
+/** The runners are inside the executable; the interpreters need a file, so that tracebacks can show its lines. */
 async function runnerFile(
   dir: string,
   name: string,
@@ -104,7 +107,7 @@ async function runnerFile(
   return join(dir, name);
 }
 
-/** Another slot's interpreter may be reading it: it finds the old file or the new one, whole. */
+/** Atomic: another slot's interpreter may be reading it, and finds either the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const temp = `${path}.${newToken()}`;
   await writeFile(temp, text);

@@ -24,27 +24,28 @@ import {
 export interface FleetExecutorDeps {
   clock: Clock;
   log: Log;
-  /** Address of the hub, http. */
+  /** HTTP address of the hub. */
   hub_url: string;
   token: string | null;
   /** JobOptions of every task; a task's own `extra.options` win. */
   options: Record<string, unknown>;
 }
 
-/** Assets that a run's output names; the others are counted. */
+/** How many assets a run's output names; the others are only counted. */
 const ASSETS_TOLD = 20;
-/** A hub that is busy or restarts gets so long to take a cancellation. */
+/** How long a hub that is busy or restarting has to accept a cancellation. */
 const CANCEL_MS = 10_000;
 
-/** What a task may say of its job: its page, when that is not its key, and options of its own. */
+/** What a task may say about its job: its page, when that is not its key, and options of its own. */
 interface FetchExtra {
   url?: unknown;
   options?: unknown;
 }
 
 /**
- * Each task is a job of the fleet (rules/pipeline-executors#fleet-jobs): submitted, followed to its end, told as a summary. The
- * hub's log of the job is the run's stdout. A hub that cannot be reached, or that refuses this worker, costs no attempt.
+ * Each task is a job of the fleet (rules/pipeline-executors#fleet-jobs): submitted, followed to its end and summarized.
+ * The hub's log of the job is the run's stdout. A hub that cannot be reached, or that refuses this worker, costs no
+ * attempt.
  */
 export function createFleetExecutor(deps: FleetExecutorDeps): Executor {
   const token = deps.token === null ? {} : { token: deps.token };
@@ -105,7 +106,7 @@ async function follow(
   const extra = (task.extra ?? {}) as FetchExtra;
   const own = typeof extra.options === "object" ? extra.options : {};
   try {
-    // Not under `stop`: a call that is broken off may have made a job nobody knows the number of.
+    // Not under `stop`: an aborted call may have created a job whose id nobody knows.
     const { job_id } = await client.jobs.submit(
       {
         url: typeof extra.url === "string" ? extra.url : task.pk,
@@ -139,7 +140,7 @@ async function outcomeOfJob(client: Client, job: Job): Promise<TaskOutcome> {
     const assets = job.asset_count === 0 ? [] : await client.jobs.assets(job_id);
     return { kind: "done", output: summaryOf(client.base_url, job, assets) };
   }
-  // Somebody decided that it is not to run: another attempt would overrule them.
+  // Somebody decided that it must not run; another attempt would overrule them.
   if (status === "cancelled")
     return failed("error", `job ${job_id} was cancelled`, { no_retry: true });
   const at = stage === null ? "" : ` at ${stage}`;
@@ -169,7 +170,7 @@ function summaryOf(hub: string, job: Job, assets: readonly Asset[]) {
 
 /** Statuses that blame the job itself: the same job would be refused again. */
 const REFUSED = new Set([400, 413, 422]);
-/** Statuses that blame this worker or its settings: no fleet there, or one that asks for a token. */
+/** Statuses that blame this worker or its settings: there is no fleet, or it requires a token. */
 const NO_FLEET = new Set([401, 403, 404, 405]);
 
 function outcomeOfError({ hub_url, log }: FleetExecutorDeps, err: unknown): TaskOutcome {

@@ -14,8 +14,8 @@ const marginOf = (lease_ms: number): number =>
   Math.min(lease_ms / 2, Math.max(lease_ms * 0.2, 2_000));
 
 /**
- * The tasks in flight with the end of their leases as this worker may believe it: counted from when the request left, so
- * a slow answer makes them shorter and never longer. A task whose lease could not be renewed is stopped before it ends.
+ * The tasks in flight with the end of their leases as this worker may assume it: counted from when the request left, so
+ * a slow answer makes leases shorter and never longer. A task is stopped before its lease ends if that was not renewed.
  */
 export function createFlight(now: () => number = () => performance.now()) {
   const held = new Map<string, Held>();
@@ -37,7 +37,7 @@ export function createFlight(now: () => number = () => performance.now()) {
     size: () => held.size,
     list: () =>
       [...held.values()].map(({ task_id, epoch, workload }) => ({ task_id, epoch, workload })),
-    /** The shortest lease: renewals come three times as often. */
+    /** The shortest lease; it is renewed three times before it ends. */
     shortestLease: () => Math.min(...[...held.values()].map((h) => h.lease_ms)),
     /** A heartbeat that left at `asked_at` renewed all of `refs`. */
     renewed: (refs: readonly Ref[], asked_at: number) => {
@@ -46,7 +46,7 @@ export function createFlight(now: () => number = () => performance.now()) {
         if (one) one.until = asked_at + one.lease_ms;
       }
     },
-    /** Stops these and forgets them: they are another's, or will be. */
+    /** Stops these tasks and forgets them: they belong to another worker, or soon will. */
     lose: (refs: readonly Ref[], reason: string) => {
       for (const ref of refs) {
         held.get(keyOf(ref))?.stop.abort(new Error(reason));

@@ -1,9 +1,9 @@
 /**
- * State and blobs of the plugin a task belongs to: `ctx.state` and `ctx.blob` of a TypeScript module. Written beside the
- * runner, so it imports nothing of the worker.
+ * State and blobs of the plugin a task belongs to: `ctx.state` and `ctx.blob` of a TypeScript module. Written next to
+ * the runner, so it imports nothing from the worker.
  */
 
-/** The store did not take the call; `status` is that of its answer. */
+/** The store refused the call; `status` is the status of its answer. */
 class StoreError extends Error {
   readonly status: number;
   constructor(status: number, detail: unknown) {
@@ -24,7 +24,7 @@ async function refused(answer: Response): Promise<StoreError> {
   }
 }
 
-/** `url`: what the worker put into FLOTILLA_STORE_URL. */
+/** `url`: the value of FLOTILLA_STORE_URL, which the worker sets. */
 export function openStore(url: string | undefined) {
   const call = (method: string, kind: string, key: string, init: RequestInit = {}) => {
     if (!url) throw new Error("this workload runs no plugin, so it has no state and no blobs");
@@ -53,7 +53,9 @@ export function openStore(url: string | undefined) {
     state: {
       get: async (key: string, fallback: unknown = null) => (await read(key, fallback)).value,
       set: (key: string, value: unknown) => write(key, value, {}),
-      /** Stores what `change` makes of the value over that very value: when another task was quicker, it is asked again. */
+      /**
+       * Replaces the value by what `change` returns for it; when another task was quicker, `change` is called again.
+       */
       update: async (
         key: string,
         change: (value: unknown) => unknown,
@@ -93,6 +95,6 @@ export function openStore(url: string | undefined) {
   };
 }
 
-/** Imported as text by the worker; as a module it is what the runner opens. */
+/** The worker imports this file as text; as a module it is what the runner opens. */
 // biome-ignore lint/style/noDefaultExport: the type of a text import is its default export
 export default "flotilla-store" as string;

@@ -11,7 +11,7 @@ _local = threading.local()
 
 
 class StoreError(Exception):
-    """The store did not take the call; `status` is that of its answer."""
+    """The store refused the call; `status` is the status of its answer."""
 
     def __init__(self, status, detail):
         super().__init__("%s (status %d)" % (detail, status))
@@ -28,7 +28,7 @@ def _base():
 def _call(method, kind, key, body=None, headers=None):
     base = _base()
     path = "%s/%s/%s" % (base.path, kind, urllib.parse.quote(key, safe=""))
-    # Kept open between calls; one that the other side closed meanwhile is opened anew, once.
+    # Kept open between calls; if the other side has closed it meanwhile, it is reopened once.
     for again in (True, False):
         link = getattr(_local, "link", None)
         if link is None:
@@ -62,7 +62,7 @@ class State:
         self._write(key, value, {})
 
     def update(self, key, change, default=None):
-        """Stores change(value) over that very value: when another task was quicker, it is asked again."""
+        """Replaces the value by change(value); when another task was quicker, change is called again."""
         while True:
             value, version = self._read(key, default)
             after = change(value)

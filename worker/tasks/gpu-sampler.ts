@@ -5,9 +5,9 @@ import type { GpuReading } from "#shared/protocol/schema/pull.ts";
 
 /** Starting the driver costs up to a second of CPU where its persistence mode is off. */
 const READ_EVERY_MS = 60_000;
-/** Above the reader's own limit: what a grandchild of the tool holds open must not count for ever. */
+/** Above the reader's own limit: a grandchild of the tool that holds a pipe open must not block this forever. */
 const READ_DEADLINE_MS = 10_000;
-/** Older readings say nothing of now. */
+/** Older readings say nothing about the present. */
 const KEEP_MS = 3 * READ_EVERY_MS;
 
 /**
@@ -31,7 +31,7 @@ export function createGpuSampler(deps: {
       log.warn({ err: errorMessage(err) }, "GPUs not read");
     }
   };
-  // So that the first heartbeat has it.
+  // Started now so that the first heartbeat includes it.
   void refresh();
   return () => {
     const now = clock.monotonic();

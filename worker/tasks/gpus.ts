@@ -1,6 +1,6 @@
 import { GpuReading } from "#shared/protocol/schema/pull.ts";
 
-/** A driver in trouble was seen to hold nvidia-smi for minutes. */
+/** A driver in trouble has been seen to block nvidia-smi for minutes. */
 const READ_MS = 4_000;
 const QUERY = "index,name,utilization.gpu,memory.used,memory.total";
 
@@ -10,7 +10,7 @@ const numberOrNull = (text: string | undefined): number | null => {
   return Number.isFinite(value) ? value : null;
 };
 
-/** Lines of `nvidia-smi --format=csv,noheader,nounits`; what is no GPU is left out. */
+/** Lines of `nvidia-smi --format=csv,noheader,nounits`; lines that describe no GPU are left out. */
 export function parseGpus(csv: string): GpuReading[] {
   return csv.split("\n").flatMap((line) => {
     const [index, name, util, used, total] = line.split(",").map((part) => part.trim());

@@ -9,13 +9,16 @@ import { readIdentity, writeIdentity } from "./identity.ts";
 import type { createOutbox } from "./outbox.ts";
 import { spoolReports, tellSpooled } from "./spool.ts";
 
-/** More workers than this on one host under names nobody chose have another reason. */
+/** More workers than this under derived names on one host point to another problem. */
 const MOST_NAMES = 50;
-/** A predecessor that died without a word is believed dead after some seconds; then only a person can mend it. */
+/**
+ * A predecessor that died silently is presumed dead within seconds; if the name is still taken then, only a person can
+ * help.
+ */
 const REFUSED_MS = { first: 4_000, first_times: 4, later: 30_000 };
 
 export interface JoiningDeps extends Omit<ControlClientDeps, "incarnation"> {
-  /** Nobody chose `worker_id`: when another live worker has it, this one takes a free name beside it. */
+  /** Nobody chose `worker_id`: when another live worker has it, this one takes a free name derived from it. */
   derived_id?: boolean;
   dir: string;
   random: () => number;
@@ -24,15 +27,17 @@ export interface JoiningDeps extends Omit<ControlClientDeps, "incarnation"> {
 
 /** Who this process is to its control plane. */
 export interface Joining {
-  /** Speaks under the name this worker has at the moment. */
+  /** Calls under the name that this worker currently has. */
   readonly client: ControlClient;
-  /** Tells what a predecessor left, and registers. @throws ControlRefused 409 when the name is a live worker's */
+  /**
+   * Reports what a predecessor left behind, then registers. @throws ControlRefused 409 when the name is a live worker's
+   */
   register(
     hello: Omit<RegisterPull, "incarnation" | "replaces">,
   ): Promise<z.infer<typeof RegisteredPull>>;
-  /** Ms to the next try after a refusal because of the name; null after another failure. */
+  /** Ms until the next try after the name was refused; null after any other failure. */
   refusedFor(err: unknown): number | null;
-  /** Writes down what could not be told. */
+  /** Saves what could not be reported. */
   spool(outbox: ReturnType<typeof createOutbox>): Promise<void>;
 }
 
@@ -46,8 +51,8 @@ const isBeside = (worker_id: string, derived: string): boolean =>
 const isTaken = (err: unknown): boolean => err instanceof ControlRefused && err.status === 409;
 
 /**
- * The name of a worker and how it gets it. The directory is this process' alone, so whoever had it before is dead: the
- * newcomer names that incarnation and takes over at once. Another live worker of the name keeps it.
+ * The name of a worker and how it gets it. The directory belongs to this process alone, so the previous owner is dead:
+ * the newcomer names that incarnation and takes over at once. Another live worker with the name keeps it.
  */
 export function createJoining(deps: JoiningDeps): Joining {
   const { control_url, derived_id = false, dir, log } = deps;
@@ -76,7 +81,7 @@ export function createJoining(deps: JoiningDeps): Joining {
     before = null;
     return answer;
   };
-  /** The first name beside the derived one that no live worker has. */
+  /** The first numbered variant of the derived name that no live worker has. */
   const registerBeside = async (hello: Parameters<Joining["register"]>[0], taken: unknown) => {
     for (let n = 1; n <= MOST_NAMES; n += 1) {
       rename(nameBeside(deps.worker_id, n));

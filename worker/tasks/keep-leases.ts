@@ -13,22 +13,22 @@ export interface KeepLeasesDeps {
   flight: Flight;
   /** Ms between two heartbeats of an idle worker. */
   idleMs: () => number;
-  /** Results that wait to be told: not another worker's to run again. */
+  /** Tasks whose results wait to be reported: no other worker may run them again. */
   untold: () => (Ref & { workload: string })[];
-  /** One heartbeat; gives what is lost. */
+  /** Sends one heartbeat; returns what is lost. */
   beat(refs: (Ref & { workload: string })[]): Promise<Ref[]>;
 }
 
 /**
  * Renews the leases of everything in flight, three times within the shortest; stops what could not be renewed before
- * another worker may have it.
+ * another worker may take it.
  */
 export function keepLeases(deps: KeepLeasesDeps) {
   const { clock, log, flight } = deps;
   let beaten_at = performance.now();
   let sooner = new AbortController();
 
-  /** Ms to the next heartbeat, of which `share` is used: workers must not come in step. */
+  /** Ms until the next heartbeat, scaled by `share` so that workers do not fall into step. */
   const left = (share: number): number => {
     const every = Math.min(deps.idleMs(), flight.shortestLease() / 3);
     return beaten_at + every * share - performance.now();
@@ -65,16 +65,16 @@ export function keepLeases(deps: KeepLeasesDeps) {
     }),
   ];
   return {
-    /** Tasks begin: the heartbeat that is waited for may be too late for a short lease. */
+    /** Tasks begin: the next heartbeat may come too late for a short lease. */
     begun: (lease_ms: number): void => {
       if (lease_ms / 3 < deps.idleMs()) sooner.abort();
     },
-    /** There is something to tell that must not wait. */
+    /** There is something to report that must not wait. */
     beatNow: (): void => {
       beaten_at = Number.NEGATIVE_INFINITY;
       sooner.abort();
     },
-    /** `idleMs` is another now. */
+    /** `idleMs` has changed. */
     paced: (): void => sooner.abort(),
     stop: async (): Promise<void> => {
       await Promise.all(loops.map((loop) => loop.stop()));

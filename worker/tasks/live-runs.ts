@@ -6,7 +6,7 @@ import { LIVE_TAIL, type LiveRun, MAX_LIVE_RUNS } from "#shared/protocol/schema/
 import type { LookAtOutput, ReadNotes, TaskInput } from "./types.ts";
 
 const TELL_EVERY_MS = 2_000;
-/** Most tasks are over before anybody could look at them. */
+/** Most tasks end before anybody could look at them. */
 const YOUNG_MS = 1_500;
 
 interface Begun {
@@ -15,16 +15,16 @@ interface Begun {
   since: number;
   look: LookAtOutput;
   notes: ReadNotes;
-  /** `seq` of the notes that were told last. */
+  /** `seq` of the notes that were last reported. */
   told: number;
 }
 
-/** Tells the control plane every two seconds what the tasks that run for longer print (rules/pipeline-pull#live-output). */
+/** Reports to the control plane every two seconds what longer-running tasks print (rules/pipeline-pull#live-output). */
 export function startLiveRuns(deps: {
   clock: Clock;
   log: Log;
   tell(items: LiveRun[]): Promise<void>;
-  /** Whether the control plane takes what tasks say of themselves. */
+  /** Whether the control plane accepts notes that tasks write about themselves. */
   notes(): boolean;
 }) {
   const { clock, log } = deps;
@@ -58,7 +58,7 @@ export function startLiveRuns(deps: {
           if (one && notes) one.told = notes.seq;
         }
       },
-      // The heartbeat says it loudly; this is only for those who watch.
+      // A failing heartbeat is logged as an error; this is only for people who watch.
       (err) => log.debug({ err: errorMessage(err) }, "running tasks could not be told"),
     );
   };

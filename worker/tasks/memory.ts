@@ -11,19 +11,19 @@ import { heldByTree } from "#shared/kit/held-memory.ts";
 const SAMPLE_MS = 100;
 export const MIB = 1024 * 1024;
 
-/** The kernel, when it is out of memory, is to take a task and not its worker. */
+/** When memory runs out, the kernel should kill a task and not its worker. */
 export function offerToOomKiller(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
   } catch {
-    // Gone already, or not Linux.
+    // Already gone, or not Linux.
   }
 }
 
-/** Bytes held by `pid` and everything below it; null when it is gone or the system does not say. */
+/** Bytes held by `pid` and all processes below it; null when it is gone or the system does not say. */
 export const heldBytes = (pid: number): number | null => heldByTree(pid)?.bytes ?? null;
 
-/** Words for people when `pid` holds more than `most` bytes now, else null. */
+/** A message for people when `pid` holds more than `most` bytes now, else null. */
 export function excess(pid: number, most: number): string | null {
   const held = heldBytes(pid);
   if (held === null || held <= most) return null;
@@ -48,8 +48,9 @@ export async function watchMemory(options: {
 }
 
 /**
- * Above how much a warm process that held `baseline` bytes when it was loaded is replaced before its next task: twice that
- * and 200 MB, and where there is a cap, half of what was left of it; a process that is large from the start is no leak.
+ * The size above which a warm process that held `baseline` bytes when it was loaded is replaced before its next task:
+ * twice that and 200 MB and, where there is a cap, half of what was left of it. A process that is large from the start
+ * has no leak.
  */
 export function wornAbove(baseline: number, most: number | null): number {
   const grown = baseline * 2 + 200 * MIB;

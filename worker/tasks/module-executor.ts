@@ -20,25 +20,25 @@ import {
 export interface ModuleExecutorDeps {
   clock: Clock;
   log: Log;
-  /** The program and its arguments that speak wp-exec/1. */
+  /** The program that speaks wp-exec/1, with its arguments. */
   program: string;
   args: string[];
   cwd: string;
   environment: Record<string, string>;
-  /** Told to the child first: module, source_path, init_kwargs. */
+  /** What the child receives first: module, source_path, init_kwargs. */
   init: Record<string, unknown>;
   /** Tasks after which the child is replaced; null: never. */
   recycle_after: number | null;
-  /** What the child with everything below it may hold; null: as much as there is. */
+  /** How much memory the child and all processes below it may hold; null: no limit. */
   memory_bytes: number | null;
 }
 
-/** Starting Python and importing a large module. */
+/** Time to start Python and import a large module. */
 const START_MS = 60_000;
 /** How long the streams may lag behind the result. */
 const MARK_MS = 250;
 /** After the deadline: cancel, then SIGINT, then the group is ended. */
-/** Looking at its memory costs a child as much as a small task does. */
+/** Measuring a child's memory costs as much as a small task does. */
 const LOOK_EVERY_MS = 1_000;
 const STEPS = { cancel_ms: 2_000, interrupt_ms: 3_000 };
 
@@ -52,20 +52,20 @@ interface Running {
   notes: NotesTaker;
 }
 
-/** Runs tasks in a warm child process, which is replaced when it died, hung or has done its share. */
+/** Runs tasks in a warm child process, which is replaced when it has died, hangs or has done its share. */
 export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   let child: Child | null = null;
   let done = 0;
-  /** Of the child: above it, it is replaced before its next task. */
+  /** A child that holds more memory than this is replaced before its next task. */
   let worn_above = Number.POSITIVE_INFINITY;
   let looked_at = 0;
-  /** What it prints late, or a signal on its way to it, would be the next task's. */
+  /** Late output, or a signal on its way, would hit the next task. */
   let unclean = false;
-  /** By task id, in the order they were sent. */
+  /** By task id, in the order in which they were sent. */
   const running = new Map<number, Running>();
   let ready: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  /** A batch has one context, that of its first task: what it says is of the task that it is at. */
+  /** A batch has one context, that of its first task; its notes count for the task in progress. */
   let batch_head: number | null = null;
   const noteOf = (frame: Frame): NotesTaker | undefined => {
     const id = Number(frame.id);
@@ -263,7 +263,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       running.delete(task.task_id);
       done += 1;
       options.onEnd(end);
-      // Those after it that have no answer never ran: they go to the next child.
+      // Later tasks without an answer never ran, so they go to the next child.
       const next = tasks[i + 1];
       const over = !on.alive || child !== on;
       if (over && !(next && running.get(next.task_id)?.answered)) return i + 1;
@@ -300,11 +300,11 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   };
 }
 
-/** How a task ended that was being stopped. */
+/** The outcome of a task that was being stopped. */
 function judge(outcome: TaskOutcome, stopped: FailedOutcome | null): TaskOutcome {
-  // Its time was over, whatever it made of the moments it was given to stop in.
+  // Its time was over, whatever it did in the moments it had to stop.
   if (stopped?.outcome === "timeout") return stopped;
-  // A task that finished although it was told to go has finished; what it failed with is only how it stopped.
+  // A task that succeeded although it was told to stop has succeeded; a failure only shows how it stopped.
   return outcome.kind === "done" ? outcome : (stopped ?? outcome);
 }
 

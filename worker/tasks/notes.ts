@@ -11,9 +11,9 @@ import {
 /** UTF-16 units of all lines together: those of every slot go out every two seconds. */
 const MAX_LOG_TEXT = 32_768;
 
-/** What a running task says of itself: its last progress, and the last lines of its log. */
+/** What a running task says about itself: its last progress and the last lines of its log. */
 export interface NotesTaker {
-  /** A frame `progress` or `log` of its runner; what makes no sense is left out. */
+  /** Takes a `progress` or `log` frame from the task's runner; malformed frames are ignored. */
   take(frame: { type: string; [field: string]: unknown }): void;
   /** Null when it has said nothing. */
   read(): ToldNotes | null;

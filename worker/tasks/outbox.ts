@@ -26,8 +26,8 @@ export interface Sending {
 }
 
 /**
- * Reports on their way to the control plane: kept until they are answered, sent in calls of bounded size. One that is
- * refused for what it says must not hold up the others, nor be lost without a word.
+ * Reports on their way to the control plane: kept until they are answered, sent in calls of bounded size. A report that
+ * is refused for its content must neither hold up the others nor get lost silently.
  */
 export function createOutbox({ max_items = MAX_ITEMS, max_bytes = MAX_BYTES } = {}) {
   let waiting: Entry[] = [];
@@ -46,7 +46,7 @@ export function createOutbox({ max_items = MAX_ITEMS, max_bytes = MAX_BYTES } = 
     },
     refs: () =>
       waiting.map(({ workload, item: { task_id, epoch } }) => ({ task_id, epoch, workload })),
-    /** `bytes`: about what it takes as JSON. */
+    /** `bytes`: its approximate size as JSON. */
     add: (kind: Kind, workload: string, item: Item, bytes = 0): void => {
       waiting.push({ kind, workload, item, bytes, plain: false });
     },
@@ -65,7 +65,9 @@ export function createOutbox({ max_items = MAX_ITEMS, max_bytes = MAX_BYTES } = 
       for (const { kind, item } of entries) body[kind].push(item);
       return { entries, body };
     },
-    /** The call was not answered: it may or may not have arrived, and the control plane knows what it has already. */
+    /**
+     * The call was not answered: it may or may not have arrived, and the control plane recognizes what it already has.
+     */
     putBack: ({ entries }: Sending): void => {
       waiting = [...entries, ...waiting];
     },
@@ -74,8 +76,8 @@ export function createOutbox({ max_items = MAX_ITEMS, max_bytes = MAX_BYTES } = 
       most = max_items;
     },
     /**
-     * The call was refused for what is in it. Halves are tried, down to the one that is at fault: that is reported as
-     * failed with the reason. Gives what cannot even be reported so; its lease ends by itself.
+     * The call was refused for its content. Halves are tried, down to the report that is at fault; that one is reported
+     * as failed, with the reason. Returns what cannot even be reported that way; its lease ends by itself.
      */
     refused: ({ entries }: Sending, detail: string): Entry | null => {
       const [only] = entries;

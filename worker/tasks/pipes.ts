@@ -2,7 +2,7 @@ import { dlopen, FFIType, ptr } from "bun:ffi";
 import { closeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** <fcntl.h>: what else this process starts does not get it. */
+/** <fcntl.h>: other programs that this process starts do not inherit it. */
 const O_CLOEXEC = 0o2000000;
 
 interface Libc {
@@ -17,7 +17,7 @@ function loadLibc(): Libc | null {
       pipe2: { args: [FFIType.ptr, FFIType.i32], returns: FFIType.i32 },
     }).symbols as unknown as Libc;
   } catch {
-    // Another libc: the runtime's sockets have to do.
+    // With another libc the runtime's sockets must do.
     return null;
   }
 }
@@ -26,17 +26,17 @@ function loadLibc(): Libc | null {
 export interface Outlet {
   /** The child's end, for its stdio. */
   readonly stdio: number | "pipe";
-  /** To be called once the child was started, or could not be. `stream` is what the runtime made of `"pipe"`. */
+  /** Call it once the child has started, or failed to. `stream` is what the runtime created for `"pipe"`. */
   read(stream: Readable | null | undefined, push: (bytes: Uint8Array) => void): void;
-  /** Resolves when nobody can write any more. */
+  /** Resolves when nobody can write any longer. */
   readonly ended: Promise<void>;
-  /** Stops reading, whoever may still write. Idempotent. */
+  /** Stops reading, even if somebody may still write. Idempotent. */
   close(): void;
 }
 
 /**
- * A real pipe: what the runtime calls one is a socket, which a program cannot open by name, so that `tee /dev/stderr` and
- * `> /dev/stdout` fail in it (ENXIO).
+ * A real pipe. What the runtime calls a pipe is a socket, which a program cannot open by name, so `tee /dev/stderr` and
+ * `> /dev/stdout` would fail (ENXIO).
  */
 export function openOutlet(): Outlet {
   libc ??= loadLibc();

@@ -14,20 +14,20 @@ import type { PluginRef } from "#shared/protocol/schema/pull.ts";
 export type PluginVersion = Pick<PluginRef, "slug"> & { sha256: string };
 
 export interface PluginCacheDeps {
-  /** This worker's alone. */
+  /** Used by this worker alone. */
   dir: string;
   log: Log;
-  /** The archive of a plugin, as the control plane gives it out. */
+  /** The archive of a plugin, as the control plane serves it. */
   fetchArchive(slug: string): Promise<ReadableStream<Uint8Array>>;
 }
 
 /** Folders of plugins on this worker's disk, by version. */
 export interface PluginCache {
-  /** The folder; fetched when it is not here. It stays until `release`. @throws when it cannot be had. */
+  /** The folder; fetched when it is not here. It stays until `release`. @throws when it cannot be fetched. */
   acquire(version: PluginVersion): Promise<{ path: string; release(): Promise<void> }>;
 }
 
-/** Versions that nobody runs are kept for a way back. */
+/** How many versions that nobody runs are kept, for going back. */
 const KEPT_PER_PLUGIN = 2;
 const FOLDER = /^([a-z0-9][a-z0-9_-]*)@([0-9a-f]{64})$/;
 const folderOf = ({ slug, sha256 }: PluginVersion) => `${slug}@${sha256}`;
@@ -39,7 +39,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
   for (const name of await readdir(dir))
     if (!FOLDER.test(name)) await rm(join(dir, name), { recursive: true, force: true });
   const users = new Map<string, number>();
-  /** A folder is removed before or after somebody looks for it, never meanwhile. */
+  /** A folder is removed before or after somebody looks for it, never during the lookup. */
   const turns = createTurns<string>();
   /** One fetch for all slots that want a version. */
   const coming = new Map<string, Promise<void>>();
@@ -49,7 +49,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
     const temp = join(dir, `${newToken()}.part`);
     try {
       const files = await unpack(await deps.fetchArchive(version.slug), temp);
-      // Changed since the claim: the next one names the version that is there now.
+      // It has changed since the claim; the next claim names the current version.
       if (contentHash(files) !== version.sha256)
         throw new Error(`plugin ${version.slug} came as another version than was announced`);
       await rename(temp, join(dir, folderOf(version)));
@@ -62,7 +62,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
   const fetchUnlessHere = async (version: PluginVersion): Promise<void> => {
     const now = new Date();
     const here = utimes(join(dir, folderOf(version)), now, now);
-    // Its time says when it was used last.
+    // Its modification time records when it was last used.
     await here.catch(() => fetchInto(version));
   };
   const ensure = (version: PluginVersion): Promise<void> => {
@@ -73,7 +73,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
     coming.set(name, fetching);
     return fetching;
   };
-  /** Removes the versions of a plugin that were not used for longest. */
+  /** Removes a plugin's least recently used versions. */
   const prune = async (slug: string): Promise<void> => {
     const idle: { path: string; used_at: number }[] = [];
     for (const name of await readdir(dir)) {
@@ -89,7 +89,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
   return {
     acquire: async (version) => {
       const name = folderOf(version);
-      // Counted before it is there, so that no other release takes it away.
+      // Counted before it exists, so that no other release removes it.
       users.set(name, (users.get(name) ?? 0) + 1);
       let held = true;
       const release = async () => {

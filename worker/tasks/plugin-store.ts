@@ -4,14 +4,14 @@ import { MAX_BLOB_BYTES } from "#shared/protocol/schema/plugin.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
 export interface PluginStoreDeps {
-  /** Base of the control plane's API, and what this worker's calls to it carry. */
+  /** Base of the control plane's API, and the headers of this worker's calls to it. */
   api: string;
   headers: Record<string, string>;
   clock: Clock;
   signal: AbortSignal;
 }
 
-/** Where a plugin's tasks reach the plugin's state and blobs. */
+/** Where tasks reach their plugin's state and blobs. */
 export interface PluginStore {
   /** Address for the tasks of one plugin: it opens that plugin's state and blobs and nothing else. */
   urlFor(slug: string): string;
@@ -23,18 +23,18 @@ const AGAIN_MS = 250;
 const PASSED_ON = ["content-type", "if-match", "if-none-match", "range"];
 const PASSED_BACK = ["content-type", "etag", "content-range"];
 
-/** Nobody listened, so nothing was done. */
+/** Errors that mean that nobody listened, so nothing was done. */
 const wasRefused = (err: unknown): boolean =>
   err instanceof Error &&
   "code" in err &&
   /^(ConnectionRefused|ECONNREFUSED)$/.test(String(err.code));
 
 /**
- * Passes calls of tasks on to the control plane: the tasks need no secret of this worker for it. It listens on loopback,
- * and its addresses hold a token that only the plugin's own tasks are given.
+ * Passes tasks' calls on to the control plane, so that tasks need none of this worker's secrets. It listens on
+ * loopback, and its addresses hold a token that only the plugin's own tasks are given.
  */
 export function startPluginStore({ api, headers, clock, signal }: PluginStoreDeps): PluginStore {
-  /** A control plane that restarts is waited for, but nothing it may have done is asked of it twice. */
+  /** Waits for a control plane that restarts, but never repeats a call that it may have carried out. */
   const patiently = async (over: AbortSignal, call: () => Promise<Response>): Promise<Response> => {
     for (;;) {
       const answered = await call().catch((err: unknown) => {
@@ -59,7 +59,7 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
       const value = request.headers.get(name);
       if (value !== null) passed.set(name, value);
     }
-    // Read whole: it is small, the control plane is told how long it is, and it may be sent again.
+    // Read whole: it is small, the control plane needs its length, and it may be sent again.
     const body = request.method === "PUT" ? { body: await request.arrayBuffer() } : {};
     const over = AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]);
     try {
@@ -82,7 +82,7 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    // One byte more than a blob may have, so that the control plane says what is too large.
+    // One byte more than a blob may have, so that the control plane is the one to say that it is too large.
     maxRequestBodySize: MAX_BLOB_BYTES + 1,
     development: false,
     fetch: answer,

@@ -13,7 +13,7 @@ export interface PluginsDeps {
   control_url: string;
   secret: string | null;
   api_token: string | null;
-  /** Directory of this worker's own. */
+  /** This worker's own directory. */
   dir: string;
   clock: Clock;
   log: Log;
@@ -21,17 +21,20 @@ export interface PluginsDeps {
   signal: AbortSignal;
 }
 
-/** Makes the executor of a workload whose code is on this worker, with what its tasks find in their environment. */
+/** Creates the executor of a workload whose code is on this worker, with variables for its tasks' environment. */
 type Make = (workload: WorkloadSettings, environment: Record<string, string>) => Promise<Executor>;
 
 /** Plugins of the control plane on this worker (rules/pipeline-executors#where-the-code-is). */
 export interface WorkerPlugins {
-  /** Makes an executor; when the workload runs a plugin, with its folder here and a way to its state and blobs. */
+  /**
+   * Creates an executor; if the workload runs a plugin, with the plugin's folder here and access to its state and
+   * blobs.
+   */
   createExecutor(workload: WorkloadSettings, make: Make): Promise<Executor>;
   close(): Promise<void>;
 }
 
-/** Fetching the largest plugin over a slow network. */
+/** Time to fetch the largest plugin over a slow network. */
 const FETCH_MS = 120_000;
 
 export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
@@ -49,7 +52,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
       `plugin ${slug}: the control plane answered ${response.status} ${text.slice(0, 200)}`,
     );
   };
-  // Most workers run no plugin: opened for the first one.
+  // Opened for the first plugin, because most workers run none.
   let cache: Promise<PluginCache> | null = null;
   let store: PluginStore | null = null;
 
@@ -58,7 +61,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
     if (sha256 === null) throw new Error(error ?? `plugin ${slug} cannot be run`);
     const dir = join(deps.dir, "plugins");
     cache ??= openPluginCache({ dir, log: deps.log, fetchArchive }).catch((err) => {
-      // A full disk may have room the next time.
+      // A full disk may have room next time.
       cache = null;
       throw err;
     });
@@ -67,7 +70,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   return {
     createExecutor: async (workload, make) => {
       const { plugin: ref, executor_config: config } = workload;
-      // The code of a fleet_fetch is the fleet's: there is nothing to have here.
+      // The code of fleet_fetch is in the fleet, so nothing is needed here.
       if (!ref || workload.executor_type === "fleet_fetch") return make(workload, {});
       store ??= startPluginStore({ ...deps, api, headers });
       const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };

@@ -27,7 +27,7 @@ import { CANCELLED, type RunOptions, type TaskEnd } from "./types.ts";
 export interface PullDeps {
   control_url: string;
   worker_id: string;
-  /** Nobody chose the name: when another live worker has it, this one takes a free name beside it. */
+  /** Nobody chose the name: when another live worker has it, this one takes a free name derived from it. */
   derived_id?: boolean;
   slots: number;
   /** What it runs when the control plane sees it for the first time; none: every workload. */
@@ -35,9 +35,9 @@ export interface PullDeps {
   secret: string | null;
   api_token: string | null;
   version: string;
-  /** Directory of this worker's own. */
+  /** This worker's own directory. */
   dir: string;
-  /** What tasks see of this process' environment. */
+  /** The part of this process' environment that tasks see. */
   environment: Record<string, string>;
   /** Where fleet_fetch finds its hub. */
   fleet?: FleetAddress;
@@ -46,13 +46,13 @@ export interface PullDeps {
   random: () => number;
   /** An operator told this worker to stop (rules/pipeline-pull#commands-to-a-worker). */
   onStop?: () => void;
-  /** The control plane has registered this worker; again whenever it does. */
+  /** The control plane has registered this worker; called every time it does. */
   onJoined?: () => void;
-  /** The control plane's version, at every heartbeat of one that gives no orders. */
+  /** Called with the control plane's version at every heartbeat, if the control plane does not order updates. */
   onVersion?: (version: string) => void;
-  /** Of a worker that updates by the control plane's order: what it says of it, and what it is told. */
+  /** For a worker that the control plane updates: what the worker reports about it and what it is told. */
   update?: PullUpdate;
-  /** Of this worker and of its host, for the heartbeat. */
+  /** Load of this worker and of its host, for the heartbeat. */
   load?: () => Promise<
     Pick<PullHeartbeat, "cpu_percent" | "host_cpu_percent" | "mem_percent" | "gpus">
   >;
@@ -64,23 +64,23 @@ export interface PullUpdate {
 }
 
 export interface PullWorker {
-  /** Takes no more tasks, lets the running ones end within `drain_ms`, gives the others back. Idempotent. */
+  /** Takes no further tasks, lets the running ones end within `drain_ms`, gives the others back. Idempotent. */
   stop(drain_ms: number): Promise<void>;
 }
 
 const WAIT_MS = 20_000;
 const RETRY_MS = { first: 200, most: 10_000 };
-/** Ending the tasks that are left when the time is over. */
+/** Time to end the tasks that are left when the drain is over. */
 const STOP_MS = 15_000;
-/** Saying goodbye to a control plane that may be away. */
+/** Time to say goodbye to a control plane that may be away. */
 const LEAVE_MS = 1_000;
 
-/** Answers that say the call itself is at fault: sending it again would change nothing. */
+/** Statuses that blame the call itself: sending it again would change nothing. */
 const FAULTY = new Set([400, 413, 422]);
 
 /**
  * Joins the control plane and runs its tasks in `slots` slots (rules/pipeline-pull#what-a-worker-must-do). Reports are
- * kept and sent again until they are answered; what a stopping worker could not tell is written down for the next
+ * kept and sent again until they are answered; what a stopping worker could not report is saved for the next
  * start.
  */
 export function startPullWorker(deps: PullDeps): PullWorker {
@@ -97,10 +97,10 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const pool = createExecutorPool({ ...{ most: slots, clock, log }, create });
   const settings = new Map<string, WorkloadSettings>();
   const broken = createBrokenExecutors(clock, () => leases.beatNow());
-  /** What this control plane takes beyond the first version of its calls (PULL_FEATURES). */
+  /** What this control plane accepts beyond the first version of its calls (PULL_FEATURES). */
   let accepts: readonly string[] = [];
   const outbox = createOutbox();
-  /** Slots with no batch and no claim on its way for them. */
+  /** Slots without a batch and without a claim under way. */
   let free = slots;
   let heartbeat_ms = 5_000;
   let registered: Promise<void> | null = null;
@@ -112,9 +112,9 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     next = Promise.withResolvers();
   };
 
-  /** A stopping worker that has nothing to tell need not be heard. */
+  /** A stopping worker that has nothing to report may give up. */
   const isOver = () => gone.signal.aborted || (stopping.signal.aborted && outbox.size === 0);
-  /** Calls again with growing waits until it is answered, or need not be any more. */
+  /** Calls again with growing waits until it is answered or no longer needed. */
   const retry = async <T>(
     what: string,
     call: () => Promise<T>,
@@ -160,9 +160,9 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     );
     return registered;
   };
-  /** Another process of this name, or a control plane that forgot us: register again. */
+  /** Another process has this name, or the control plane has forgotten us: register again. */
   const noticeRefusal = (err: unknown) => {
-    // An older one that refuses what another one took tells what it takes when it is asked to register.
+    // An older control plane that refuses what another accepted says what it accepts when the worker registers.
     if (err instanceof ControlRefused && (err.status === 409 || err.status === 422))
       registered = null;
   };
@@ -177,7 +177,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   });
 
   const exchange = async (n: number, wait_ms: number): Promise<void> => {
-    // Taken before the call leaves, so that no other claim counts on them.
+    // Taken before the call leaves, so that no other claim uses them.
     free -= n;
     const sending = outbox.take();
     const asked_at = performance.now();
@@ -216,7 +216,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     const work = runBatch(batch, stops)
       .catch((err) => {
         log.error({ err, workload: batch.workload }, "a batch broke");
-        // Kept in flight they would be renewed for ever.
+        // Kept in flight, they would be renewed forever.
         const reason = errorMessage(err);
         const outcome = { kind: "not_run", reason, broken: true } as const;
         for (const task of batch.tasks) report(batch, { ...EMPTY, task, outcome });
@@ -275,7 +275,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   ): void => {
     const { task_id, epoch } = task;
     live.end(task);
-    // Lost: what it did counts for nobody.
+    // The task is lost: nobody needs its result.
     if (!flight.has(task)) return;
     flight.remove(task);
     const { duration_ms, stdout, stderr, truncated } = printed;
@@ -288,7 +288,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       const bytes = printedBytes + (JSON.stringify(output)?.length ?? 0);
       outbox.add("done", workload, { ...told, output }, bytes);
     } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
-      // Stopped with a neighbour that was lost: nothing is wrong with the executor.
+      // Stopped together with a neighbour that was lost: nothing is wrong with the executor.
       if (outcome.kind === "not_run" && outcome.broken)
         broken.mark(workload, revision, outcome.reason, stderr);
       outbox.add("released", workload, { task_id, epoch });
@@ -305,7 +305,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
 
   const pending = () => outbox.size > 0;
-  /** Reports what ended and fills the slots that got free by it. Never waits for work. */
+  /** Reports what ended and fills the slots that this freed. Never waits for work. */
   const reporter = async (): Promise<void> => {
     await register();
     while (!gone.signal.aborted) {
@@ -333,7 +333,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     }
   };
 
-  /** Commands come with every heartbeat until they are too old: each is obeyed once. */
+  /** Every heartbeat repeats commands until they are too old; each is obeyed once. */
   let obeyed = "";
   const obey = async ({ command_id, command }: WorkerCommand): Promise<void> => {
     if (command_id === obeyed) return;
@@ -375,7 +375,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       const { lost, commands, checks, version } = answer;
       checker.begin(checks);
       if (answer.update) update?.obey(answer.update);
-      // Where orders are given they count, also before the first one.
+      // Where the control plane orders updates, its orders decide, even before the first one.
       else if (version !== undefined && !told) deps.onVersion?.(version);
       for (const command of commands)
         void obey(command).catch((err) => log.error({ err, ...command }, "a command failed"));
@@ -385,7 +385,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const quiet = (work: Promise<void>) => work.catch(() => {});
   const working = Promise.all([quiet(reporter()), quiet(poller())]);
 
-  /** The next process of this name need not wait; who could not tell all keeps its name for that. */
+  /** Frees the name for the next process; a worker that could not report everything keeps its name for that. */
   const leave = async (): Promise<void> => {
     if (outbox.size > 0 || running.size > 0) return;
     const over = new AbortController();
@@ -399,7 +399,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const drain = async (drain_ms: number): Promise<void> => {
     stopping.abort();
     changed();
-    // Not waited for: where nobody answers, the tasks have the time.
+    // Not awaited: if nobody answers, the tasks use the time.
     void joining.client.drain().catch(() => {});
     const over = new AbortController();
     const idle = Promise.all(running).then(() => over.abort());

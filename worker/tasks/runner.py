@@ -23,7 +23,7 @@ PID = os.getpid()
 
 
 class RetryLater(Exception):
-    """Raise it to have the task run again after so many seconds."""
+    """Raise it to have the task run again after this many seconds."""
 
     def __init__(self, seconds, message=""):
         super().__init__(message or "retry after %s s" % seconds)
@@ -35,17 +35,17 @@ class NoRetry(Exception):
 
 
 def finite(value):
-    """The number, or None for one that JSON has no word for."""
+    """The number, or None for one that JSON cannot express."""
     number = float(value)
     return number if number - number == 0 else None
 
 
 class FrameTooLarge(Exception):
-    """What is sent would not fit into a frame."""
+    """The message does not fit into a frame."""
 
 
 class Context:
-    """What a module is told of its task."""
+    """What a module learns about its task."""
 
     def __init__(self, frame):
         self.task_id = frame["id"]
@@ -71,7 +71,7 @@ class Context:
         return flotilla_store.Blob()
 
     def progress(self, value, text=""):
-        """Says how far the task is: 0 to 1, and words for people."""
+        """Reports how far the task is: 0 to 1, and a message for people."""
         send({"type": "progress", "id": self.task_id, "value": finite(value), "text": str(text)[:500]})
 
     def log(self, text, level="info"):
@@ -89,7 +89,7 @@ except OSError:
 
 def send(frame):
     text = json.dumps(frame, separators=(",", ":"), allow_nan=False)
-    # A line of its own, whatever the module may have written to this descriptor by mistake.
+    # Starts a new line, in case the module has written to this descriptor by mistake.
     data = b"\n" + text.encode() + b"\n"
     if len(data) > MAX_FRAME:
         raise FrameTooLarge("the output is larger than %d bytes" % MAX_FRAME)
@@ -162,7 +162,7 @@ _loop = None
 
 
 def resolved(value):
-    """The value, or what an async function comes to."""
+    """The value, or the result of an async function."""
     global _loop
     if not inspect.isawaitable(value):
         return value
@@ -172,7 +172,7 @@ def resolved(value):
     try:
         return _loop.run_until_complete(value)
     except KeyboardInterrupt:
-        # What was interrupted must not go on inside the next task.
+        # Interrupted code must not continue inside the next task.
         left = asyncio.all_tasks(_loop)
         for task in left:
             task.cancel()
@@ -194,7 +194,7 @@ def each(outputs):
 
 
 def leave_if_forked():
-    """A child that the module forked and that came back from it is not the runner."""
+    """Only the original process is the runner, not a child that the module forked and that returned from it."""
     if os.getpid() != PID:
         os._exit(0)
 

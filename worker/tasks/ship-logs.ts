@@ -6,7 +6,7 @@ import { LogsShipped } from "#shared/protocol/schema/operations.ts";
 import { ControlRefused, createControlCall } from "./control-call.ts";
 
 export interface ShipLogsDeps {
-  /** Base of a control plane, or of a hub, which has one beside it. */
+  /** Base of a control plane, or of a hub, which includes one. */
   control_url: string;
   /** What this process calls itself. */
   service: "worker" | "agent";
@@ -18,16 +18,19 @@ export interface ShipLogsDeps {
 }
 
 export interface ShippedLog {
-  /** Writes as before, and ships. */
+  /** Writes as before and also ships. */
   log: Log;
   /** Ships what is left. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Answers that say the batch itself is at fault. */
+/** Statuses that blame the batch itself. */
 const FAULTY = new Set([400, 404, 405, 413, 415, 422]);
 
-/** Makes a worker's log known to the control plane (rules/pipeline-operations#ship-logs), which may be away for any time. */
+/**
+ * Ships a worker's log to the control plane (rules/pipeline-operations#ship-logs), which may be away for any length of
+ * time.
+ */
 export function shipLogs(deps: ShipLogsDeps): ShippedLog {
   const { service, secret, api_token, log } = deps;
   const secrets = () => [secret, api_token];

@@ -8,7 +8,7 @@ export interface ModuleSource {
 
 /**
  * Decides where the code of a workload is on this worker (rules/pipeline-executors#where-the-code-is).
- * @throws when this worker has none of it; the workload's tasks are then given back with their attempts.
+ * @throws when this worker does not have it; the workload's tasks are then given back without consuming an attempt.
  */
 export async function resolveSource({
   executor_config: config,

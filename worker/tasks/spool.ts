@@ -7,7 +7,7 @@ import { type ControlClient, type ControlClientDeps, createControlClient } from 
 import { ControlRefused } from "./control-call.ts";
 import type { createOutbox } from "./outbox.ts";
 
-/** Reports count for the incarnation that claimed, at the control plane it claimed from. */
+/** Reports belong to the incarnation that claimed the tasks and to the control plane it claimed them from. */
 const Spooled = z.object({
   control_url: z.string(),
   worker_id: z.string(),
@@ -22,7 +22,7 @@ export interface SpoolDeps extends ControlClientDeps {
 
 const fileOf = (dir: string) => join(dir, "unsent.json");
 
-/** Writes down what a stopping worker could not tell, for its successor on this directory. */
+/** Saves what a stopping worker could not report, for its successor in this directory. */
 export async function spoolReports(
   { dir, control_url, worker_id, incarnation, log }: SpoolDeps,
   outbox: ReturnType<typeof createOutbox>,
@@ -32,15 +32,16 @@ export async function spoolReports(
   const calls = [];
   while (outbox.size > 0) calls.push(outbox.take().body);
   const text = JSON.stringify({ control_url, worker_id, incarnation, calls });
-  // Whole or not at all: the process may be killed while it writes.
+  // Written atomically: the process may be killed while it writes.
   await writeFile(`${fileOf(dir)}.new`, text, { mode: 0o600 });
   await rename(`${fileOf(dir)}.new`, fileOf(dir));
   log.warn({ n }, "reports are kept for the next start: the control plane does not answer");
 }
 
 /**
- * Tells what a predecessor left, in its name; to be called before this process registers, because from then on the name is
- * this one's. What is refused has become another worker's meanwhile. @throws when the control plane does not answer.
+ * Reports what a predecessor left behind, in its name. Call it before this process registers, because the name belongs
+ * to this process from then on. What is refused now belongs to another worker. @throws when the control plane does not
+ * answer.
  */
 export async function tellSpooled(
   deps: SpoolDeps,

@@ -34,24 +34,24 @@ export interface TaskEnd {
   stdout: string;
   stderr: string;
   truncated: boolean;
-  /** What it said of itself; null: nothing. */
+  /** What it said about itself; null: nothing. */
   notes?: ToldNotes | null;
 }
 
 /** The last `bytes` of each stream of a running task. */
 export type LookAtOutput = (bytes: number) => { stdout: string; stderr: string };
 
-/** What a running task has said of itself so far; null: nothing. */
+/** What a running task has said about itself so far; null: nothing. */
 export type ReadNotes = () => ToldNotes | null;
 
 export interface RunOptions {
   /** How long each task may take; null: as long as its lease is renewed. */
   timeout_ms: number | null;
-  /** Aborts tasks that are not this worker's any more, and everything when the worker must go. */
+  /** Aborts tasks that no longer belong to this worker, and all of them when the worker must stop. */
   signal: AbortSignal;
-  /** Told as each task begins, with a way to look at what it has printed and said. */
+  /** Called as each task begins, with a way to see what it has printed and said. */
   onBegin?(task: TaskInput, look: LookAtOutput, notes?: ReadNotes): void;
-  /** Told as each task ends, in order. */
+  /** Called as each task ends, in order. */
   onEnd(end: TaskEnd): void;
 }
 
@@ -64,9 +64,9 @@ export interface Executor {
   close(): Promise<void>;
 }
 
-/** The code of a workload does not load on this worker: no attempt is consumed by that. */
+/** The code of a workload does not load on this worker, which consumes no attempt. */
 export class BrokenExecutorError extends Error {
-  /** What was printed meanwhile: the traceback. */
+  /** What was printed meanwhile, such as the traceback. */
   readonly stderr: string;
   constructor(message: string, stderr = "") {
     super(message);
@@ -75,7 +75,7 @@ export class BrokenExecutorError extends Error {
   }
 }
 
-/** The error of a task that was stopped because it was not to go on here. */
+/** The error of a task that was stopped because it must not continue here. */
 export const CANCELLED = "cancelled";
 
 export const failed = (

@@ -15,17 +15,17 @@ export interface AgentDeps {
   secret: string | null;
   api_token: string | null;
   version: string;
-  /** Directory of this agent's own: its state, and one directory per instance. */
+  /** This agent's own directory: its state, and one directory per instance. */
   dir: string;
   /** Command that starts a worker; flags follow. */
   command: readonly string[];
-  /** Flags of every instance, and what instances see of this process' environment. */
+  /** Flags of every instance, and the part of this process' environment that instances see. */
   flags: readonly string[];
   environment: Record<string, string>;
-  /** What the drain of an instance may take before its group is killed. */
+  /** How long the drain of an instance may take before its group is killed. */
   term_ms: number;
   readGpus(): Promise<GpuReading[]>;
-  /** The control plane has answered; again after it was away. */
+  /** The control plane has answered; called again after it was away. */
   onAnswered?: () => void;
   clock: Clock;
   log: Log;
@@ -38,9 +38,9 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-/** Children that die one after the other are told of together. */
+/** Children that die one after the other are reported together. */
 const GATHER_MS = 250;
-/** The last word of an agent that ends; nobody waits long for it. */
+/** Time for the last report of an agent that ends; nobody waits long for it. */
 const FAREWELL_MS = 2_000;
 
 /**
@@ -61,7 +61,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     log,
     onChange: () => changed.abort(),
   });
-  /** What the last sync came to; each change is logged once. */
+  /** How the last sync ended; each change is logged once. */
   let answer = "";
   const note = (now: string, level: "info" | "warn") => {
     if (now !== answer) log[level]({ host, answer: now }, "control plane");
@@ -93,7 +93,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     } catch (err) {
       if (signal.aborted) return;
       note(errorMessage(err), "warn");
-      // Another agent is in charge of this host: what runs here would run twice.
+      // Another agent is in charge of this host, so what runs here would run twice.
       const refused = err instanceof ControlRefused && err.status === 409;
       instances.want(refused ? [] : state.instances);
     }
@@ -106,7 +106,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     clock,
     log,
     pass: async (signal) => {
-      // A change during the call is told by the next one.
+      // The next call reports a change that happens during this one.
       changed = new AbortController();
       await syncOnce(signal);
       await clock.sleep(deps.sync_ms ?? AGENT_SYNC_MS, AbortSignal.any([signal, changed.signal]));
@@ -133,7 +133,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
   };
 }
 
-/** The agent's own flags come last, so that they win. */
+/** The agent's own flags come last so that they win. */
 function launchOf(deps: AgentDeps, { instance_id, args, env }: DesiredInstance) {
   return {
     argv: [

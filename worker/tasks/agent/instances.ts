@@ -6,26 +6,26 @@ import type { DesiredInstance, InstanceReport } from "#shared/protocol/schema/ag
 export interface InstancesDeps {
   /** Command line and environment of an instance. */
   launch(instance: DesiredInstance): { argv: string[]; env: Record<string, string> };
-  /** What the drain of an instance may take before it is killed. */
+  /** How long the drain of an instance may take before it is killed. */
   term_ms: number;
   clock: Clock;
   log: Log;
-  /** Told of every change of a child. */
+  /** Called at every change of a child. */
   onChange(): void;
 }
 
 export interface Instances {
-  /** Starts what is missing, stops what is not wanted, and starts anew what is wanted differently. Returns at once. */
+  /** Starts what is missing, stops what is not wanted, and restarts what is wanted differently. Returns at once. */
   want(desired: readonly DesiredInstance[]): void;
   report(): InstanceReport[];
-  /** Forgets those that ended and were reported as such. */
+  /** Forgets those that have ended and were reported as ended. */
   told(report: readonly InstanceReport[]): void;
   /** Stops every child and waits for the end. */
   stop(): Promise<void>;
 }
 
 interface Entry {
-  /** What it was started with. */
+  /** The specification it was started with. */
   key: string;
   child: SupervisedChild;
   stopping: Promise<void> | null;
@@ -68,7 +68,7 @@ export function createInstances(deps: InstancesDeps): Instances {
     }
     for (const [id, instance] of byId) {
       const entry = entries.get(id);
-      // A name has one process at a time: the next one waits for the end of the one before.
+      // A name has one process at a time: the next one waits until the previous one has ended.
       if (!entry || entry.over) entries.set(id, start(instance));
     }
   };

@@ -13,7 +13,7 @@ const SavedState = z.object({
 /** What an agent keeps over its own restarts: its name, and what it was last told to run. */
 export type SavedState = z.infer<typeof SavedState>;
 
-/** A first start, and a file that cannot be read, begin with a new name and nothing to run. */
+/** At a first start, or when the file cannot be read, the agent begins with a new name and nothing to run. */
 export async function loadState(path: string, log: Log): Promise<SavedState> {
   const text = await readFile(path, "utf8").catch(() => null);
   try {
@@ -24,7 +24,7 @@ export async function loadState(path: string, log: Log): Promise<SavedState> {
   return { agent_id: newToken(), instances: [] };
 }
 
-/** In one step: a reader finds the state before or the one after. */
+/** Atomic: a reader finds either the old state or the new one. */
 export async function saveState(path: string, state: SavedState): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.new`, JSON.stringify(state), { mode: 0o600 });
