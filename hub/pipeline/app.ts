@@ -60,7 +60,7 @@ const status = createRoute({
 });
 
 /**
- * The control plane below /api/v1; served alone in control mode, beside the hub in dev mode
+ * The control plane below /api/v1; served alone in control mode, next to the hub in dev mode
  * (rules/pipeline-overview#modes-and-flags).
  */
 export function controlRoutes(ctx: PipelineContext) {
@@ -88,8 +88,8 @@ export function controlRoutes(ctx: PipelineContext) {
 }
 
 /**
- * Calls that a key counts for. Those that ask for a password or a secret are not among them: a kept answer is given to
- * whoever sends the key.
+ * Calls that accept a key. Those that ask for a password or a secret do not: anybody who sends the key gets the stored
+ * answer.
  */
 const KEYED =
   /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
@@ -101,7 +101,7 @@ function onceWithKey(ctx: PipelineContext): MiddlewareHandler<HttpEnv> {
   return async function onceWithKeyGuard(c, next) {
     const keyed = c.req.header("idempotency-key") !== undefined;
     if (!keyed || c.req.method === "GET" || !KEYED.test(c.req.path)) return next();
-    // The whole body is hashed: it is judged by its length first.
+    // The whole body is hashed, so its length is checked first.
     return limit(c, async () => {
       const answer = await once(c, next);
       if (answer) c.res = answer;

@@ -16,14 +16,14 @@ const SWEEP_BLOBS_EVERY_MS = 3_600_000;
 const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 5_000;
-/** Idempotency-Keys, those of a hub's own calls too: every hub is a control plane. */
+/** Idempotency-Keys, including those of a hub's own calls: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
 const expireKeysOnce = async ({ db, clock }: PipelineContext): Promise<void> => {
   await db.idempotency.expire(clock.now() - IDEMPOTENCY_TTL_MS);
 };
 
-/** Starts what the pipeline does by itself beside the queue's sweeper; ends with `scope`. */
+/** Starts what the pipeline does by itself besides the queue's sweeper; ends with `scope`. */
 export function startPipelineLoops(ctx: PipelineContext, scope: Scope): void {
   const { clock, log } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<void>) =>

@@ -19,21 +19,21 @@ export interface Pipeline {
   readonly ready: ReadyHints;
   readonly windows: RateWindows;
   readonly plugins: Plugins;
-  /** Pull workers this process has heard of, by id: who a claim or report comes from. */
+  /** Pull workers this process has heard of, by id: where a claim or report comes from. */
   readonly pullers: Map<string, PullWorkerRow>;
-  /** Aborts when the control plane stops: waiting claims are answered with nothing. */
+  /** Aborts when the control plane stops: waiting claims then get an empty answer. */
   readonly stopping: AbortSignal;
-  /** To be called before the open connections are waited for: those of idle workers are waiting claims. */
+  /** Call it before waiting for open connections to close: idle workers hold theirs with waiting claims. */
   readonly stopWaiting: () => void;
-  /** Tells the other control processes what they would find out by themselves, but later. */
+  /** Tells the other control processes what they would otherwise find out later by themselves. */
   readonly tell: Wakes;
-  /** Told that a workload has ready tasks: claims that wait for some are answered, at every control process. */
+  /** A workload has ready tasks: claims that wait for some are answered, at every control process. */
   readonly wake: (workload_id: number, ready: number) => void;
 }
 
-/** What the pipeline's functions are given; built once by the program. */
+/** What the pipeline's functions receive; the program builds it once. */
 export interface PipelineContext extends PlatformContext {
-  /** What is stored here and takes nothing now. */
+  /** Stores that currently accept no writes. */
   readonly stores_health: { degraded(): Promise<Degraded[]> };
   readonly db: Pick<
     Db,

@@ -2,7 +2,7 @@ import { badRequest, notFound } from "#shared/kit/errors.ts";
 import type { PipelineContext } from "./context.ts";
 
 /**
- * An object of the object store under one of the prefixes that are given out (rules/pipeline-operations#object-proxy).
+ * An object of the object store under one of the prefixes that are served (rules/pipeline-operations#object-proxy).
  * @throws AppError bad_request for a key that tries to leave its place, not_found for every other prefix
  */
 export async function findObject(

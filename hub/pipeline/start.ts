@@ -26,9 +26,9 @@ export interface PipelineDeps {
   now?: () => number;
 }
 
-/** Leases end, retries begin and other control processes' workloads are seen this often. */
+/** How often leases end, retries begin and other control processes' workloads are noticed. */
 const SWEEP_EVERY_MS = 500;
-/** What another control process was told of a worker is seen so soon, also when its message was lost. */
+/** What another control process learned about a worker is noticed within this time, even when its message was lost. */
 const LOOK_EVERY_MS = 5_000;
 /** Two transactions keep Postgres busy; SQLite has one writer. */
 const AT_ONCE = { sqlite: 1, postgres: 2 } as const;
@@ -90,7 +90,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   return pipeline;
 }
 
-/** Tasks ended, expired, were cancelled or given back: others may begin. */
+/** Tasks ended, expired, were cancelled or were given back, so others may begin. */
 function placesFreed(
   { workloads, ready: hints, tell, wake }: Pipeline,
   { workload_id, places, ready }: FreedPlaces,

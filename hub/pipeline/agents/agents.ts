@@ -25,7 +25,8 @@ export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
   }));
 
 /**
- * POST /agents/{host}/sync (rules/pipeline-agents#sync): keeps what the agent tells and says what should run there.
+ * POST /agents/{host}/sync (rules/pipeline-agents#sync): stores what the agent reports and answers what should run
+ * there.
  * @throws AppError conflict while another agent speaks for the host.
  */
 export async function syncAgent(

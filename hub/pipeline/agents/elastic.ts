@@ -13,7 +13,10 @@ import {
 import type { PipelineContext } from "../context.ts";
 import { isAlive } from "./agents.ts";
 
-/** Changes of one host that may get in between; each of them succeeded, so the limit is never met in peace. */
+/**
+ * How often another change of the same host may get in between. Each of those succeeded, so only heavy contention
+ * reaches this.
+ */
 const MAX_TRIES = 50;
 
 /** An instance as the wire shows it. `workers`: ids of the pull workers that registered. */
@@ -34,12 +37,14 @@ function instanceRecord(agent: AgentRow, id: string, workers: ReadonlySet<string
 const workerIds = async (ctx: PipelineContext): Promise<ReadonlySet<string>> =>
   new Set((await ctx.db.pull_workers.list()).map((row) => row.worker_id));
 
-/** What should run on a host, and what its agent says runs there all the same. */
+/** What should run on a host, and what its agent says runs there regardless. */
 const idsOf = ({ desired, report }: AgentRow): string[] => [
   ...new Set([...desired, ...(report?.children ?? [])].map((i) => i.instance_id)),
 ];
 
-/** GET /workers/elastic/inventory (rules/pipeline-agents#inventory): by host, in the order they were asked for. */
+/**
+ * GET /workers/elastic/inventory (rules/pipeline-agents#inventory): by host, in the order in which they were requested.
+ */
 export async function listInstances(ctx: PipelineContext): Promise<Instance[]> {
   const [agents, workers] = await Promise.all([ctx.db.agents.list(), workerIds(ctx)]);
   return agents.flatMap((agent) => idsOf(agent).map((id) => instanceRecord(agent, id, workers)));
@@ -51,8 +56,8 @@ const recordsOf = async (ctx: PipelineContext, agent: AgentRow, ids: readonly st
 };
 
 /**
- * Reads the agents and makes one conditional change, again when somebody else changed that host in between.
- * `choose` gives what the host should run then; null: nothing is to be changed.
+ * Reads the agents and makes one conditional change; repeats both when somebody else changed that host in between.
+ * `choose` gives what the host should run afterwards; null: nothing needs to change.
  */
 async function changeDesired(
   ctx: PipelineContext,
@@ -126,7 +131,7 @@ export async function spawnInstances(
 
 /**
  * POST /workers/elastic/stop (rules/pipeline-agents#stop-instances): one by its id, or the `count` newest of a host.
- * One that is being stopped already is answered as it is.
+ * An instance that is already being stopped is answered as it is.
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(

@@ -4,7 +4,7 @@ const DAY_MS = 86_400_000;
 /** Elastic workers come and go under names that never return; a filter was somebody's work. */
 const FORGET_AFTER_MS = { plain: DAY_MS, filtered: 30 * DAY_MS, agent: 30 * DAY_MS };
 
-/** Deletes workers and agents that were not heard of for long: the lists of what there is would grow for ever. */
+/** Deletes workers and agents that have long been silent: otherwise their lists would grow forever. */
 export async function forgetOnce({ db, clock, log, pipeline }: PipelineContext): Promise<void> {
   const now = clock.now();
   const workers = await db.pull_workers.forget({

@@ -7,16 +7,16 @@ import { runCommand } from "../operations/run-command.ts";
 import type { RestartDesk } from "../operations/types.ts";
 import { sshArgv } from "./ssh.ts";
 
-/** Of what the command prints so many bytes at its beginning and at its end go to the log. */
+/** The log gets this many bytes from the beginning and from the end of what the command prints. */
 const KEEP_OUTPUT = 2_000;
-/** Beyond its deadline, until its group is ended for sure. */
+/** Time after its deadline by which its process group has certainly ended. */
 const GRACE_MS = 10_000;
 
 type RestartContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
   db: Pick<PipelineContext["db"], "pull_workers" | "worker_restarts">;
 };
 
-/** Restarts workers over SSH, one restart of a worker at a time among all control processes. */
+/** Restarts workers over SSH: one restart per worker at a time, across all control processes. */
 export function createRestartDesk(ctx: RestartContext): RestartDesk {
   const { clock, config, db, log } = ctx;
   const { command, timeout_ms, environment } = config.ssh;
@@ -42,7 +42,7 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
     else log.error(fields, "worker could not be restarted over ssh");
     await db.worker_restarts.end(worker_id, busy_until, end);
   };
-  /** False when one is under way, or the limit is reached. */
+  /** False when one is under way or the limit has been reached. */
   const begin = async (
     worker: PullWorkerRow,
     words: readonly string[],
@@ -76,7 +76,7 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
     restartSilent: async (worker) => {
       if (command === null || !isAllowed(worker.host)) return false;
       const { max_per_hour, silent_ms } = config.watchdog;
-      // What was just restarted has the same time to speak as it had before.
+      // A worker that was just restarted gets the full time again to report.
       const idle_since = clock.now() - silent_ms;
       return begin(worker, command, { limit: max_per_hour, idle_since });
     },

@@ -5,7 +5,7 @@ export interface SshSettings {
   /** Words of the remote command; `{worker_id}` and `{host}` are filled in. */
   readonly command: readonly string[];
   readonly user: string | null;
-  /** Further words for ssh itself, before the host. */
+  /** Further arguments for ssh itself, before the host. */
   readonly options: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function sshArgv(
     ...(user === null ? [] : ["-l", user]),
     ...options,
     ...["--", host],
-    // sshd hands one string to a shell there: quoted, each word stays one word and means nothing to it.
+    // sshd hands one string to a shell there: quoted, each word stays one word and has no special meaning.
     ...command.map((word) => quoteWord(fill(word))),
   ];
 }

@@ -2,7 +2,7 @@ import type { AgentRow, PullWorkerRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 import { isAlive } from "./agents.ts";
 
-/** A worker that was silent for so long was taken away. */
+/** A worker that has been silent for this long was removed on purpose. */
 const GIVEN_UP_MS = 24 * 3_600_000;
 
 export interface WatchdogInput {
@@ -13,7 +13,7 @@ export interface WatchdogInput {
   now: number;
 }
 
-/** Workers that were heard of and are not heard any more; one that said it drains went on purpose. */
+/** Workers that reported once and have gone silent, except those that announced a drain: they left on purpose. */
 export const silentWorkers = ({ workers, kept, silent_ms, now }: WatchdogInput): PullWorkerRow[] =>
   workers.filter(({ worker_id, draining, last_heartbeat_at }) => {
     const silent = now - last_heartbeat_at;

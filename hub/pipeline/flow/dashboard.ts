@@ -6,13 +6,16 @@ import { queueCounts } from "../tasks/queue.ts";
 import { runRecord } from "../tasks/runs.ts";
 import { brokenSentence, executorStates } from "../workloads/executor-state.ts";
 
-/** How far back a failure is a recent one, and how many are shown. */
+/** How long a failure counts as recent, and how many are shown. */
 const RECENT_MS = 86_400_000;
 const MAX_FAILURES = 20;
 /** Runs of each workload (rules/pipeline-views#runs-summary). */
 const SPARKLINE = 20;
 
-/** GET /dashboard/overview (rules/pipeline-views#dashboard-overview): from counters and indexes, whatever the queues hold. */
+/**
+ * GET /dashboard/overview (rules/pipeline-views#dashboard-overview): read from counters and indexes, however much the
+ * queues hold.
+ */
 export async function getOverview(ctx: PipelineContext): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();

@@ -7,7 +7,7 @@ import { MINUTE_MS } from "./flow-rates.ts";
 
 /** Rates of edges are means over this many minutes, the running one included. */
 export const WINDOW_MIN = 5;
-/** Runs that tell who ran what lately. */
+/** How many runs are read to see who recently ran what. */
 export const RECENT_RUNS = 1_000;
 
 export const API = "source:api";
@@ -56,7 +56,7 @@ export function submitEdges({ workloads, rate, rates }: Facts): FlowEdge[] {
   });
 }
 
-/** Who gave tasks to whom in the window, with how many. */
+/** Which workloads gave tasks to which others in the window, and how many. */
 function emissions(rates: readonly RatePoint[], workloads: readonly WorkloadRow[]) {
   const byId = new Map(workloads.map((w) => [w.workload_id, w]));
   return rates.flatMap(({ workload_id, metric, n }) => {
@@ -66,7 +66,7 @@ function emissions(rates: readonly RatePoint[], workloads: readonly WorkloadRow[
   });
 }
 
-/** Of what a workload says it emits to, and of what its runs did emit to. */
+/** Edges to what a workload declares that it emits to, and to what its runs really emitted to. */
 export function emitEdges({ workloads, rates, rate }: Facts): FlowEdge[] {
   const slugs = new Set(workloads.map(({ slug }) => slug));
   const pairs = new Map<string, FlowEdge>();
@@ -89,7 +89,7 @@ export const executorEdges = (workloads: readonly WorkloadRow[]): FlowEdge[] =>
     edge(`plugin:${plugin}`, workloadNode(slug), "executor", 0),
   );
 
-/** To workers that hold tasks of the workload now, or ran some within the window. */
+/** Edges to workers that hold tasks of the workload now or ran some within the window. */
 export function claimEdges(
   { workloads, workers }: Facts,
   claimed: { workload_id: number; worker_id: string | null }[],
@@ -106,7 +106,7 @@ export function claimEdges(
     edges.set(drawn.id, drawn);
   };
   for (const { workload_id, worker_id } of claimed) if (worker_id) add(workload_id, worker_id, 0);
-  // A sample that is full reaches less far back than the window; a second of it is the least to reckon with.
+  // A full sample reaches back less far than the window; count at least one second of it.
   const full = pairs.reduce((n, pair) => n + pair.n, 0) >= RECENT_RUNS;
   const sampled = now - Math.min(...pairs.map(({ oldest }) => oldest));
   const minutes = full ? Math.max(sampled / MINUTE_MS, 1 / 60) : WINDOW_MIN;

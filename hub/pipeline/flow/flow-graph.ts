@@ -24,14 +24,14 @@ import {
 import { placeNodes } from "./flow-layout.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
-/** Positions of nodes that are gone are kept too, for when they come back. */
+/** Positions of missing nodes are kept too, in case the nodes come back. */
 const MAX_POSITIONS = 10_000;
 
 type Unplaced = Omit<FlowNode, "position">;
 
 /**
- * GET /flow/snapshot (rules/pipeline-views#flow-snapshot): where tasks come from, what they pass and who runs them, as
- * it is now.
+ * GET /flow/snapshot (rules/pipeline-views#flow-snapshot): where tasks come from, what they pass through and who runs
+ * them now.
  */
 export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
   const { db, pipeline, clock } = ctx;
@@ -99,7 +99,7 @@ export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
   return { nodes: placeNodes(nodes, edges, saved), edges };
 }
 
-/** Nodes of workloads whose code loads carry nothing more. */
+/** Nothing for a workload whose code loads. */
 const executorStats = ({ state, error }: ExecutorState): Unplaced["stats"] =>
   state === "ok" ? {} : { executor: state, executor_error: error };
 
@@ -127,7 +127,10 @@ function pluginNodes(workloads: readonly WorkloadRow[]): Unplaced[] {
   }));
 }
 
-/** POST /flow/layout: keeps where nodes were put; those that are not named stay where they are. All that is kept. */
+/**
+ * POST /flow/layout: saves where nodes were put; nodes that are not named stay where they are. Answers with every saved
+ * position.
+ */
 export async function saveLayout(
   { db, clock }: PipelineContext,
   { positions }: FlowLayout,
@@ -141,7 +144,7 @@ export async function saveLayout(
   return { positions: Object.fromEntries(rows.map(({ node_id, x, y }) => [node_id, { x, y }])) };
 }
 
-/** DELETE /flow/layout: nothing is kept any more. */
+/** DELETE /flow/layout: forgets every saved position. */
 export async function resetLayout({ db }: PipelineContext): Promise<FlowLayout> {
   await db.flow.forgetPositions();
   return { positions: {} };

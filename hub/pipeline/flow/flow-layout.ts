@@ -23,7 +23,10 @@ function depthsOf(ids: readonly string[], edges: readonly FlowEdge[]): Map<strin
   return depths;
 }
 
-/** Puts every node where it was saved, the others in columns: sources and plugins, workloads by what emits to them, workers. */
+/**
+ * Puts every node where it was saved, and the others in columns: sources and plugins, workloads by what emits to them,
+ * workers.
+ */
 export function placeNodes(
   nodes: readonly Omit<FlowNode, "position">[],
   edges: readonly FlowEdge[],

@@ -8,14 +8,14 @@ import {
 import type { PipelineContext } from "../context.ts";
 
 export const MINUTE_MS = 60_000;
-/** Series of one answer: 2,880 points of each make a megabyte of twenty. The busiest are told. */
+/** Series of one answer: twenty series of 2,880 points make a megabyte. The busiest are kept. */
 const MAX_SERIES = 200;
 
 export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 
 /**
  * GET /flow/rates (rules/pipeline-views#flow-rates): what happened in each of the last `since_min` minutes, the running
- * one included. A series without any event is told only when both its workload and its metric were asked for.
+ * one included. A series without any event is included only when both its workload and its metric were requested.
  * @throws AppError not_found
  */
 export async function getRates(

@@ -11,7 +11,7 @@ const highest = (values: (number | null)[]): number | null => {
 
 /**
  * GET /workers/cpu (rules/pipeline-views#cpu-use): percent of all CPUs of its host that a worker and what it started
- * use, and that the host uses in all; null from whom nothing was heard of late.
+ * use, and that the host uses in all; null for those that have not reported recently.
  */
 export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {
@@ -32,7 +32,7 @@ export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<Wor
   };
 }
 
-/** Keeps what a host tells of its GPUs, one reading a minute: the last one. */
+/** Stores a host's GPU readings: the last one of each minute. */
 export async function recordGpus(
   { db, clock }: Pick<PipelineContext, "clock"> & { db: Pick<PipelineContext["db"], "gpus"> },
   host: string,
@@ -50,7 +50,7 @@ export async function recordGpus(
   );
 }
 
-/** GET /workers/metrics: a series for each GPU that was told of in the last `minutes` minutes. */
+/** GET /workers/metrics: a series for each GPU that was reported in the last `minutes` minutes. */
 export async function getGpuMetrics(
   { db, clock }: PipelineContext,
   minutes: number,
@@ -60,7 +60,7 @@ export async function getGpuMetrics(
   for (const { minute, host, gpu, name, ...reading } of rows) {
     const key = `${host} ${gpu}`;
     const known = series.get(key) ?? { host, gpu, name, points: [] };
-    // A card that was replaced has the name of the newest.
+    // Where a card was replaced, the newest card's name is shown.
     known.name = name;
     known.points.push({ ts: isoTime(minute), ...reading });
     series.set(key, known);

@@ -20,11 +20,11 @@ import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
 import type { DeployDesk } from "./types.ts";
 
-/** Its output so far is stored so often, which also tells that it runs. */
+/** How often its output so far is stored, which also shows that it is running. */
 const BEAT_MS = 1_000;
-/** Silent for so long, its process is gone; above what a database may be away for. */
+/** After this much silence its process is gone. Longer than a database may be away. */
 const DEAD_MS = 60_000;
-/** Of its output the first and the last so many bytes are kept. */
+/** This many bytes are kept of the beginning and of the end of its output. */
 const KEEP_OUTPUT = 128 * 1024;
 const KEEP_DEPLOYS = 200;
 const INTERRUPTED = "the control plane that ran it stopped before its end";
@@ -98,7 +98,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
       everyMs: BEAT_MS,
       clock,
       log,
-      // Whoever marked it as interrupted may have started another one: two must not run at a time.
+      // The process that marked it as interrupted may have started another one: two must not run at once.
       pass: async () => {
         if (!(await deploys.beat(deploy_id, mine, printed(), clock.now()))) lost.abort();
       },
@@ -127,7 +127,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
         return;
       } catch (err) {
         log.error({ deploy_id, err: errorMessage(err) }, "end of a deploy not stored");
-        // Nobody beats for it any more, so the sweep ends it.
+        // It sends no more heartbeats, so the sweep ends it.
         if (tries === FINISH_TRIES || stopping.signal.aborted) return;
         await clock.sleep(1_000, stopping.signal);
       }
@@ -137,7 +137,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
   const isGone = (row: DeployRow): boolean => {
     if (running.has(row.deploy_id)) return false;
     const [place, pid, of] = row.node.split(" ");
-    // One of this very process may have begun a moment ago, so only its silence counts.
+    // This process may have started one a moment ago, so only silence counts.
     if (of !== incarnation && place === PLACE)
       if (Number(pid) === process.pid || !isProcessAlive(Number(pid))) return true;
     return (row.beat_at ?? 0) < clock.now() - DEAD_MS;

@@ -5,7 +5,7 @@ import { LOG_LEVELS } from "#shared/kit/log.ts";
 import { LlmEngine } from "#shared/protocol/schema/operations.ts";
 import { maskDbUrl } from "../mask-db-url.ts";
 
-/** One that PUT /settings/{key} changes; it counts from the next use on. */
+/** A setting that PUT /settings/{key} changes; the change takes effect at the next use. */
 interface WritableSetting<S extends z.ZodType> {
   description: string;
   schema: S;
@@ -66,7 +66,7 @@ interface FixedSetting {
 
 const secret = (value: string | null) => (value === null ? null : MASK);
 
-/** What the program reads from its variables when it starts; shown, and changed nowhere else. */
+/** What the program reads from its variables when it starts: shown here, but not changed here. */
 export const FIXED: Record<string, FixedSetting> = {
   admin_password: {
     variable: "SVC_ADMIN_PASSWORD",

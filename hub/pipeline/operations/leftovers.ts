@@ -1,14 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Clock } from "#shared/kit/clock.ts";
 
-/** A process shows no environment in the middle of its exec, and what is killed may have just started another. */
+/**
+ * A process shows no environment in the middle of its exec, and a process that is killed may have just started another.
+ */
 const PASSES = 20;
 const PASS_EVERY_MS = 20;
 
 /**
- * Kills what is left of a process group that a dead process of this host had started: only processes that are in the group
- * *and* carry `tag` (NAME=value) in their environment, because the number may belong to others by now. Looks again until
- * nobody is left in the group who carries it or shows no environment yet. Linux only.
+ * Kills what is left of a process group that a dead process on this host had started: only processes that are in the
+ * group *and* carry `tag` (NAME=value) in their environment, because the number may belong to others by now. Looks
+ * again until no process in the group carries it or has yet to show its environment. Linux only.
  */
 export async function killLeftovers(group: number, tag: string, clock: Clock): Promise<void> {
   for (let pass = 0; pass < PASSES; pass++) {
@@ -19,7 +21,7 @@ export async function killLeftovers(group: number, tag: string, clock: Clock): P
   }
 }
 
-/** Whether it was to be killed, or may have to be once it shows what it is. */
+/** Whether it had to be killed, or may have to be once it shows what it is. */
 async function killIfLeft(pid: string, group: number, tag: string): Promise<boolean> {
   const stat = await statOf(pid);
   if (stat.group !== group || stat.state === "Z") return false;

@@ -12,7 +12,7 @@ import { readSetting } from "./settings.ts";
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_REPLY = 2_000;
 const MAX_EXCERPT = 300;
-/** Enough for a thinking model to come to a word. */
+/** Enough for a thinking model to finish thinking and answer. */
 const MAX_TOKENS = 512;
 
 type LlmContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
@@ -37,8 +37,8 @@ class TestFailed extends Error {
 }
 
 /**
- * Asks an engine for one chat completion and tells how that went (rules/pipeline-operations#engine-test). A failed test is an
- * answer, not an error.
+ * Asks an engine for one chat completion and reports how that went (rules/pipeline-operations#engine-test). A failed
+ * test is an answer, not an error.
  * @throws AppError not_found for an engine that is not configured, bad_request or invalid for a body that names none
  */
 export async function testLlm(ctx: LlmContext, test: LlmTest): Promise<LlmTested> {

@@ -5,7 +5,7 @@ export interface PostJson extends GuardedPost {
 }
 
 /**
- * Posts JSON and gives back what is answered, as it is.
+ * Posts JSON and returns the answer as it is.
  * @throws RefusedAddress, RangeError when the answer is longer than `max_bytes`, or what the network threw
  */
 export async function postJson({

@@ -23,13 +23,13 @@ export interface CommandEnd {
 }
 
 const TERM_MS = 5_000;
-/** What it started may hold the streams after its end. */
+/** Programs that it started may keep the streams open after it has ended. */
 const DRAIN_MS = 250;
 
 /**
  * Starts a program in a process group of its own, without a shell and without input. At its deadline, and when `signal`
- * aborts, the group is ended: SIGTERM, then SIGKILL. Nothing it started outlives it, but what left the group. `ended` never
- * rejects; `group` is null when it could not be started.
+ * aborts, the group is ended: SIGTERM, then SIGKILL. Nothing that it started outlives it, except what left the group.
+ * `ended` never rejects; `group` is null when it could not be started.
  */
 export function startCommand(run: CommandRun): {
   group: number | null;

@@ -51,7 +51,7 @@ export async function listLogs(
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
     before: before && { ts: before.at, log_id: before.id },
-    // One more tells whether there is another page.
+    // One extra row shows whether there is another page.
     limit: query.limit + 1,
   });
   const page = rows.slice(0, query.limit);
@@ -64,8 +64,8 @@ export async function listLogs(
 }
 
 /**
- * Keeps what a process tells of itself: lines below `service_log_level` are left out, this process' secrets are masked a
- * second time, and a time in the future is now, or it would stay the newest for ever.
+ * Stores what a process logs: lines below `service_log_level` are left out, this process' secrets are masked a
+ * second time, and a time in the future becomes now, or it would stay the newest forever.
  */
 export async function storeLogs(
   ctx: LogsContext,
@@ -86,7 +86,9 @@ export async function storeLogs(
   return { stored: rows.length, min_level };
 }
 
-/** Deletes lines beyond `service_log_days` and `service_log_max_rows`, a chunk at a time; how many it deleted. */
+/**
+ * Deletes lines beyond `service_log_days` and `service_log_max_rows`, a chunk at a time. Returns how many it deleted.
+ */
 export async function pruneLogsOnce(ctx: LogsContext, signal: AbortSignal): Promise<number> {
   const { service_logs } = ctx.db;
   const oldest = ctx.clock.now() - (await readSetting(ctx, "service_log_days")) * DAY_MS;

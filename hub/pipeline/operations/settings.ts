@@ -5,14 +5,14 @@ import type { Setting } from "#shared/protocol/schema/operations.ts";
 import type { PipelineContext } from "../context.ts";
 import { FIXED, isWritable, type ValueOf, WRITABLE, type WritableKey } from "./known-settings.ts";
 
-/** The fleet keeps settings of its own in the same table. */
+/** The fleet keeps its own settings in the same table. */
 const PREFIX = "control.";
 
 type SettingsContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
   db: Pick<PipelineContext["db"], "settings">;
 };
 
-/** What counts now: the stored value, else the default. A stored one that a rule no longer allows counts as none. */
+/** The value in force: the stored one, else the default. A stored value that a rule no longer allows is ignored. */
 export async function readSetting<K extends WritableKey>(
   { db }: { db: SettingsContext["db"] },
   key: K,
@@ -22,7 +22,7 @@ export async function readSetting<K extends WritableKey>(
   return (stored.success ? stored.data : fallback) as ValueOf<K>;
 }
 
-/** Every setting of the control plane by key, with the value that counts (rules/pipeline-operations#settings). */
+/** Every setting of the control plane by key, with the value in force (rules/pipeline-operations#settings). */
 export async function listSettings(ctx: SettingsContext): Promise<Setting[]> {
   const stored = new Map((await ctx.db.settings.list(PREFIX)).map((row) => [row.key, row]));
   const settings = (Object.keys(WRITABLE) as WritableKey[]).map((key) =>
@@ -49,7 +49,7 @@ function writableRecord(key: WritableKey, row: SettingRow | undefined): Setting 
   return { key, value, secret: false, writable: true, description, ...known };
 }
 
-/** @throws AppError not_found, or conflict for one that only its variable sets */
+/** @throws AppError not_found, or conflict for a setting that only its variable sets */
 function requireWritable(key: string): WritableKey {
   if (isWritable(key)) return key;
   const fixed = Object.hasOwn(FIXED, key) ? FIXED[key] : undefined;
@@ -58,7 +58,7 @@ function requireWritable(key: string): WritableKey {
 }
 
 /**
- * Stores a value, which counts from the next use on.
+ * Stores a value, which takes effect at the next use.
  * @throws AppError not_found, conflict, or invalid naming the place in the value; never the value itself
  */
 export async function writeSetting(
@@ -84,7 +84,7 @@ export async function writeSetting(
       ),
     );
   const updated_at = ctx.clock.now();
-  // Null unsets, in the store too.
+  // Null unsets it, in the store too.
   if (parsed.data === null) {
     await ctx.db.settings.delete(PREFIX + key);
     return writableRecord(key, undefined);

@@ -8,7 +8,7 @@ import { ownSecrets } from "./service-logs.ts";
 export interface OwnLogs {
   /** Written and shipped. */
   log: Log;
-  /** Written only: one line per call, thousands a second, would leave no room for the rest. */
+  /** Written only: one line per call means thousands a second, which would leave no room for the rest. */
   access_log: Log;
   shipper: LogShipper;
 }

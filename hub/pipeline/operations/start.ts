@@ -22,8 +22,8 @@ export interface OperationsDeps {
 const HOUSEKEEPING_EVERY_MS = 60_000;
 
 /**
- * Opens them over the database, which is to be closed right after them: what the rest of the process logs while it stops is
- * still stored. Deploys that a dead process left are interrupted first.
+ * Opens them over the database, which must be closed right after them, so that what the rest of the process logs while
+ * it stops is still stored. Deploys that a dead process left behind are marked as interrupted first.
  */
 export async function openOperations(deps: OperationsDeps, scope: Scope): Promise<Operations> {
   const { db, config, clock, log } = deps;

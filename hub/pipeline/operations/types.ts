@@ -8,7 +8,7 @@ export interface RestartDesk {
    * configured, or one is under way.
    */
   ask(worker_id: string): Promise<{ worker_id: string; host: string }>;
-  /** Begins one by itself, unless that is not allowed now: see SVC_WATCHDOG_MAX_PER_HOUR. */
+  /** Begins one on its own initiative if SVC_WATCHDOG_MAX_PER_HOUR still allows it. */
   restartSilent(worker: PullWorkerRow): Promise<boolean>;
   /** Ends what runs. */
   stop(): Promise<void>;
@@ -26,10 +26,10 @@ export interface DeployDesk {
   stop(): Promise<void>;
 }
 
-/** What operates the control plane itself (rules/pipeline-operations#settings). */
+/** How the control plane itself is operated (rules/pipeline-operations#settings). */
 export interface Operations {
   readonly deploys: DeployDesk;
   readonly restarts: RestartDesk;
-  /** Made at this very start, to be shown once; null otherwise. */
+  /** Created at this start, to be shown once; null otherwise. */
   readonly new_password: string | null;
 }

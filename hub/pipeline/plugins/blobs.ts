@@ -44,8 +44,8 @@ export interface BlobUpload {
 
 /**
  * Stores a body of at most 5 MB, counted as it comes (rules/pipeline-plugins#blobs). The object is written under a name
- * of its own and then made current by one statement, so whoever reads the blob before it gets that one whole.
- * @throws AppError too_large, and what was there stays.
+ * of its own and then made current by one statement, so a reader that opened the blob before gets the old one whole.
+ * @throws AppError too_large; what was there stays.
  */
 export async function putBlob(
   ctx: PipelineContext,

@@ -7,7 +7,7 @@ import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./types.ts";
 
-/** GET /plugins/available: broken ones with what is wrong with them (rules/pipeline-plugins#list-plugins). */
+/** GET /plugins/available: broken plugins come with what is wrong with them (rules/pipeline-plugins#list-plugins). */
 export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
   await ctx.pipeline.plugins.refresh();
   return ctx.pipeline.plugins
@@ -44,8 +44,8 @@ async function* filesOf({ path, files }: PluginFolder): AsyncGenerator<ArchiveFi
 }
 
 /**
- * The file below the plugin's web folder that `path` names; `index.html` of a folder. What was not found by looking
- * through the folder is not served: no hidden file, nothing beyond a link, nothing outside.
+ * The file below the plugin's web folder that `path` names; for a folder, its `index.html`. Only what a scan of the
+ * folder found is served: no hidden file, nothing behind a link, nothing outside.
  * @throws AppError not_found, bad_request for a path that tries to leave the folder
  */
 export async function webFile(

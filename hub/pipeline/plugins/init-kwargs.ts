@@ -15,7 +15,7 @@ export function schemaProblem(init_schema: Record<string, unknown>): string | nu
   }
 }
 
-/** What of a workload's init_kwargs breaks the rules of its plugin, before a worker meets them. */
+/** Which of a workload's init_kwargs break the rules of its plugin; checked before a worker sees them. */
 export function initKwargsIssues(plugins: Plugins, workload: Runs): Issue[] {
   const plugin = pluginOf(plugins, workload);
   if (!plugin?.sha256) return [];

@@ -8,7 +8,7 @@ export type Runs = Pick<WorkloadRow, "executor_type" | "executor_config">;
 
 /**
  * The plugin a workload runs: the one it names (`executor_config.plugin`), or the one whose folder here its `source_path`
- * names or lies in, as GET /plugins/available tells it. Undefined when its code is none of a plugin.
+ * names or lies in, as GET /plugins/available shows it. Undefined when its code belongs to no plugin.
  */
 export function pluginOf(
   plugins: Plugins,

@@ -28,7 +28,7 @@ export async function scanPlugins(
   });
   for (const name of names.sort()) {
     const path = join(dir, name);
-    // The folder itself may be a link: that is how people work on a plugin elsewhere.
+    // The folder itself may be a link, so that people can work on a plugin elsewhere.
     const is_folder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
     if (!is_folder || name.startsWith(".")) continue;
     found.set(name, await scanFolder(name, path, before.get(name)));

@@ -38,7 +38,7 @@ export async function getState(
   return stateRead(row);
 }
 
-/** One more than the page is asked for: whether there is another one. */
+/** Asks for one more than the page holds, to see whether there is another page. */
 export const pageOf = ({ prefix, limit, cursor }: PluginKeysQuery) => ({
   ...{ prefix, limit: limit + 1, after: cursor ?? null },
 });
@@ -55,12 +55,12 @@ export async function listState(ctx: PipelineContext, slug: string, query: Plugi
   };
 }
 
-/** When a write is to happen: whatever is there, only over a version, only when there is none. */
+/** When a write may happen: always, only over a given version, or only when there is no value. */
 export type StateCondition = { version: string } | "none" | "any";
 
 /**
  * Stores the JSON text `body` (rules/pipeline-plugins#state).
- * @throws AppError bad_request when it is no JSON, too_large, failed_condition when another version is there.
+ * @throws AppError bad_request when it is not JSON, too_large, failed_condition when another version is there.
  */
 export async function putState(
   ctx: PipelineContext,
@@ -80,11 +80,11 @@ export async function putState(
   throw new AppError("failed_condition", "the state is another one than the condition names");
 }
 
-/** A tag that was never given out names no version. */
+/** A tag that was never issued names no version. */
 const versionOf = ({ version }: { version: string }): number | "unknown" =>
   /^"[0-9]{1,15}"$/.test(version) ? Number(version.slice(1, -1)) : "unknown";
 
-/** The body, no further than a value may go. */
+/** The body, read no further than a value may be long. */
 async function readValue(body: ReadableStream<Uint8Array> | Uint8Array): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -100,7 +100,7 @@ async function readValue(body: ReadableStream<Uint8Array> | Uint8Array): Promise
 function parseValue(body: Uint8Array): unknown {
   try {
     const value = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    // Answered as it will be read again.
+    // Answer with the value as later reads will return it.
     return JSON.parse(cleanJson(value));
   } catch (err) {
     throw badRequest(`body is not valid JSON: ${errorMessage(err)}`);

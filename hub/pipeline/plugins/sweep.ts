@@ -2,8 +2,8 @@ import type { PipelineContext } from "../context.ts";
 import { BLOB_PREFIX } from "./blobs.ts";
 
 /**
- * Deletes the bodies of blobs that nobody refers to: those a crash left between the store and the database. A body that
- * is just being put has no row yet either, so it must have been without one in the pass before as well.
+ * Deletes the bodies of blobs that no row refers to: a crash left them between the store and the database. A body that
+ * is just being written has no row yet either, so only bodies without one in the previous pass as well are deleted.
  */
 export function createBlobSweeper(ctx: Pick<PipelineContext, "db" | "objects" | "log">) {
   let suspects = new Set<string>();

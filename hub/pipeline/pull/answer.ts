@@ -6,7 +6,7 @@ import type { Plugins } from "../plugins/types.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import type { SlotTasks } from "./claims.ts";
 
-/** Changes whenever the workload's settings do, and its plugin. */
+/** Changes whenever the workload's settings or its plugin do. */
 export function revisionOf(plugins: Plugins, workload: WorkloadRow): string {
   const plugin = pluginOf(plugins, workload);
   const version = plugin ? `.${plugin.sha256?.slice(0, 16) ?? "none"}` : "";
@@ -50,7 +50,7 @@ export function claimedJson(
 
 /**
  * The workloads that a worker cannot run, without those whose settings it has not seen: a new revision is tried at once,
- * whatever the old one did. One whose revision it does not tell stays out.
+ * whatever the old one did. A workload whose revision the worker does not report stays out.
  */
 export const stillExcluded = (
   { pipeline }: Pick<PipelineContext, "pipeline">,

@@ -7,7 +7,7 @@ import { isLive } from "./is-live.ts";
 import { mayRun } from "./may-run.ts";
 import { type Asked, answeredKey, askedKey, CHECK_TTL_MS } from "./waiting-checks.ts";
 
-/** Looked at this often while a check waits for its worker: another control process may be told the answer. */
+/** How often to look while a check waits for its worker: another control process may receive the answer. */
 const LOOK_EVERY_MS = 100;
 
 /** @throws AppError not_found, conflict when no live worker may run the workload */
@@ -20,7 +20,7 @@ async function chooseWorker(
   const named = worker_id === undefined ? rows : rows.filter((w) => w.worker_id === worker_id);
   if (named.length === 0 && worker_id !== undefined) throw notFound("worker");
   const able = named.filter((w) => isLive(ctx.clock, w) && mayRun(w, workload));
-  // The one with most to spare.
+  // The one with the most free slots.
   const [best] = able.sort((a, b) => b.slots - b.in_flight - (a.slots - a.in_flight));
   if (best) return best;
   throw conflict(
@@ -31,8 +31,8 @@ async function chooseWorker(
 }
 
 /**
- * POST /workloads/{slug}/check: has a worker load the code of the workload and tells what it found. The worker hears of it
- * with its next heartbeat.
+ * POST /workloads/{slug}/check: has a worker load the code of the workload and reports what it found. The worker hears
+ * of it with its next heartbeat.
  * @throws AppError not_found; conflict when no live worker may run it; timed_out when the worker does not answer
  */
 export async function checkExecutor(
@@ -65,7 +65,9 @@ export async function checkExecutor(
   throw new AppError("timed_out", `${id} did not answer the check within ${timeout_s} s`);
 }
 
-/** As `checkExecutor`, for a workload that was just made: what keeps it from being checked is told and not thrown. */
+/**
+ * As `checkExecutor`, for a workload that was just created: what keeps it from being checked is returned, not thrown.
+ */
 export const tryExecutor = (
   ctx: PipelineContext,
   slug: string,

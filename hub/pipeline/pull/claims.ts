@@ -14,12 +14,12 @@ export interface SlotTasks {
 interface ClaimWant {
   slots: number;
   exclude: readonly string[];
-  /** Ends of attempts are recorded in the same transaction: a workload that is full may have a place then. */
+  /** Ends of attempts are recorded in the same transaction, so a full workload may have a place afterwards. */
   reporting?: boolean;
 }
 
 /**
- * Claims for up to `slots` slots, each with up to batch_size tasks of one workload: workloads of the highest priority
+ * Claims for up to `slots` slots, up to batch_size tasks of one workload each. Workloads of the highest priority come
  * first, and those of one priority take turns, so that a flooded one does not starve its neighbours.
  */
 export async function claimTasks(
@@ -57,7 +57,7 @@ function candidates(
     const full = full_too && ready.heldBy(workload_id) === "in_flight";
     if (!enabled || !(open || full) || exclude.includes(slug) || !mayRun(worker, workload))
       continue;
-    // A full one may give nothing, so it comes after its equals.
+    // A full one may yield nothing, so it comes after its equals.
     const own = open ? priority : priority - 0.5;
     if (own > rank) best = [workload];
     else if (own === rank) best.push(workload);
@@ -86,7 +86,7 @@ function planSlots(
     .filter(({ share }) => share > 0);
 }
 
-/** Cancelling a task, ending its processes and telling of it. */
+/** Time to cancel a task, end its processes and report it. */
 const DEADLINE_GRACE_MS = 15_000;
 
 /** What a claim of up to `max` tasks found out about its workload. */
@@ -123,7 +123,7 @@ async function claimShare(
     workload_id,
     max,
     lease_ms,
-    // The worker keeps the time of each task and tells what it printed; this ends what a worker does not end.
+    // The worker times each task and reports what it printed; this ends what a worker does not end.
     timeout_ms: timeout_ms === null ? null : timeout_ms * batch_size + DEADLINE_GRACE_MS,
     max_in_flight: workload.max_in_flight,
     rate_limit: workload.rate_limit,
@@ -137,8 +137,8 @@ async function claimShare(
 }
 
 /**
- * As `claimTasks`; with nothing to do it waits for work up to `wait_ms`, or until the caller is gone: its signal is made
- * only to wait, which most claims need not.
+ * Like `claimTasks`; with nothing to do it waits for work for up to `wait_ms` or until the caller is gone. The caller's
+ * signal is created only to wait, which most claims need not do.
  */
 export async function awaitTasks(
   ctx: PipelineContext,
@@ -151,7 +151,7 @@ export async function awaitTasks(
   const until = ctx.clock.monotonic() + want.wait_ms;
   const over = want.wait_ms > 0 ? AbortSignal.any([gone(), stopping]) : stopping;
   for (;;) {
-    // Whoever left must not take tasks with it.
+    // A caller that has gone must not take tasks with it.
     if (over.aborted) return [];
     const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
     if (known.draining || known.incarnation !== worker.incarnation) return [];
@@ -171,7 +171,7 @@ async function workFor(
   over: AbortSignal,
 ): Promise<void> {
   const { clock, pipeline } = ctx;
-  // Told of while the claim before was on its way to the database: of work, or of the worker itself.
+  // News of work, or of the worker itself, that came while the previous claim was on its way to the database.
   if (candidates(ctx, worker, exclude).length > 0) return;
   if ((pipeline.pullers.get(worker.worker_id) ?? worker) !== worker) return;
   const woken = new AbortController();

@@ -8,13 +8,13 @@ const COMMAND_TTL_MS = 600_000;
 const keyOf = (worker_id: string) => `pull-command:${worker_id}`;
 
 interface Waiting extends WorkerCommand {
-  /** A process that was started since must not obey what its predecessor was told. */
+  /** A process that was started since must not obey its predecessor's commands. */
   incarnation: string;
 }
 
 /**
- * POST /workers/{id}/admin-command. `drain` and `resume` count from this moment; the others reach the worker with its
- * next heartbeat. A newer command takes the place of one that still waits.
+ * POST /workers/{id}/admin-command. `drain` and `resume` take effect at once; the others reach the worker with its
+ * next heartbeat. A newer command replaces one that still waits.
  * @throws AppError not_found
  */
 export async function commandPuller(
@@ -41,7 +41,7 @@ export async function commandPuller(
   return { command_id, command };
 }
 
-/** What this process of the worker was told and may not have heard yet. */
+/** Commands for this process of the worker that it may not have received yet. */
 export async function commandsFor(
   { kv }: PipelineContext,
   worker_id: string,

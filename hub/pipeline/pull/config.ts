@@ -6,7 +6,7 @@ import { settingsOf } from "./answer.ts";
 import { commandsFor } from "./commands.ts";
 import { mayRun } from "./may-run.ts";
 
-/** Looked at this often while a poll waits: what another control process changed may not have been told here. */
+/** How often to look while a poll waits: this process may have missed what another control process changed. */
 const LOOK_EVERY_MS = 1_000;
 
 async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<WorkerConfig> {
@@ -30,7 +30,9 @@ async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<Wo
   };
 }
 
-/** POST /workers/{id}/config: what the worker is to do, when that is not what it knows, or after `wait_ms`. */
+/**
+ * POST /workers/{id}/config: what the worker should do, as soon as that differs from what it knows, or after `wait_ms`.
+ */
 export async function pollConfig(
   ctx: PipelineContext,
   worker: PullWorkerRow,

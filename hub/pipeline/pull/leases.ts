@@ -4,7 +4,7 @@ import { type Leases, MAX_LEASES } from "#shared/protocol/schema/pull-daemon.ts"
 import type { PipelineContext } from "../context.ts";
 
 /**
- * GET /workers/{id}/leases: the tasks that a worker holds, by the queue and not by what the worker says; the lease that
+ * GET /workers/{id}/leases: the tasks that a worker holds according to the queue, not to the worker; the lease that
  * ends first comes first. @throws AppError not_found
  */
 export async function getLeases(ctx: PipelineContext, worker_id: string): Promise<Leases> {

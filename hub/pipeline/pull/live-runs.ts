@@ -4,7 +4,7 @@ import type { LiveRun, LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
 import type { PipelineContext } from "../context.ts";
 import { keepNotes, NO_NOTES, notesOf } from "../tasks/notes.ts";
 
-/** A worker tells of its running tasks every few seconds; when it stops, what it said is no longer true. */
+/** A worker reports its running tasks every few seconds; once it stops, what it reported is no longer true. */
 const LIVE_TTL_MS = 30_000;
 const keyOf = (worker_id: string) => `pull-live:${worker_id}`;
 
@@ -13,13 +13,13 @@ interface Told {
   runs: Omit<LiveRun, "notes">[];
 }
 
-/** POST /workers/{id}/runs/logs: what runs now and what it printed last; takes the place of what was told before. */
+/** POST /workers/{id}/runs/logs: what runs now and what it printed last; replaces the previous report. */
 export async function tellLiveRuns(
   ctx: PipelineContext,
   worker_id: string,
   told: LiveRun[],
 ): Promise<void> {
-  // What tasks say of themselves outlives their worker.
+  // What tasks say about themselves outlives their worker.
   await keepNotes(ctx, told);
   const runs = told.map(({ notes: _notes, ...run }) => run);
   await ctx.kv.set(keyOf(worker_id), { at: ctx.clock.now(), runs }, LIVE_TTL_MS);

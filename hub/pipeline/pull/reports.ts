@@ -19,7 +19,7 @@ const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedIt
   truncated,
 });
 
-/** Records what succeeded; an answer per item, in order. A report of an attempt that is over is `stale`. */
+/** Records what succeeded; answers each item, in order. A report of an attempt that is over is `stale`. */
 export async function completeTasks(
   ctx: PipelineContext,
   worker: string,
@@ -42,7 +42,7 @@ export async function completeTasks(
   return reports;
 }
 
-/** JSON of the output; one the database could not take is left out, and the run says so. */
+/** JSON of the output. Output that the database could not store is left out, and the run says so. */
 function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: string | null } {
   if (output === undefined) return { output: null };
   const text = cleanJson(output);
@@ -61,14 +61,14 @@ function emitList(ctx: PipelineContext, output: unknown): EmitList {
   return [];
 }
 
-/** Another control process may have made a workload a moment ago: what a run emits to it is not lost. */
+/** Another control process may have created a workload a moment ago: what a run emits to it must not be lost. */
 async function meetWorkloads({ pipeline }: PipelineContext, lists: readonly EmitList[]) {
   const named = new Set(lists.flat().map(({ workload }) => workload));
   for (const slug of named)
     if (!pipeline.workloads.bySlug(slug)) await pipeline.workloads.find(slug);
 }
 
-/** The emitted tasks by workload; one that names no workload is not submitted. */
+/** The emitted tasks by workload; a task that names no workload is not submitted. */
 function emitted(
   ctx: PipelineContext,
   list: EmitList,
@@ -89,7 +89,7 @@ function emitted(
   return [...groups].map(([workload_id, tasks]) => ({ workload_id, tasks }));
 }
 
-/** Null for one that breaks a rule: the run it comes from is recorded all the same. */
+/** Null for a task that breaks a rule; the run that emitted it is recorded regardless. */
 function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
   try {
     return newTask(workload, item, ["emit"]);
@@ -100,7 +100,7 @@ function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn):
   }
 }
 
-/** Records what failed: each waits by its workload's backoff, or is failed for good. */
+/** Records what failed: each waits for its workload's backoff or fails for good. */
 export async function failTasks(
   ctx: PipelineContext,
   worker: string,
@@ -140,7 +140,7 @@ export async function failTasks(
   );
 }
 
-/** Gives back what was not begun, or asked to be run later, with its attempt. */
+/** Gives back, without consuming an attempt, what was not begun or asked to be run later. */
 export const releaseTasks = async (
   ctx: PipelineContext,
   worker: string,

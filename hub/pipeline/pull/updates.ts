@@ -10,9 +10,9 @@ import { mayRun } from "./may-run.ts";
 
 /** Pull workers that update themselves (rules/updates#pull-workers), as the roll-out sees them. */
 
-/** Runs looked at, newest first, and how far back among all runs. */
+/** How many runs are read, newest first, and how far back among all runs. */
 const RUNS = { own: 20, back: 50_000 };
-/** So many failures, while others succeed, are the version's. */
+/** This many failures, while other workers succeed, are blamed on the version. */
 const FAILURES = 3;
 /** Workloads whose code the canary is asked to load. */
 const MOST_CHECKS = 3;
@@ -40,7 +40,7 @@ export function pullPart(ctx: PipelineContext): FleetPart {
         in_flight: row.in_flight,
         unwell: null,
         report: told.get(row.worker_id) ?? null,
-        // One that says nothing is part of a process whose lanes lead, or of an earlier version.
+        // A worker that says nothing belongs to a process whose lanes lead, or runs an earlier version.
         waits_for_order: told.has(row.worker_id),
         since: row.started_at,
       }));
@@ -61,7 +61,7 @@ export function pullPart(ctx: PipelineContext): FleetPart {
     return { ok: false, how };
   };
 
-  /** Has the canary load what it is there to run; code that no worker can load says nothing of the version. */
+  /** Has the canary load the code it is there to run; code that no worker can load says nothing about the version. */
   const checkCode = async (worker_id: string): Promise<Proof | null> => {
     const rows = await db.pull_workers.list();
     const row = rows.find((one) => one.worker_id === worker_id);

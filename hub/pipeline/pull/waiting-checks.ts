@@ -3,7 +3,7 @@ import type { WaitingCheck } from "#shared/protocol/schema/pull.ts";
 import type { PipelineContext } from "../context.ts";
 import { settingsOf } from "./answer.ts";
 
-/** Longer than any check may be waited for: one whose caller is gone is forgotten by itself. */
+/** Longer than anybody may wait for a check: one whose caller is gone expires by itself. */
 export const CHECK_TTL_MS = 150_000;
 
 /** A worker is asked for one check at a time; the next caller waits for its turn. */
@@ -17,7 +17,7 @@ export interface Asked {
   incarnation: string;
 }
 
-/** What this process of the worker is to load, and has not answered. */
+/** What this process of the worker should load and has not answered yet. */
 export async function checksFor(
   { kv, pipeline }: PipelineContext,
   worker_id: string,

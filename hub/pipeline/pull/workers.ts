@@ -25,7 +25,7 @@ import { isLive } from "./is-live.ts";
 import { mayRun } from "./may-run.ts";
 import { checksFor } from "./waiting-checks.ts";
 
-/** The worker has to register (again): its process is not the one this control plane knows. */
+/** The worker must register (again): its process is not the one that this control plane knows. */
 const unregistered = () =>
   new AppError("conflict", "this incarnation is not registered; register and try again");
 
@@ -38,8 +38,8 @@ async function duplicate({ db, log }: PipelineContext, worker_id: string): Promi
 }
 
 /**
- * Takes a worker in. A name that another live process has is refused: both would take it from each other for ever, and
- * each time the tasks of the other. A process that died is followed at once by one that names it, else within seconds.
+ * Registers a worker. A name that another live process has is refused: the two would take it from each other forever,
+ * and each other's tasks with it. A successor that names a dead process takes over at once, any other within seconds.
  * @throws AppError conflict
  */
 export async function registerPuller(
@@ -100,7 +100,7 @@ export async function requirePuller(
   return row;
 }
 
-/** Renews the leases of everything in flight, each by its workload's lease; tells what is lost. */
+/** Renews the leases of everything in flight, each by its workload's lease; returns what is lost. */
 export async function beatPuller(
   ctx: PipelineContext,
   worker_id: string,
@@ -116,7 +116,7 @@ export async function beatPuller(
     groups.set(workload, group);
   }
   const renewals = [...groups].map(async ([slug, items]) => {
-    // Perhaps created, and claimed from, at another control process just now.
+    // Another control process may have just created it and claimed from it.
     const workload = await ctx.pipeline.workloads.find(slug);
     if (!workload) return items;
     const { lease_ms } = limitsOf(workload);
@@ -153,7 +153,7 @@ export async function beatPuller(
   };
 }
 
-/** What is told, with the time it was first told at; pages that show workloads are told of a change. */
+/** What the worker reports, with the time of the first report; pages that show workloads are notified of a change. */
 function brokenSince(
   { clock, pipeline, changes, log }: PipelineContext,
   worker_id: string,
@@ -180,7 +180,7 @@ function brokenSince(
   return broken.length === 0 ? null : broken;
 }
 
-/** No new tasks from now on; what runs may end. @throws AppError conflict */
+/** No new tasks from now on; running ones may finish. @throws AppError conflict */
 export async function drainPuller(
   ctx: PipelineContext,
   worker_id: string,
@@ -193,7 +193,7 @@ export async function drainPuller(
   ctx.pipeline.tell.worker(worker_id);
 }
 
-/** Its process ends now and holds nothing: the next one of its name need not wait. @throws AppError conflict */
+/** Its process ends now and holds nothing, so the next one with its name need not wait. @throws AppError conflict */
 export async function leavePuller(
   ctx: PipelineContext,
   worker_id: string,

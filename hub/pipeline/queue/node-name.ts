@@ -5,14 +5,17 @@ import { startLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 
-/** Names under which control processes count; more of them share. Each costs a row of counters per workload for ever. */
+/**
+ * Names under which control processes count; further processes share them. Each name costs a permanent row of counters
+ * per workload.
+ */
 const NAMES = 8;
 const BEAT_MS = 30_000;
 const EXPIRY_MS = 90_000;
 
 /**
- * A name that no other control process of the database counts under: two that shared one would wait for each other's rows
- * at every commit. That is all they would do, so nothing is lost when the shared store forgets the names.
+ * A name that no other control process of the database counts under: two that share one wait for each other's rows
+ * at every commit. Nothing worse happens, so nothing is lost when the shared store forgets the names.
  */
 export async function takeNodeName(
   { kv, clock, log }: { kv: Kv; clock: Clock; log: Log },

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 
 /** Rate-limited workloads that wait for places. */
 export interface RateWindows {
-  /** Calls `opened` in `ms`; an earlier opening of the workload that is awaited takes its place. */
+  /** Calls `opened` in `ms`, unless an earlier opening of the workload is already awaited. */
   openIn(workload_id: number, ms: number, opened: () => void): void;
 }
 

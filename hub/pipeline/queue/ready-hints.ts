@@ -1,4 +1,4 @@
-/** What was known of a workload at some moment: a claim that began then may say what it found. */
+/** What was known of a workload at some moment; a claim that began then may report what it found. */
 export interface HintMark {
   told: number;
   opened: number;
@@ -7,7 +7,7 @@ export interface HintMark {
 /** Why nothing may be claimed of a workload that has ready tasks. */
 export type HeldBy = "in_flight" | "rate";
 
-/** Which workloads may have ready tasks, and places for them: a claim asks the database for these only. */
+/** Which workloads may have ready tasks and places for them: a claim asks the database only about these. */
 export interface ReadyHints {
   /** There may be ready tasks, and nothing holds them back. */
   has(workload_id: number): boolean;
@@ -17,9 +17,9 @@ export interface ReadyHints {
   mark(workload_id: number): HintMark;
   /** There is new work; wakes claims that wait, unless its limits hold the workload. */
   add(workload_id: number, ready: number): void;
-  /** A claim begun at `mark` found less than its limits allow. Work that was told of since then stays known. */
+  /** A claim begun at `mark` found less than its limits allow. Work announced since then stays known. */
   empty(workload_id: number, mark: HintMark): void;
-  /** A claim begun at `mark` left no place; one that was told of since then stays known. False: it did. */
+  /** A claim begun at `mark` left no place. A place announced since then stays known: then the answer is false. */
   hold(workload_id: number, mark: HintMark, by: HeldBy): boolean;
   /** Places are free: as many waiting claims are woken, if there may be ready tasks. */
   open(workload_id: number, places: number): void;
@@ -27,24 +27,24 @@ export interface ReadyHints {
   left(workload_id: number, places: number): void;
   /** Calls back when work arrives; gives the function that stops it. */
   onWork(callback: (workload_id: number | null) => boolean): () => void;
-  /** Calls every waiting claim back with null: something else changed, such as a worker that drains. */
+  /** Calls every waiting claim back with null because something else changed, such as a worker that drains. */
   nudge(): void;
 }
 
 interface Hint {
   told: number;
   held: HeldBy | null;
-  /** The limits held tasks back since the queue was last found empty: how many are ready is not known. */
+  /** The limits have held tasks back since the queue was last found empty, so the number of ready tasks is unknown. */
   backlog: boolean;
 }
 
 /**
- * Waiting claims are asked in the order they came whether they take the new work, as many as there are tasks or places
- * for; so a single task wakes one of a thousand idle workers and not all of them.
+ * Waiting claims are offered the new work in the order they came, only as many as there are tasks or places; so a
+ * single task wakes one of a thousand idle workers and not all of them.
  */
 export function createReadyHints(): ReadyHints {
   const hints = new Map<number, Hint>();
-  /** When places were last told of; kept while nothing is known to be ready, for claims that are on their way. */
+  /** When places were last announced; kept while nothing is known to be ready, for claims that are on their way. */
   const opened = new Map<number, number>();
   let moment = 0;
   const waiting = new Set<(workload_id: number | null) => boolean>();
@@ -100,7 +100,7 @@ export function createReadyHints(): ReadyHints {
   };
 }
 
-/** Anything of the workload may have changed, its limits too: every claim that waits looks again. */
+/** Anything of the workload may have changed, its limits too, so every waiting claim looks again. */
 export function lookAgain(hints: ReadyHints, workload_id: number): void {
   hints.open(workload_id, 0);
   hints.add(workload_id, Number.POSITIVE_INFINITY);

@@ -3,17 +3,17 @@ import type { PipelineContext } from "../context.ts";
 /** Rows of one transaction: small enough that claims and reports do not wait for it. */
 const CHUNK = 1_000;
 const DAY_MS = 86_400_000;
-/** Somewhat more than the longest window that can be asked for: 2,880 minutes (rules/pipeline-views#flow-rates). */
+/** Slightly more than the longest window that can be requested: 2,880 minutes (rules/pipeline-views#flow-rates). */
 const MINUTES_KEPT_MS = 2 * DAY_MS + 3_600_000;
 
 type Retention = Pick<PipelineContext, "db" | "clock" | "log"> & {
   config: Pick<PipelineContext["config"], "retention">;
 };
 
-/** Lets claims and reports that came meanwhile go first: SQLite answers within one turn of the event loop. */
+/** Lets claims and reports that have arrived meanwhile go first: SQLite answers within one turn of the event loop. */
 const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Runs `piece` until it has nothing left to do or `signal` aborts; the sum of what it tells. */
+/** Runs `piece` until it has nothing left to do or `signal` aborts; returns the sum of what it returned. */
 async function piecewise(piece: () => Promise<number>, signal?: AbortSignal): Promise<number> {
   let sum = 0;
   while (!signal?.aborted) {
@@ -42,7 +42,7 @@ async function expireRuns({ db, clock, config }: Retention, signal?: AbortSignal
   }, signal);
 }
 
-/** Deletes the oldest runs of every workload that has more than `runs_per_workload` (0: as many as it likes). */
+/** Deletes the oldest runs of every workload that has more than `runs_per_workload` (0: no limit). */
 async function trimRuns({ db, config }: Retention, signal?: AbortSignal): Promise<number> {
   const { runs_per_workload } = config.retention;
   if (runs_per_workload === 0) return 0;
@@ -71,7 +71,7 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
   const expired = await expireRuns(ctx, signal);
   const trimmed = await trimRuns(ctx, signal);
   const { run_days } = ctx.config.retention;
-  // Of attempts that have no run: given back, or of a worker whose late words came for one that was over.
+  // Notes of attempts without a run: the task was given back, or the words came after the attempt was over.
   if (run_days > 0)
     await piecewise(
       () => ctx.db.run_notes.prune(ctx.clock.now() - run_days * DAY_MS, CHUNK),
@@ -85,8 +85,8 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
 }
 
 /**
- * Deletes what a deleted workload left: its tasks, then its counters and schedule. At most `pieces` of a thousand tasks;
- * false when more are left. Its runs stay until they are too old.
+ * Deletes what a deleted workload left: its tasks, then its counters and schedule. At most `pieces` pieces of a
+ * thousand tasks; false when more are left. Its runs stay until they are too old.
  */
 export async function purgeWorkload(
   { db }: Pick<PipelineContext, "db">,
@@ -104,7 +104,7 @@ export async function purgeWorkload(
   return false;
 }
 
-/** Goes on with workloads whose deletion left tasks behind, also those of a process that ended in the middle. */
+/** Continues with workloads whose deletion left tasks behind, even when the process that deleted them has ended. */
 export async function purgeOnce(
   ctx: Pick<PipelineContext, "db" | "log">,
   signal?: AbortSignal,

@@ -6,7 +6,7 @@ import type { HeldBy } from "./ready-hints.ts";
 /** Rows of one transaction: small enough that claims do not wait for it. */
 const BATCH = 1_000;
 
-/** Ends leases that ran out, starts tasks that are due, and looks for work that nobody was told of. */
+/** Ends leases that ran out, starts tasks that are due, and looks for work that was not announced. */
 export async function sweepOnce(
   { store, workloads, ready: hints, wake }: Omit<Pipeline, "turns">,
   log: Log,
@@ -25,7 +25,7 @@ export async function sweepOnce(
     }
   }
   await workloads.refresh();
-  // Submitted or ended through another control process whose message was lost.
+  // Tasks were submitted, or ended, through another control process whose message was lost.
   for (const { workload_id, ready, claimed } of await store.counts()) {
     if (ready <= 0) continue;
     hints.add(workload_id, ready);
@@ -34,7 +34,7 @@ export async function sweepOnce(
   }
 }
 
-/** Places of a workload whose limits held it when it was last claimed from. */
+/** Free places of a workload whose limits held tasks back at the last claim. */
 function freeOf(workload: WorkloadRow | undefined, held: HeldBy | null, claimed: number): number {
   if (!workload || held === null) return 0;
   // Its own timer opens it.

@@ -26,8 +26,8 @@ const sizeOf = (op: QueueOp): number =>
 const isNewWork = (op: QueueOp): boolean => op.op === "submit" || op.op === "claim";
 
 /**
- * Group commit: what many clients ask in one turn costs one transaction. While `at_once` of them run, the next one
- * collects; so the busier the database is, the more each commit carries.
+ * Group commit: what many clients ask for in one turn costs one transaction. While `at_once` transactions run, the next
+ * one collects calls, so the busier the database is, the more each commit carries.
  */
 export function createTurnQueue(store: Pick<QueueStore, "flush">, at_once: number): TurnQueue {
   let collecting: Pending[] = [];
@@ -46,7 +46,7 @@ export function createTurnQueue(store: Pick<QueueStore, "flush">, at_once: numbe
         for (const { reject } of batch) reject(err);
         return;
       }
-      // One call that the database refuses must not take its neighbours with it.
+      // A call that the database refuses must not take its neighbours down with it.
       for (const one of batch) await settle([one]);
     }
   };

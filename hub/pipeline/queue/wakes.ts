@@ -10,7 +10,7 @@ import type { Pipeline } from "../context.ts";
 import { lookAgain } from "./ready-hints.ts";
 import type { Wakes } from "./types.ts";
 
-/** What one control process tells the others of one database, so that they need not wait for their next look. */
+/** What one control process tells the others on the same database, so that they need not wait for their next look. */
 const Told = z.discriminatedUnion("what", [
   /** Workloads with new tasks, each with how many; null: unknown. */
   z.object({
@@ -18,20 +18,20 @@ const Told = z.discriminatedUnion("what", [
     from: z.string(),
     ready: z.array(z.tuple([z.number(), z.number().nullable()])),
   }),
-  /** Workloads that may have no more than so many tasks claimed, and now have fewer: how many fewer. */
+  /** Workloads with a limit on claimed tasks that now have fewer claimed: how many fewer. */
   z.object({
     what: z.literal("freed"),
     from: z.string(),
     freed: z.array(z.tuple([z.number(), z.number()])),
   }),
   z.object({ what: z.literal("workloads"), from: z.string() }),
-  /** It registered, drains, was commanded, or may run something else. */
+  /** The worker registered, drains, received a command, or may now run other workloads. */
   z.object({ what: z.literal("worker"), from: z.string(), worker_id: z.string() }),
 ]);
 type Told = z.infer<typeof Told>;
 
 const CHANNEL = "pipeline";
-/** Many submits in a row are told together; the first of them at once. */
+/** Many submits in a row are announced together, the first of them at once. */
 const TELL_EVERY_MS = 20;
 
 export interface WakesDeps {
@@ -93,7 +93,7 @@ export async function startWakes(deps: WakesDeps, scope: Scope): Promise<Wakes> 
 async function hear({ pipeline, db }: WakesDeps, told: Told): Promise<void> {
   const { ready, workloads, pullers } = pipeline;
   if (told.what === "worker") {
-    // Of a worker that never called here nothing is known and nothing waits.
+    // Nothing is known about a worker that never called here, and nothing waits.
     if (!pullers.has(told.worker_id)) return;
     const row = await db.pull_workers.get(told.worker_id);
     if (row) pullers.set(told.worker_id, row);
@@ -103,7 +103,7 @@ async function hear({ pipeline, db }: WakesDeps, told: Told): Promise<void> {
   }
   if (told.what === "workloads") {
     await workloads.refresh();
-    // One may be switched on or have other limits; which, the claims find out.
+    // A workload may have been switched on or have new limits; the claims find out which.
     for (const { workload_id, enabled } of workloads.all())
       if (enabled) lookAgain(ready, workload_id);
     return;
@@ -112,12 +112,12 @@ async function hear({ pipeline, db }: WakesDeps, told: Told): Promise<void> {
     for (const [id, places] of told.freed) ready.open(id, places);
     return;
   }
-  // Perhaps created just now, and told of by another message that was lost.
+  // It may have just been created, and the message about it may have been lost.
   if (told.ready.some(([id]) => !workloads.byId(id))) await workloads.refresh();
   for (const [id, n] of told.ready) ready.add(id, n ?? Number.POSITIVE_INFINITY);
 }
 
-/** Takes in what other control processes wrote of the workers this one knows, and forgets those that are gone. */
+/** Reads what other control processes wrote about the workers that this one knows, and forgets those that are gone. */
 export async function lookAtPullersOnce(
   db: Pick<Db, "pull_workers">,
   { pullers, ready }: Pick<Pipeline, "pullers" | "ready">,
@@ -127,7 +127,7 @@ export async function lookAtPullersOnce(
   const rows = new Map((await db.pull_workers.list()).map((row) => [row.worker_id, row]));
   let changed = false;
   for (const [worker_id, before] of known) {
-    // Written here since: that is newer than what was read.
+    // Written here since then, so it is newer than what was read.
     if (pullers.get(worker_id) !== before) continue;
     const row = rows.get(worker_id);
     if (row) pullers.set(worker_id, row);

@@ -34,7 +34,7 @@ const read = createRoute({
   },
 });
 
-/** Objects for people's eyes, thumbnails and the like (rules/pipeline-operations#object-proxy). */
+/** Objects that people look at, such as thumbnails (rules/pipeline-operations#object-proxy). */
 export function objectRoutes(ctx: PipelineContext) {
   const app = newApp();
   describeRoute(app, read);

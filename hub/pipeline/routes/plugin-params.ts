@@ -26,7 +26,7 @@ const Place = z.object({ slug: Slug, key: PluginKey });
 
 /**
  * The plugin and key of a path such as `…/plugins/{slug}/state/{key}`. A slash in the key may be sent as it is or as
- * `%2F`: both name the same key.
+ * `%2F`; both name the same key.
  * @throws AppError bad_request, invalid
  */
 export function placeOf(c: Context): PluginPlace {

@@ -31,9 +31,9 @@ const tags = ["plugins"];
 const request = { params: PlaceParams };
 const STATE = "/api/v1/plugins/{slug}/state/{key}";
 const BLOB = "/api/v1/plugins/{slug}/blob/{key}";
-/** Sending 5 MB over a slow network; then the call is over. */
+/** Time to send 5 MB over a slow network; then the call ends. */
 const UPLOAD_MS = 120_000;
-/** A blob is what anybody put there: it may be shown, and runs nothing. */
+/** Anybody may have put anything into a blob: it may be displayed, but must not run anything. */
 const BLOB_CSP =
   "sandbox; default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'";
 
@@ -160,7 +160,10 @@ const byKey = {
   }),
 };
 
-/** The body, refused at once when its announced length is too much. It is read already when the call has an Idempotency-Key. */
+/**
+ * The body, refused at once when its announced length is too large. It has already been read when the call has an
+ * Idempotency-Key.
+ */
 async function announcedBody(
   c: Context,
   most: number,
@@ -174,7 +177,7 @@ async function announcedBody(
   return raw.bodyUsed ? new Uint8Array(await c.req.arrayBuffer()) : (raw.body ?? new Uint8Array());
 }
 
-/** @throws AppError not_found for what no plugin can be called */
+/** @throws AppError not_found for an impossible plugin name */
 function slugOf({ slug }: { slug: string }): string {
   if (!Slug.safeParse(slug).success) throw notFound("plugin");
   return slug;
@@ -188,7 +191,7 @@ function conditionOf(c: Context): StateCondition {
 
 /**
  * The state and blobs of plugins (rules/pipeline-plugins#state-and-blob-keys). Their keys may hold slashes, which
- * OpenAPI has no words for.
+ * OpenAPI cannot describe.
  */
 export function pluginStoreRoutes(ctx: PipelineContext) {
   const app = newApp();
@@ -235,7 +238,7 @@ export function pluginStoreRoutes(ctx: PipelineContext) {
     );
 }
 
-/** How often in a row a blob may be replaced between the look at its row and the opening of its object. */
+/** How often in a row a blob may be replaced between reading its row and opening its object. */
 const READ_TRIES = 100;
 
 async function answerBlob(ctx: PipelineContext, c: Context): Promise<Response> {
@@ -243,7 +246,7 @@ async function answerBlob(ctx: PipelineContext, c: Context): Promise<Response> {
   let missing: string | null = null;
   for (let tries = 0; tries < READ_TRIES; tries += 1) {
     const { object_key, size, mime, sha256 } = await getBlob(ctx, place);
-    // Nobody has replaced it: its body is lost.
+    // Nobody has replaced it, so its body is lost.
     if (object_key === missing) throw notFound("blob");
     const name = place.key.split("/").at(-1) || "blob";
     const answer = await fileResponse(c, {

@@ -14,9 +14,9 @@ import { PluginParams, restOf, WebParams } from "./plugin-params.ts";
 
 const tags = ["plugins"];
 /**
- * A plugin's page runs its scripts in an origin of its own (no allow-same-origin): no cookies, no storage, no answer of
- * this API. Nor may it call the API blindly or send forms to it; pictures and scripts of this server it may show, its own
- * blobs among them.
+ * A plugin's page runs its scripts in an origin of its own (no allow-same-origin): it has no cookies and no storage,
+ * and cannot read this API's answers. Nor may it call the API blindly or send forms to it. It may load images and
+ * scripts from this server, its own blobs included.
  */
 const WEB_CSP = [
   "sandbox allow-scripts allow-modals allow-popups allow-downloads",

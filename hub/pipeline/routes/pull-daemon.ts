@@ -113,7 +113,9 @@ const routes = {
   }),
 };
 
-/** The smaller calls of a worker's daemon and of those who look after it (rules/pipeline-pull#commands-to-a-worker). */
+/**
+ * The smaller calls of a worker's daemon and of the people who operate it (rules/pipeline-pull#commands-to-a-worker).
+ */
 export function pullDaemonRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.command, async (c) => {

@@ -56,7 +56,7 @@ const attempt = { task_id: 17, epoch: 1 };
 const Drain = z
   .strictObject({
     incarnation: z.string().min(8).max(64),
-    /** The process ends now and has told all: the name is free. */
+    /** The process ends now and has reported everything: the name is free. */
     leaving: z.boolean().default(false),
   })
   .openapi("DrainPull");
@@ -197,14 +197,17 @@ const routes = {
   ),
 };
 
-/** The id of the worker that calls. @throws AppError not_found for what no worker can be called */
+/** The id of the calling worker. @throws AppError not_found for an impossible worker id */
 export function callerOf(c: Context): string {
   const id = c.req.param("id") ?? "";
   if (!PULL_WORKER_ID.test(id)) throw notFound("worker");
   return id;
 }
 
-/** JSON that was written by hand; it has the shape of the route's schema (test/api/pull.test.ts parses it with it). */
+/**
+ * JSON that is written by hand; it has the shape of the route's schema (test/api/pull.test.ts parses it with that
+ * schema).
+ */
 const asJson = (text: string): Response =>
   new Response(text, { headers: { "content-type": "application/json" } });
 
@@ -215,12 +218,12 @@ async function exchange(
   { incarnation, done, failed, released, want }: Exchange,
 ): Promise<Response> {
   const worker = await requirePuller(ctx, callerOf(c), incarnation);
-  // What was reported is answered at once; a worker that also wants to wait asks again.
+  // A report is answered at once; a worker that also wants to wait asks again.
   const reporting = done.length + failed.length + released.length > 0;
   const wait_ms = reporting ? 0 : want.wait_ms;
   const exclude = stillExcluded(ctx, want);
   await keepNotes(ctx, [...done, ...failed]);
-  // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
+  // Both happen in one turn of the event loop, so they are one transaction, in which the reports come first.
   const [reports, batches] = await Promise.all([
     Promise.all([
       completeTasks(ctx, incarnation, done),

@@ -19,7 +19,7 @@ import { listSettings, unsetSetting, writeSetting } from "../operations/settings
 
 const path = "/api/v1/settings";
 const tags = ["settings"];
-/** Each holds a connection for as long as an engine may take. */
+/** Each test holds a connection for as long as the engine may take. */
 const MAX_TESTS = 8;
 const Params = z.object({
   key: z.string().openapi({ param: { name: "key", in: "path" }, example: "service_log_days" }),
@@ -101,7 +101,7 @@ export function settingRoutes(ctx: PipelineContext) {
     })
     .openapi(routes.llm, async (c) => {
       const test = c.req.valid("json");
-      // Else anybody could have any variable sent to themselves.
+      // Otherwise anybody could have any variable sent to their own address.
       if (test.url !== undefined && test.api_key_env !== undefined) await requireAdmin(ctx, c);
       if (testing >= MAX_TESTS) throw new AppError("at_capacity", "too many tests are running");
       testing += 1;

@@ -29,7 +29,7 @@ const status = createRoute({
   responses: { ...ok(TaskStatus), ...fails(400, 404, 409, 413, 415, 422) },
 });
 
-/** The state of many tasks at a time: who waits for tasks asks for those alone. */
+/** The state of many tasks at a time: clients that wait for tasks ask only for those. */
 export const taskStatusRoutes = (ctx: PipelineContext) =>
   newApp().openapi(status, async (c) =>
     c.json(await taskStatus(ctx, c.req.valid("param").slug, c.req.valid("json").pks), 200),

@@ -72,7 +72,7 @@ const SETTINGS = {
 const TASK = { pk: "page-1", extra: { url: "https://example.com/1.jpg" } };
 
 /**
- * What is asked and answered under /api/v1/workloads and /api/v1/runs (rules/pipeline-workloads#fields-of-a-workload,
+ * Requests and responses under /api/v1/workloads and /api/v1/runs (rules/pipeline-workloads#fields-of-a-workload,
  * rules/pipeline-runs#list-runs).
  */
 export const routes = {

@@ -26,7 +26,7 @@ import {
 } from "../workloads/workloads.ts";
 import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
 
-/** How long a new workload is waited for to be loaded. */
+/** How long to wait until a worker has loaded a new workload. */
 const CHECK_S = 60;
 
 const submitBatch = (ctx: PipelineContext, of: string, items: readonly TaskIn[]) =>
@@ -37,7 +37,7 @@ const ifMatch = (c: Context) => c.req.header("if-match");
 const answered = (c: Context, workload: Workload) =>
   c.json(workload, 200, { ETag: workloadTag(workload) });
 
-/** Every executor but this one runs what its workload says, at the workers. */
+/** Every executor but this one runs, on the workers, whatever its workload says. */
 const codeIsTrusted = async (
   c: Context<HttpEnv>,
   ctx: PipelineContext,

@@ -7,12 +7,12 @@ import type { PipelineContext } from "../context.ts";
 import { newTask } from "../tasks/tasks.ts";
 
 const MINUTE_MS = 60_000;
-/** A schedule that was just written is seen within this. */
+/** A schedule that was just written is noticed within this time. */
 const LOOK_EVERY_MS = 5_000;
 const LEAST_WAIT_MS = 100;
 /** Submitting a task takes milliseconds. */
 const TAKEN_MS = 30_000;
-/** Counted beside the metrics of the wire: the flow graph draws it as an edge of its own. */
+/** Counted in addition to the metrics of the API: the flow graph draws it as an edge of its own. */
 export const SCHEDULED = "scheduled";
 
 type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
@@ -44,11 +44,11 @@ export function checkSchedule(workload: Scheduled, now: number): void {
 
 /**
  * Submits the tasks of schedules whose time has come: one per tick, with the tick's ISO time as its key. Ticks that passed
- * while no control plane ran, or the workload was off, are not made up for, but for the newest one of the former.
+ * while the workload was off are not made up for; of those that passed while no control plane ran, only the newest is.
  * @returns when the next tick is, epoch ms; Infinity when there is none.
  */
 export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
-  // Not from the cache: one of another process that is half a second old would begin an old schedule anew.
+  // Not from the cache: an entry that is half a second old could restart a schedule that another process has changed.
   const scheduled = (await ctx.db.workloads.list()).filter(({ schedule }) => schedule !== null);
   if (scheduled.length === 0) return Number.POSITIVE_INFINITY;
   const rows = new Map((await ctx.db.schedules.list()).map((row) => [row.workload_id, row]));
@@ -85,7 +85,7 @@ async function runSchedule(
   const spec = specOf(workload);
   if (row?.spec !== spec) {
     const { workload_id, updated_at } = workload;
-    // It may have been written some seconds ago, and a tick be over since.
+    // It may have been written some seconds ago, and a tick may have passed since.
     const since = Math.min(now, Math.max(updated_at, now - 2 * LOOK_EVERY_MS));
     const next_at = tickAfter(cronOf(workload), since);
     await ctx.db.schedules.begin({ workload_id, spec, next_at });
@@ -94,7 +94,7 @@ async function runSchedule(
   if (row.next_at > now) return row.next_at;
   const tick = Math.max(row.next_at, tickUpTo(cronOf(workload), now) ?? row.next_at);
   const next_at = tickAfter(cronOf(workload), now);
-  // Decides between control processes. One that dies before it moves the row on leaves the tick to be submitted again.
+  // Decides between control processes. If the winner dies before it moves the row on, the tick is submitted again.
   if (!(await ctx.db.schedules.take(row, now, now + TAKEN_MS))) return next_at;
   try {
     if (workload.enabled) await submitTick(ctx, workload, tick);

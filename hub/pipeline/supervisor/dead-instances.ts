@@ -2,7 +2,7 @@ import type { AgentRow, PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows
 import type { PipelineContext } from "../context.ts";
 import { mayRun } from "../pull/may-run.ts";
 
-/** Ids of the host's instances that should run and may run the workload, but were given up by their agent. */
+/** Ids of the host's instances that should run and may run the workload, but that their agent has given up on. */
 export function deadInstances(
   { host, desired, report }: AgentRow,
   workload: Pick<WorkloadRow, "slug" | "host_affinity">,
@@ -17,7 +17,7 @@ export function deadInstances(
     .filter((id) => mayRun({ host, filter: known.get(id)?.filter ?? null }, workload));
 }
 
-/** Starts them anew, by their next generation. An agent whose desired state changed meanwhile is left for the next pass. */
+/** Restarts them as their next generation. An agent whose desired state changed meanwhile is left for the next pass. */
 export async function restartDead(
   ctx: PipelineContext,
   agents: readonly AgentRow[],

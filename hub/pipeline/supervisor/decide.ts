@@ -5,15 +5,15 @@ import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schem
 
 /** Runs that must have failed in a row before a workload is paused. */
 export const STREAK = 20;
-/** A problem is acted on when it has lasted so long. */
+/** How long a problem must have lasted before it is acted on. */
 export const LASTED_MS: Record<SupervisedProblem, number> = {
   no_worker: 60_000,
   dead_instances: 60_000,
-  // A worker tried to load it: there is nothing to wait for.
+  // A worker has tried to load it, so there is nothing to wait for.
   broken_executor: 0,
   stuck: 300_000,
 };
-/** Dead instances that were restarted in vain are restarted again. */
+/** After this time, dead instances that were restarted in vain are restarted again. */
 export const RESTART_AGAIN_MS = 900_000;
 const MAX_ERROR = 200;
 
@@ -29,15 +29,15 @@ export interface Facts {
   /** Live workers that may run it, and how many of their slots are idle. */
   workers: number;
   idle_slots: number;
-  /** A limit of its own holds tasks back. */
+  /** One of its own limits holds tasks back. */
   limited: boolean;
-  /** Instances that may run it, should run, and were given up by their agent. */
+  /** Instances that may run it and should run, but that their agent has given up on. */
   dead_instances: number;
   /** Where the code does not load and why, in a sentence; null where it does. */
   broken: string | null;
 }
 
-/** What to write, and what to do once it is written; `act` null: only something to remember. */
+/** What to write, and what to do once it is written. `act` is null when there is only something to remember. */
 export interface Decision {
   act: SupervisedAction | null;
   reason: string;
@@ -46,7 +46,7 @@ export interface Decision {
 
 const outcomeOf = ({ outcome }: { outcome: number }) => RUN_OUTCOMES[outcome];
 const succeeded = (run: { outcome: number }) => outcomeOf(run) === "success";
-/** Somebody cancelled it: that says nothing about the workload. */
+/** Somebody cancelled it, which says nothing about the workload. */
 const failed = (run: { outcome: number }) => !succeeded(run) && outcomeOf(run) !== "cancelled";
 
 const act = (
@@ -107,7 +107,7 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
   if (problem === "stuck")
     return row.told ? null : act("report", now, stuckReason(facts), { told: true });
   if (facts.dead_instances > 0) {
-    // Whatever was seen in between: an instance that dies at once is alive for a moment.
+    // No matter what was seen in between: an instance that dies at once is alive for a moment.
     if (row.action === "restart" && now - (row.action_at ?? 0) < RESTART_AGAIN_MS) return null;
     return act("restart", now, deadReason(facts), { told: true });
   }

@@ -22,7 +22,7 @@ export async function getSupervision(ctx: PipelineContext, slug: string): Promis
   return supervision(workload, await ctx.db.supervised.get(workload.workload_id));
 }
 
-/** Of `workloads`, those that the supervisor paused or sees a problem of. */
+/** Those of `workloads` that the supervisor has paused or sees a problem with. */
 export async function listTroubled(
   ctx: PipelineContext,
   workloads: readonly WorkloadRow[],

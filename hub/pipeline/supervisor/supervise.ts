@@ -12,14 +12,14 @@ import { type Decision, decide, type Facts, STREAK } from "./decide.ts";
 /** What a pass reads once for all workloads. */
 interface Scene {
   counts: ReadonlyMap<number, QueueCounts>;
-  /** Those that speak and take tasks. */
+  /** Workers that report and take tasks. */
   workers: readonly PullWorkerRow[];
   /** By id, the silent ones too. */
   known: ReadonlyMap<string, PullWorkerRow>;
   agents: readonly AgentRow[];
 }
 
-/** A workload nothing was ever written about: there is nothing to reset, and every run counts. */
+/** For a workload that nothing was ever written about: there is nothing to reset, and every run counts. */
 const unknown = (workload_id: number): SupervisedRow => ({
   ...{ workload_id, seq: 0, paused_at: null, last_run_id: 0, reset: true },
   ...{ problem: null, problem_at: null, told: false },
@@ -28,7 +28,7 @@ const unknown = (workload_id: number): SupervisedRow => ({
 
 /**
  * One pass of the supervisor (rules/pipeline-supervision#permission) over the workloads that permit it. What it decides
- * is written by one conditional statement; of several control processes the one that wrote it acts.
+ * is written by one conditional statement; of several control processes, the one that wrote it acts.
  */
 export async function superviseOnce(ctx: PipelineContext): Promise<void> {
   const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);
@@ -66,7 +66,7 @@ async function superviseWorkload(
   if (!counts) return;
   const { supervised } = ctx.db;
   const row = (await supervised.get(workload.workload_id)) ?? unknown(workload.workload_id);
-  // The list may be older than a pause of another control process, which nobody has undone since.
+  // The list may be older than another control process's pause, which nobody has undone since.
   const current = row.paused_at === null ? workload : await ctx.db.workloads.get(workload.slug);
   if (!current) return;
   const decision = decide(row, await factsOf(ctx, current, row, counts, scene));
@@ -99,7 +99,7 @@ async function factsOf(
   };
 }
 
-/** False when another control process was first, or the workload is not supervised any more. */
+/** False when another control process was first or the workload is no longer supervised. */
 const write = async (
   { db, clock }: PipelineContext,
   row: SupervisedRow,

@@ -2,10 +2,10 @@ import type { RunRow } from "#hub/platform/db/rows.ts";
 import type { Notes, ToldNotes } from "#shared/protocol/schema/executor.ts";
 import type { PipelineContext } from "../context.ts";
 
-/** Of a task that said nothing. */
+/** The notes of a task that said nothing. */
 export const NO_NOTES: Notes = { progress: null, log: [], log_dropped: 0 };
 
-/** What a task said of itself, as the wire shows it. */
+/** What a task said about itself, as the API shows it. */
 export const notesRecord = ({
   progress,
   progress_text,
@@ -24,9 +24,9 @@ interface Noted {
 }
 
 /**
- * Stores what attempts said of themselves; words that are older than those stored change nothing. It comes before the
- * report of their end and outside of its transaction: tasks that say nothing pay nothing, and words without a run are
- * better than a run without its last words.
+ * Stores what attempts said about themselves; notes older than those stored change nothing. This happens before the
+ * report of their end and outside its transaction: tasks that say nothing pay nothing, and notes without a run are
+ * better than a run without its last notes.
  */
 export async function keepNotes(
   { db, clock }: Pick<PipelineContext, "db" | "clock">,
@@ -38,7 +38,7 @@ export async function keepNotes(
   if (said.size > 0) await db.run_notes.write([...said.values()], clock.now());
 }
 
-/** What each of these attempts said, in their order; undefined for those that said nothing. */
+/** What each of these attempts said, in order; undefined for those that said nothing. */
 export async function notesOf(
   { db }: Pick<PipelineContext, "db">,
   refs: readonly { task_id: number; epoch: number }[],

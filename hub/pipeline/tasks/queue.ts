@@ -15,7 +15,7 @@ import {
 } from "#shared/protocol/schema/queue.ts";
 import type { PipelineContext } from "../context.ts";
 
-/** On the wire a delayed task is pending. */
+/** In the API a delayed task is pending. */
 const STATES: Record<QueueRow["state"], readonly number[]> = {
   pending: [TASK_STATE.ready, TASK_STATE.delayed],
   claimed: [TASK_STATE.claimed],
@@ -39,7 +39,8 @@ export function queueCounts(row: StoredCounts | undefined): QueueCounts {
 
 /** GET …/queue (rules/pipeline-queue#queue-counts): from counters, so it costs the same for ten tasks and ten million. */
 export async function getCounts(ctx: PipelineContext, slug: string): Promise<QueueCounts> {
-  // Read from the database: who has just deleted the workload at another control plane is not shown its counts.
+  // Read from the database, so that a client that just deleted the workload at another control plane does not see its
+  // counts.
   const workload = await ctx.db.workloads.get(slug);
   if (!workload) throw notFound("workload");
   const [row] = await ctx.pipeline.store.counts(workload.workload_id);

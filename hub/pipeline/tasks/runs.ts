@@ -7,7 +7,7 @@ import type { PipelineContext } from "../context.ts";
 import { NO_NOTES, notesRecord } from "./notes.ts";
 import { searchRuns } from "./search-runs.ts";
 
-/** What stands for the workload of a run once that is deleted. */
+/** Stands for the workload of a run once the workload is deleted. */
 const DELETED = "(deleted)";
 
 /** A run as the wire shows it (rules/pipeline-runs#fields-of-a-run). */

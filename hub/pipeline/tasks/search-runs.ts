@@ -3,13 +3,13 @@ import type { RunRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 
 /**
- * Runs looked through by one statement for what no index serves: on SQLite nobody else is answered meanwhile. A search of
- * SEARCH_MS looked through 100,000 to 240,000 of a million runs on two busy cores.
+ * Runs that one statement scans for what no index serves: SQLite answers nobody else meanwhile. A search of
+ * SEARCH_MS scanned 100,000 to 240,000 of a million runs on two busy cores.
  */
 const WINDOW = 20_000;
-/** An answer looks through as many windows as this allows; who asked goes on from there. */
+/** An answer scans as many windows as fit into this time; the client goes on from there. */
 const SEARCH_MS = 400;
-/** Ids follow the time of the end but for transactions of different processes that ended together. */
+/** Ids follow the time of the end, except for transactions of different processes that ended together. */
 const SLACK_MS = 60_000;
 
 export type RunFilter = Omit<Parameters<RunsRepo["list"]>[0], "from">;
@@ -20,7 +20,7 @@ export interface RunPage {
 
 const lastId = (rows: readonly RunRow[]): number | null => rows.at(-1)?.run_id ?? null;
 
-/** Whether an index gives the runs in their order, however few of all they are. */
+/** Whether an index gives the runs in order, however few of all runs they are. */
 const isIndexed = ({ workload_id, before: _, limit: _l, brief: _b, success, ...rest }: RunFilter) =>
   Object.values(rest).every((value) => value === undefined) &&
   (success === undefined || (success === false && workload_id !== undefined));

@@ -12,7 +12,7 @@ import { stateName } from "./queue.ts";
 import { runRecord } from "./runs.ts";
 import { searchRuns } from "./search-runs.ts";
 
-/** Attempts of one answer, the newest: a task has 1,000 at most, and as many again each time it is reset. */
+/** The newest attempts in one answer: a task has at most 1,000, and as many again each time it is retried. */
 const MAX_ATTEMPTS = 200;
 
 const attemptRecord = (row: RunRow): RunAttempt => {
@@ -46,7 +46,7 @@ async function historyOf(
   return {
     workload: of.workload,
     pk: of.pk,
-    // A key that was submitted again is another task.
+    // A key that was submitted again names another task.
     task:
       task?.task_id === of.task_id
         ? taskRecord(task, pipeline.workloads.byId(task.workload_id))
@@ -67,7 +67,7 @@ export async function getTaskOfRun(ctx: PipelineContext, run_id: number): Promis
 }
 
 /**
- * GET /workloads/{slug}/tasks/{pk}: the task in the queue, else the last one with this key that ended of late.
+ * GET /workloads/{slug}/tasks/{pk}: the task in the queue, else the last one with this key that ended recently.
  * @throws AppError not_found
  */
 export async function getTask(

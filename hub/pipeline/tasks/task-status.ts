@@ -4,7 +4,7 @@ import { stateName } from "./queue.ts";
 
 /**
  * POST …/tasks/status: where the tasks with these keys stand. One that is not in the queue is `absent`: it succeeded, was
- * removed, or never was.
+ * removed, or never existed.
  * @throws AppError not_found
  */
 export async function taskStatus(

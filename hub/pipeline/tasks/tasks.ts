@@ -18,7 +18,7 @@ function reachesBelow(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => reachesBelow(inner, levels - 1));
 }
 
-/** `text`: the JSON of `value`. Each level takes two characters of it, so most need no look. */
+/** `text`: the JSON of `value`. Each level takes two characters of it, so most values need no check. */
 export const isTooDeep = (value: unknown, text: string): boolean =>
   text.length > 2 * MAX_JSON_DEPTH && reachesBelow(value, MAX_JSON_DEPTH);
 
@@ -26,7 +26,7 @@ export const isTooDeep = (value: unknown, text: string): boolean =>
 function extraText(extra: TaskIn["extra"], loc: (string | number)[]): string | null {
   if (extra === undefined || extra === null) return null;
   const text = cleanJson(extra);
-  // UTF-8 takes at most three bytes for each unit of a string.
+  // UTF-8 takes at most three bytes for each UTF-16 unit of a string.
   if (text.length * 3 > MAX_EXTRA_BYTES && encoder.encode(text).length > MAX_EXTRA_BYTES)
     throw invalid([...loc, "extra"], `must be at most ${MAX_EXTRA_BYTES} bytes of JSON`);
   if (isTooDeep(extra, text))
@@ -83,7 +83,7 @@ export async function submitTasks(
   const { workload_id } = workload;
   if (tasks.length === 0) return { submitted: 0, duplicates: 0, pks_rejected: [] };
   const taken = ctx.pipeline.turns.call({ op: "submit", workload_id, tasks });
-  // Claims that wait join this turn's transaction, behind the tasks: one commit starts a task instead of two.
+  // Waiting claims join this turn's transaction, behind the tasks: starting a task takes one commit instead of two.
   ctx.pipeline.ready.add(workload_id, tasks.length);
   const { submitted, duplicates } = await taken;
   // For claims of another transaction, or another control process, which could not see them.

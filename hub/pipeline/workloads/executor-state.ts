@@ -9,7 +9,7 @@ const OK: ExecutorState = { state: "ok", error: null, trace: null, since: null, 
 
 type Seen = Pick<PipelineContext, "clock" | "pipeline">;
 
-/** What the live ones of `workers` say of the workload's code, as far as they tried its current settings. */
+/** What the live ones of `workers` say about the workload's code, if they have tried its current settings. */
 export function executorState(
   { clock, pipeline }: Seen,
   workload: WorkloadRow,
@@ -36,7 +36,7 @@ export function executorState(
   };
 }
 
-/** Of every workload, by slug. */
+/** The state of every workload, by slug. */
 export async function executorStates(
   ctx: Seen & Pick<PipelineContext, "db">,
   workloads: readonly WorkloadRow[],

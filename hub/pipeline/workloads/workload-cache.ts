@@ -2,18 +2,18 @@ import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { notFound } from "#shared/kit/errors.ts";
 
-/** Every claim asks for its workloads: they are read from here, not from the database. */
+/** Every claim needs its workloads, so they are read from here and not from the database. */
 export interface WorkloadCache {
   all(): readonly WorkloadRow[];
   bySlug(slug: string): WorkloadRow | undefined;
   byId(workload_id: number): WorkloadRow | undefined;
-  /** Reads the database when the slug is not known here. */
+  /** Reads the database when the slug is unknown here. */
   find(slug: string): Promise<WorkloadRow | null>;
   /** As `find`. @throws AppError not_found */
   require(slug: string): Promise<WorkloadRow>;
-  /** Takes in a row that was just written; null takes the slug out. */
+  /** Stores a row that was just written; null removes the slug. */
   set(slug: string, row: WorkloadRow | null): void;
-  /** Reads all again: other control processes write too. */
+  /** Reads everything again, because other control processes write too. */
   refresh(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function createWorkloadCache(db: Pick<Db, "workloads">): WorkloadCache {
   const index = () => {
     byId = new Map([...bySlug.values()].map((row) => [row.workload_id, row]));
   };
-  /** Counts what was written here, so that a list read before it does not undo it. */
+  /** Counts writes made here, so that a list read before a write does not undo it. */
   let written = 0;
   const set = (slug: string, row: WorkloadRow | null) => {
     written += 1;

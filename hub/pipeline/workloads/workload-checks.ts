@@ -5,12 +5,12 @@ import type { PipelineContext } from "../context.ts";
 import { initKwargsIssues } from "../plugins/init-kwargs.ts";
 import { pluginOf, type Runs } from "../plugins/of-workload.ts";
 
-/** What a workload names that may not exist. */
+/** The names in a workload's settings that may not exist. */
 type Named = Runs & Pick<WorkloadRow, "emits">;
 
 /**
  * Judges what a workload's settings name: its plugin, that plugin's init_kwargs, the workloads it emits to. `stored`: the
- * settings that are replaced. What they name already may stay although it is gone, so that a workload whose plugin or
+ * settings being replaced. What they already name may stay even if it is gone, so that a workload whose plugin or
  * target was removed can still be edited, and what was read can be written back.
  * @throws AppError invalid naming each name that is unknown and each kwarg that breaks a rule; unavailable when the
  *   plugins directory cannot be read
@@ -35,7 +35,7 @@ async function pluginIssues(
 ): Promise<Issue[]> {
   const { plugin: named, source_path } = settings.executor_config;
   if (named === undefined && source_path === undefined) return [];
-  // It may have come, or changed, since this process looked last.
+  // It may have been added or changed since this process last looked.
   const unreadable = await plugins.refresh().then(
     () => null,
     (err: unknown) => err,

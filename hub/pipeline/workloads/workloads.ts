@@ -10,7 +10,7 @@ import { checkSchedule } from "../schedules/schedules.ts";
 import { executorState } from "./executor-state.ts";
 import { checkNames } from "./workload-checks.ts";
 
-/** A row as the wire shows it. */
+/** A row as the API shows it. */
 const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => {
   const { workload_id: _id, created_at, updated_at, ...rest } = row;
   return { ...rest, executor, created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
@@ -66,7 +66,7 @@ export async function replaceWorkload(
   return changeWorkload(ctx, slug, input, if_match);
 }
 
-/** The versions that an If-Match names; undefined for any. A tag that is weak or was never given out names none. */
+/** The versions that an If-Match names; undefined for any. A weak tag, or one that was never issued, names none. */
 const versionsOf = (if_match: string | undefined): number[] | undefined =>
   if_match === undefined || if_match.trim() === "*"
     ? undefined
@@ -76,7 +76,7 @@ const versionsOf = (if_match: string | undefined): number[] | undefined =>
       });
 
 /**
- * `if_match`: the header of that name; the settings are changed only when they are of a version it names.
+ * `if_match`: the header of that name; the settings are changed only when they have a version that it names.
  * @throws AppError not_found, failed_condition when they are of another version
  */
 export async function changeWorkload(
@@ -115,6 +115,6 @@ export async function deleteWorkload(
   ctx.pipeline.workloads.set(slug, null);
   ctx.pipeline.tell.workloads();
   ctx.log.info({ workload: slug, force }, "workload deleted");
-  // A small queue goes at once; the rest of a large one by and by (purgeOnce).
+  // A small queue goes at once, the rest of a large one bit by bit (purgeOnce).
   await purgeWorkload(ctx, row.workload_id, { pieces: 2 });
 }
