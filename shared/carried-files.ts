@@ -4,6 +4,6 @@
  */
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
   "worker/tasks/flotilla_store.py":
-    "31793cd21023462b309b96a752dcaca6725ea5ca6e7c63f815d69eab2879bbd1",
-  "worker/tasks/runner.py": "df724f589f78dc78076b665901ca54bcc97b95e7edb3098386a6f6be2b37cb81",
+    "b2b9963ae3bba7acf8e33cdd654f17d64bcd372fc26b48fb0bafc1607618f148",
+  "worker/tasks/runner.py": "a2ff2f041fb76580ecdef6454726f4bc0c8c2c338f8541d4fa3bf98af3566a20",
 };

@@ -3,7 +3,7 @@ import { openDatagrams } from "#shared/kit/libc-datagram.ts";
 
 /**
  * What a service tells the systemd that started it, by the protocol of sd_notify(3): `systemctl status` shows it, `systemctl
- * start` waits for it, and a service whose event loop stands still is started again (`WatchdogSec=`).
+ * start` waits for it, and a service whose event loop hangs is restarted (`WatchdogSec=`).
  */
 export interface ServiceNotify {
   /** systemd waits for the service and watches it. */
@@ -12,15 +12,15 @@ export interface ServiceNotify {
   ready(status: string): void;
   /** What it does or waits for. */
   status(text: string): void;
-  /** It was asked to stop; given `within_ms`, systemd waits for so long, whatever `TimeoutStopSec=` says. */
+  /** It was asked to stop; given `within_ms`, systemd waits that long, whatever `TimeoutStopSec=` says. */
   stopping(within_ms?: number): void;
 }
 
-/** Beats in each of the watchdog's intervals: a lost or late one or two are no reason to end a service. */
+/** Beats in each of the watchdog's intervals: one or two lost or late beats are no reason to end a service. */
 const BEATS = 4;
 /** Between the process's own deadline and that of systemd. */
 const MARGIN_MS = 10_000;
-/** What was not taken is told again after this long. */
+/** What was not accepted is sent again after this long. */
 const RETRY_MS = 1_000;
 
 const SILENT: ServiceNotify = {

@@ -1,4 +1,4 @@
-/** An archive that is not taken. `message` says why and names the entry; `too_large` when a size or count is exceeded. */
+/** An archive that is refused. `message` says why and names the entry; `too_large` when a size or count is exceeded. */
 export class ArchiveError extends Error {
   readonly too_large: boolean;
   constructor(

@@ -1,6 +1,8 @@
 import { ArchiveError } from "./archive-error.ts";
 
-/** Cookies that Chromium's own database cannot carry (session cookies), beside it; written by `profile/save`. */
+/**
+ * Cookies that Chromium's own database cannot carry (session cookies), stored next to it; written by `profile/save`.
+ */
 export const COOKIES_FILE = "flotilla-cookies.json";
 
 /** What only a profile directory has at its top. */
@@ -19,7 +21,10 @@ const MARKERS = new Set([
   COOKIES_FILE,
 ]);
 
-/** Directories (and files) below a profile that Chromium makes anew: caches, crash reports, the open windows of last time. */
+/**
+ * Directories (and files) below a profile that Chromium creates again: caches, crash reports, the windows open last
+ * time.
+ */
 const DROPPED = new Set([
   "Application Cache",
   "Cache",
@@ -60,7 +65,7 @@ export type ProfileBase = string;
 /** Finds the profile in an archive by the names of its files (rules/profiles#shapes-of-an-archive). */
 export function createShapeFinder(): {
   see(path: readonly string[]): void;
-  /** @throws ArchiveError when there is none, or no telling which. */
+  /** @throws ArchiveError when there is none, or when several qualify. */
   find(): ProfileBase;
 } {
   const numbered = new Set<string>();

@@ -8,12 +8,12 @@ import { entryPath } from "./entry-path.ts";
 import { type Chunks, through } from "./streams.ts";
 
 export interface ArchiveLimits {
-  /** Of the plain tar, headers and padding included. */
+  /** Size of the uncompressed tar, headers and padding included. */
   max_unpacked_bytes: number;
   max_entries: number;
 }
 
-/** A regular file of an archive. `body` may be read once, before the next file is asked for. */
+/** A regular file of an archive. `body` may be read once, before the next file is requested. */
 export interface ArchiveFile {
   path: string[];
   size: number;
@@ -22,15 +22,15 @@ export interface ArchiveFile {
 
 /**
  * Links and sockets that a running Chromium leaves in its directory. They mean nothing elsewhere, so an archive of a
- * whole user-data directory may hold them; they are passed over.
+ * whole user-data directory may hold them; they are skipped.
  */
 const RUNTIME_LINKS = /^(Singleton(Lock|Cookie|Socket)|RunningChromeVersion)$/;
 
 /**
  * The regular files of a tar or tar.gz (told apart by the first bytes), one after the other, with flat memory. Every
- * entry is judged, also those that are passed over.
- * @throws ArchiveError naming the entry: no plain path, a link, a device, a sparse file, the same file twice, cut off,
- * or beyond the limits.
+ * entry is checked, even those that are skipped.
+ * @throws ArchiveError naming the entry: not a plain path, a link, a device, a sparse file, the same file twice, cut
+ * off, or beyond the limits.
  */
 export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGenerator<ArchiveFile> {
   const source = Readable.from(limited(await plainTar(chunks), limits.max_unpacked_bytes));
@@ -80,7 +80,7 @@ export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGene
 }
 
 const GZIP = [0x1f, 0x8b];
-/** @param head at least two bytes, where there are so many. */
+/** @param head at least two bytes, if there are that many. */
 export const isGzip = (head: Uint8Array): boolean => GZIP.every((byte, i) => head[i] === byte);
 
 const TAR_MAGIC = { at: 257, text: "ustar" };
@@ -97,7 +97,7 @@ async function plainTar(chunks: Chunks): Promise<Chunks> {
   );
 }
 
-/** The first `bytes` of the chunks, and all of them. */
+/** The first `bytes` of the chunks, and a stream of all of them. */
 async function peek(chunks: Chunks, bytes: number) {
   const source = chunks[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
@@ -131,7 +131,7 @@ async function* limited(chunks: Chunks, max_bytes: number): AsyncGenerator<Uint8
 export const unpacksTooMuch = (max_bytes: number) =>
   new ArchiveError(`the archive unpacks to more than ${humanSize(max_bytes)}`, { too_large: true });
 
-/** The path of an entry that may be in an archive, or null for one that is passed over. */
+/** The path of an entry that may be in an archive, or null for one that is skipped. */
 function judge(header: Header, limits: ArchiveLimits): string[] | null {
   const { name, type } = header;
   const path = entryPath(name);
@@ -158,7 +158,7 @@ const KINDS: Record<string, string> = {
   fifo: "a named pipe",
 };
 
-/** What lies where. Hashes keep 200,000 long names at a few megabytes. */
+/** What lies where. Hashes keep 200,000 long names within a few megabytes. */
 function createSeen() {
   const kinds = new Map<string, "file" | "directory">();
   const keyOf = (path: string[]) => Bun.hash(path.join("/")).toString(36);
@@ -182,7 +182,7 @@ function createSeen() {
   };
 }
 
-/** Errors of the libraries in words for the sender; what is not about the archive stays what it is. */
+/** Rewords the libraries' errors for the sender; errors that are not about the archive stay as they are. */
 function toArchiveError(err: unknown, last: string): unknown {
   if (err instanceof ArchiveError) return err;
   const where = last === "" ? "at its first entry" : `after ${quoteEntry(last)}`;

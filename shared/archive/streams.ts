@@ -6,7 +6,7 @@ export type Chunks = AsyncIterable<Uint8Array>;
 export async function* through(chunks: Chunks, transform: Transform): AsyncGenerator<Uint8Array> {
   const source = Readable.from(chunks);
   source.on("error", (err) => transform.destroy(err));
-  // Told by the loop below; what comes after its end has nobody else to hear it, and would end the process.
+  // The loop below reports errors; one after its end would have no listener and would end the process.
   transform.on("error", () => {});
   source.pipe(transform);
   try {
@@ -17,7 +17,7 @@ export async function* through(chunks: Chunks, transform: Transform): AsyncGener
   }
 }
 
-/** A web stream of `chunks` that reads ahead by nothing. Cancelling it ends the source. */
+/** A web stream of `chunks` that does not read ahead. Cancelling it ends the source. */
 export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {

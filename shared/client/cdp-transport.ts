@@ -1,6 +1,6 @@
 import { canOpenSockets, type Http } from "./http.ts";
 
-/** As Playwright's `connectOverCDP` takes one; messages of CDP are objects. */
+/** A transport for Playwright's `connectOverCDP`; CDP messages are objects. */
 export interface CdpTransport {
   send(message: object): void;
   close(): void;
@@ -13,7 +13,7 @@ interface Message {
   params?: Record<string, unknown>;
 }
 
-/** A hub or a worker that is away for a moment must not cost a file: so often it is asked for, with growing waits. */
+/** A hub or a worker that is away for a moment must not cost a file: it is requested this often, with growing waits. */
 const TRIES = 4;
 const FIRST_WAIT_MS = 250;
 
@@ -23,7 +23,7 @@ const GUID = /^[0-9a-f-]{36}$/i;
 /**
  * A session's browser for a client that looks for downloads on its own disk, as Playwright does over CDP (`saveAs`, `path`,
  * `createReadStream`). The browser is on another machine, so each file is fetched to the place that the client has named,
- * before the client is told that it is complete. One that cannot be fetched is told as canceled.
+ * before the client hears that it is complete. A file that cannot be fetched is reported as canceled.
  */
 export function cdpTransport(http: Http, session_path: string): CdpTransport {
   if (!canOpenSockets())
@@ -33,7 +33,7 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
   const url = `${http.base_url.replace(/^http/, "ws")}${session_path}/cdp`;
   const socket = new WebSocket(url, http.socket as unknown as string[]);
   const over = new AbortController();
-  /** Sent before the socket was open. */
+  /** Messages sent before the socket was open. */
   let waiting: string[] = [];
   let directory: string | null = null;
 
@@ -86,7 +86,7 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
   return transport;
 }
 
-/** The path of the new file on this machine. Its modules are loaded here alone: browsers have none of them. */
+/** The path of the new file on this machine. The modules are loaded only here, because browsers do not have them. */
 async function saveTo(
   directory: string,
   name: string,

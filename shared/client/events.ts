@@ -13,7 +13,7 @@ export interface EventOptions {
 
 const OPEN_MS = 10_000;
 const PATIENCE_MS = 30_000;
-/** A stream that says nothing for so long is opened anew: a cut cable closes no socket. */
+/** A stream that is silent for this long is reopened: a cut cable closes no socket. */
 const SILENCE_MS = 30_000;
 const DONE = 1000;
 const UNKNOWN_JOB = 4404;
@@ -60,7 +60,7 @@ async function openStream(
   signal?.addEventListener("abort", close, { once: true });
   await withDeadline("opening the event stream", OPEN_MS, opened).catch((err) => {
     close();
-    // An unknown job is told by the way it is closed, after it was opened or instead of it.
+    // The hub reports an unknown job by the close code, whether or not the socket was opened first.
     if (code !== UNKNOWN_JOB) throw err;
   });
   return {
@@ -76,10 +76,10 @@ async function openStream(
   };
 }
 
-/** How often a runtime without such sockets asks. */
+/** How often a runtime without such sockets polls. */
 const POLL_MS = 500;
 
-/** The same by plain calls, a page of events at a time. */
+/** The same with plain calls, a page of events at a time. */
 async function* pollEvents(
   http: Http,
   job_id: string,
@@ -109,8 +109,8 @@ async function* pollEvents(
 }
 
 /**
- * The events of a job in order, without gap or double, to its `done` or `error` (rules/events#event-stream). A stream that breaks
- * is opened again where it was. Ends early, without an error, when `signal` aborts.
+ * The events of a job in order, without gaps or duplicates, up to its `done` or `error` (rules/events#event-stream). A
+ * broken stream resumes where it was. Ends early, without an error, when `signal` aborts.
  * @throws FlotillaError with status 404 for an unknown job, or when the hub stays away for `patience_ms`.
  */
 export async function* followEvents(

@@ -8,11 +8,11 @@ export interface ClientOptions {
   /** SVC_API_TOKEN of the hub, when it has one. */
   token?: string;
   /**
-   * Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. Bun alone takes one here: for
-   * Node it is the file that NODE_EXTRA_CA_CERTS names.
+   * Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. Only Bun accepts one
+   * here; for Node, NODE_EXTRA_CA_CERTS names its file.
    */
   tls_ca?: string;
-  /** What a call may take unless it says otherwise; default 30,000. */
+  /** How long a call may take unless it says otherwise; default 30,000. */
   timeout_ms?: number;
 }
 
@@ -32,7 +32,7 @@ export type CallBody =
 export interface Call extends CallOptions {
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. */
+  /** Body that is sent as it is. */
   body?: CallBody;
   headers?: Record<string, string>;
 }
@@ -52,7 +52,7 @@ export interface Http {
 }
 
 export interface BusyOptions {
-  /** How long 503 is put up with; 0 throws the first one. */
+  /** How long to keep trying after 503; 0 throws the first one. */
   patience_ms: number;
   signal?: AbortSignal | undefined;
 }
@@ -67,7 +67,7 @@ export function backoffMs(n: number, retry_after: string | null, random = Math.r
   return retryWait(n, WAIT_MS, random());
 }
 
-/** The query string of what is given. */
+/** The query string of the parameters that are set. */
 export function queryOf(query: object): URLSearchParams {
   const out = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
@@ -112,19 +112,19 @@ async function failureOf(response: Response): Promise<FlotillaError> {
   return new FlotillaError(message, { status, detail: detail ?? message, body, headers });
 }
 
-/** For Idempotency-Key. `crypto.randomUUID` is not there on pages that came over plain http. */
+/** For Idempotency-Key. `crypto.randomUUID` is missing on pages that were served over plain http. */
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 
-/** Whether a WebSocket can be opened with the headers of a call: Node has one from version 22 on, and those of browsers send none. */
+/** Whether a WebSocket can be opened with the headers of a call: Node can from version 22 on, browsers cannot. */
 export const canOpenSockets = (): boolean =>
   typeof WebSocket !== "undefined" && typeof globalThis.process?.versions?.node === "string";
 
 const isBun = (): boolean => "Bun" in globalThis;
 
-/** @throws TypeError when base_url is not an http or https URL, or for an authority where the runtime takes none. */
+/** @throws TypeError when base_url is not an http or https URL, or for an authority where the runtime accepts none. */
 export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOptions): Http {
   const base = new URL(base_url);
   if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
@@ -155,7 +155,7 @@ export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOption
           ...call.headers,
         },
         body: call.json === undefined ? (call.body ?? null) : JSON.stringify(call.json),
-        // Node asks for it where the body is a stream.
+        // Node requires it when the body is a stream.
         ...(call.body instanceof ReadableStream && { duplex: "half" }),
         redirect: "manual",
         signal: AbortSignal.any(signals),

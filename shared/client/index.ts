@@ -54,8 +54,8 @@ export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.t
 
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `settings`,
- * `fleet` and `workloads`. It runs in Bun, in Node from version 20.3 on and in browsers, and loads nothing. Every call throws
- * FlotillaError, has a deadline and takes an AbortSignal.
+ * `fleet` and `workloads`. It runs in Bun, in Node from version 20.3 on and in browsers, and has no dependencies. Every
+ * call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options);

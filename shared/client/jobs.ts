@@ -17,7 +17,7 @@ import type {
 } from "./types.ts";
 
 export interface SubmitOptions extends CallOptions {
-  /** How long 503 is waited out; default 600,000. With 0 a job that is queued is returned as it is. */
+  /** How long to keep waiting after 503; default 600,000. With 0 a job that is queued is returned as it is. */
   patience_ms?: number;
   idempotency_key?: string;
 }
@@ -31,7 +31,7 @@ export interface WaitOptions {
 
 const SUBMIT_MS = 60_000;
 const SUBMIT_PATIENCE_MS = 600_000;
-/** A body may take long to come in: only its headers have a deadline. */
+/** A body may take long to arrive, so only its headers have a deadline. */
 const BODY_MS = 60_000;
 
 /** Jobs (rules/jobs#submit-a-job). */
@@ -39,7 +39,7 @@ export function jobCalls(http: Http) {
   const at = (job_id: string, rest = "") => `/jobs/${encodeURIComponent(job_id)}${rest}`;
   const get = (job_id: string, call?: CallOptions) => http.json<Job>("GET", at(job_id), call);
 
-  /** Polls a job that has no lane yet: the hub runs it by itself, a second POST would be a second job. */
+  /** Polls a job that has no lane yet: the hub runs it by itself, and a second POST would be a second job. */
   const leaveQueue = async (job_id: string, until: number, call: CallOptions): Promise<Job> => {
     for (let n = 0; ; n += 1) {
       const job = await get(job_id, call);
@@ -83,8 +83,9 @@ export function jobCalls(http: Http) {
 
   return {
     /**
-     * Submits a job and waits for a lane: running (or ended already), or still queued when `patience_ms` are over.
-     * A 503 is waited out with backoff, as rules/clients#waiting-out-capacity says, without ever making a second job of it.
+     * Submits a job and waits for a lane: it is then running (or already ended), or still queued when `patience_ms` are
+     * over. A 503 is waited out with backoff, as rules/clients#waiting-out-capacity says, without ever creating a
+     * second job.
      */
     submit,
     get,
@@ -119,7 +120,7 @@ export function jobCalls(http: Http) {
     /** One attempt with its script, streams and verdict; `n` counts from 1. */
     attempt: (job_id: string, n: number, call?: CallOptions) =>
       http.json<Attempt>("GET", at(job_id, `/attempts/${n}`), call),
-    /** A picture of the page as it is now, stored as an asset of the job; 409 when no lane is bound to it. */
+    /** A screenshot of the page as it is now, stored as an asset of the job; 409 when no lane is bound to it. */
     screenshot: (
       job_id: string,
       request: Partial<ScreenshotRequest> = {},

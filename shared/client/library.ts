@@ -27,7 +27,7 @@ function slugCalls<Row, Put>(http: Http, name: string) {
 export const engineCalls = (http: Http) => ({
   ...slugCalls<Engine, PutEngineInput>(http, "engines"),
   list: (call?: CallOptions) => everyItem<Engine>(http, "/engines", "engines", call),
-  /** Makes it the one that `auto` prefers. */
+  /** Makes this the engine that `auto` prefers. */
   promote: (slug: string, call?: CallOptions) =>
     http.json<Engine>("POST", `/engines/${encodeURIComponent(slug)}/promote`, call),
 });
@@ -38,14 +38,14 @@ export const presetCalls = (http: Http) => ({
   list: (call?: CallOptions) => everyItem<Preset>(http, "/presets", "presets", call),
 });
 
-/** Pieces of script that the planner is offered (rules/library#skills). */
+/** Pieces of script that the planner may use (rules/library#skills). */
 export const skillCalls = (http: Http) => ({
   ...slugCalls<Skill, PutSkillInput>(http, "skills"),
   list: (query: Partial<SkillListQuery> = {}, call?: CallOptions) =>
     everyItem<Skill>(http, "/skills", "skills", call, query),
 });
 
-/** House rules that the planner is given (rules/library#conventions). */
+/** House rules that the planner receives (rules/library#conventions). */
 export const conventionCalls = (http: Http) => ({
   ...slugCalls<Convention, PutConventionInput>(http, "conventions"),
   list: (call?: CallOptions) => everyItem<Convention>(http, "/conventions", "conventions", call),

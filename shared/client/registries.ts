@@ -20,7 +20,7 @@ export function hostCalls(http: Http) {
   return {
     list: (call?: CallOptions) => everyItem<Host>(http, "/hosts", "hosts", call),
     get: (host: string, call?: CallOptions) => http.json<Host>("GET", at(host), call),
-    /** Replaces everything but the cookies, which stay when they are not given. */
+    /** Replaces everything but the cookies, which stay when they are omitted. */
     put: (host: string, settings: PutHostInput, call?: CallOptions) =>
       http.json<Host>("PUT", at(host), { ...call, json: settings }),
     delete: (host: string, call?: CallOptions) => http.json<null>("DELETE", at(host), call),

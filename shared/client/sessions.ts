@@ -15,7 +15,7 @@ import type {
 export type SessionActionName = keyof SessionActionInputs;
 type SessionActionInput<A extends SessionActionName> = SessionActionInputs[A];
 
-/** Answer of an action; `R` is what its `result` is known to be. */
+/** Answer of an action; `R` is the type of its `result`. */
 export type Reply<R> = Omit<ActionReply, "result"> & { result: R };
 
 type Action<A extends SessionActionName> =
@@ -26,10 +26,10 @@ type Action<A extends SessionActionName> =
 /** One method per action (rules/session-actions#the-actions). */
 export type SessionActions = { [A in SessionActionName]: Action<A> };
 
-/** A held lane. With `await using` it ends with its block. */
+/** A lane held by this client. With `await using` it ends with its block. */
 export interface OpenSession extends SessionActions, AsyncDisposable {
   readonly session_id: string;
-  /** As it was when it was opened. */
+  /** The session as it was when it was opened. */
   readonly record: Session;
   state(call?: CallOptions): Promise<Session>;
   cookies: {
@@ -54,7 +54,7 @@ export interface OpenSession extends SessionActions, AsyncDisposable {
 }
 
 export interface OpenOptions extends CallOptions {
-  /** How long 503 (no free lane) is waited out; default 60,000. */
+  /** How long to keep waiting after 503 (no free lane); default 60,000. */
   patience_ms?: number;
 }
 
@@ -98,7 +98,7 @@ const ACTIONS: Record<SessionActionName, true> = {
 
 const OPEN_MS = 60_000;
 const OPEN_PATIENCE_MS = 60_000;
-/** What the hub takes for an action that names no timeout. */
+/** The hub's default for an action that names no timeout. */
 const actionTimeoutS = (action: string): number =>
   (ENGINE_ACTION_TIMEOUT_S as Record<string, number>)[action] ?? ACTION_TIMEOUT_S.default;
 /** On top of an action's own timeout: the hub answers 504 by then. */
@@ -119,7 +119,7 @@ export function sessionCalls(http: Http) {
       );
       return bind(record);
     },
-    /** One that somebody else opened, by its id. */
+    /** A session that somebody else opened, by its id. */
     get: async (session_id: string, call?: CallOptions): Promise<OpenSession> =>
       bind(await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}`, call)),
     list: (call?: CallOptions) => everyItem<Session>(http, "/sessions", "sessions", call),
@@ -167,7 +167,7 @@ function openSession(http: Http, record: Session): OpenSession {
     close,
     [Symbol.asyncDispose]: async () => {
       await close().catch((err: { status?: number }) => {
-        // Reaped meanwhile: it is what was wanted.
+        // Already reaped, which is just as good.
         if (err.status !== 404) throw err;
       });
     },

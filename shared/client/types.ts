@@ -26,8 +26,8 @@ import type { PutSkill } from "#shared/protocol/schema/skill.ts";
 import type { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
 
 /**
- * What the client gives and takes: the one place where it reads the schemas, of which it needs the types alone. The package
- * has these written out (`scripts/build-client.ts`), so that it depends on nothing.
+ * What the client takes and returns: the one place where it reads the schemas, of which it needs only the types. The
+ * package has these written out (`scripts/build-client.ts`), so that it depends on nothing.
  */
 
 export type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
@@ -78,7 +78,7 @@ export type QueuePeek = z.infer<typeof QueuePeekSchema>;
 export type QueueState = (typeof QUEUE_STATES)[number];
 export type ResetFailed = z.infer<typeof ResetFailedSchema>;
 
-/** Of what is sent, fields with a default may be left out. */
+/** In requests, fields with a default may be left out. */
 export type CreateSessionInput = z.input<typeof CreateSession>;
 export type LoginRecipeInput = z.input<typeof LoginRecipeSchema>;
 export type PutConventionInput = z.input<typeof PutConvention>;

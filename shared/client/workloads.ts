@@ -20,14 +20,14 @@ import type {
 export interface RunFilter {
   limit?: number;
   before?: number;
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   cursor?: string;
   success?: boolean;
   pk?: string;
 }
 
 export interface SubmitTasksOptions extends CallOptions {
-  /** How long a control plane that is busy or away is waited for; default 150,000. */
+  /** How long to wait for a control plane that is busy or away; default 150,000. */
   patience_ms?: number;
   /** By default a new one for every call. */
   idempotency_key?: string;
@@ -38,7 +38,7 @@ const SUBMIT_PATIENCE_MS = 150_000;
 /** 10,000 tasks with a large `extra` are tens of megabytes. */
 const BATCH_MS = 120_000;
 
-/** Runs `attempt` again while nobody answers, 503 is the answer, or an earlier one with its key still runs (409). */
+/** Repeats `attempt` while nobody answers, the answer is 503, or an earlier call with its key still runs (409). */
 async function untilAnswered<T>(
   { patience_ms = SUBMIT_PATIENCE_MS, signal }: SubmitTasksOptions,
   attempt: () => Promise<T>,
@@ -71,7 +71,7 @@ export function workloadCalls(http: Http) {
     create: (workload: WorkloadCreateInput, call?: CallOptions) =>
       http.json<Workload>("POST", "/api/v1/workloads", { ...call, json: workload }),
     get: (slug: string, call?: CallOptions) => http.json<Workload>("GET", at(slug), call),
-    /** Replaces every mutable field. `over`: the workload as it was read; 412 when it was changed since. */
+    /** Replaces every mutable field. `over`: the workload as it was read; 412 when it has changed since. */
     replace: (
       slug: string,
       settings: WorkloadUpdateInput,

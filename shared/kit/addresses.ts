@@ -1,7 +1,7 @@
 import { ipFamily } from "./ip-family.ts";
 import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "./metadata-hosts.ts";
 
-/** `public` is everything that is none of the others. */
+/** `public` is everything that is in none of the other classes. */
 export type AddressClass =
   | "loopback"
   | "private"
@@ -20,7 +20,7 @@ export const isMetadataHost = (host: string): boolean =>
 
 /**
  * The class of an IP address, with or without brackets or zone. Decimal, octal, hexadecimal and short forms of IPv4 are
- * understood as URL parsing understands them. Null when it is no address.
+ * understood as URL parsing understands them. Null when it is not an address.
  */
 export function classifyAddress(raw: string): AddressClass | null {
   const address = canonicalAddress(raw);
@@ -32,7 +32,7 @@ export function classifyAddress(raw: string): AddressClass | null {
 export const isRefusedHost = (host: string): boolean =>
   isMetadataHost(host) || ["metadata", "link_local"].includes(classifyAddress(host) ?? "");
 
-/** As URL parsing writes it: `0x7f.1` → `127.0.0.1`, `0:0:0:0:0:0:0:1` → `::1`. */
+/** The form that URL parsing gives it: `0x7f.1` → `127.0.0.1`, `0:0:0:0:0:0:0:1` → `::1`. */
 export function canonicalAddress(raw: string): string | null {
   const bare = raw.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const host = ipFamily(bare) === 6 ? `[${bare}]` : bare;
@@ -41,7 +41,10 @@ export function canonicalAddress(raw: string): string | null {
   return ipFamily(parsed) === 0 ? null : parsed;
 }
 
-/** The number an address stands for; an IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is IPv4. Null when it is none. */
+/**
+ * The number an address stands for; an IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is IPv4. Null when it is
+ * not an address.
+ */
 export function plainAddress(raw: string): { family: 4 | 6; bits: bigint } | null {
   const address = canonicalAddress(raw);
   if (address === null) return null;

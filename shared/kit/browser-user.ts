@@ -7,14 +7,14 @@ export interface BrowserUser {
   gid: number;
 }
 
-/** What `quickstart` makes, and what Chromium runs as when no account is named. */
+/** The account that `quickstart` creates, and that Chromium runs as when none is named. */
 export const DEFAULT_ACCOUNT = "flotilla-browser";
 
 const MAKE_ACCOUNT = `useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin ${DEFAULT_ACCOUNT}`;
 
 /**
- * The account for Chromium, which keeps its sandbox for nobody who is root; null when it runs as the worker itself: one that is
- * not root, or that was told to do without the sandbox and has no `name`.
+ * The account for Chromium, which refuses its sandbox to root. Null when it runs as the worker itself: the worker is
+ * not root, or was told to do without the sandbox and no `name` is given.
  * @throws ConfigError when there is no such account, or when the worker may not change to it.
  */
 export function findBrowserUser(name: string | null, sandbox: "on" | "off"): BrowserUser | null {

@@ -1,6 +1,6 @@
-/** Time as a dependency, so that loops and deadlines are tested without waiting. */
+/** Time as a dependency, so that loops and deadlines can be tested without waiting. */
 export interface Clock {
-  /** Wall clock, epoch milliseconds: for what is stored and shown. It may jump, so nothing lives or dies by it. */
+  /** Wall clock, epoch milliseconds: for what is stored and shown. It may jump, so nothing may expire by it. */
   now(): number;
   /**
    * What the wall clock showed when the process began, and the milliseconds since: it never jumps and never goes back. For
@@ -30,8 +30,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * A signal that aborts after `ms`, unless `done` aborts before; then it never does.
- * Whoever asks for one ends it through `done`, or a clock keeps counting for nobody.
+ * A signal that aborts after `ms`, unless `done` aborts first; then it never does.
+ * The caller must end it through `done`, or a timer keeps running for nobody.
  */
 export function abortAfter(clock: Clock, ms: number, done: AbortSignal): AbortSignal {
   const over = new AbortController();
@@ -66,7 +66,7 @@ export async function withDeadline<T>(what: string, ms: number, promise: Promise
   }
 }
 
-/** ISO 8601 UTC with milliseconds, the only time format on the wire. */
+/** ISO 8601 UTC with milliseconds, the only time format in the API. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 export const isoTimeOrNull = (ms: number | null): string | null =>
   ms === null ? null : isoTime(ms);

@@ -6,11 +6,11 @@ export interface Ends {
   push(bytes: Uint8Array): void;
   /** What is kept so far; a line in between says how many bytes are left out. */
   text(): string;
-  /** Whether bytes are left out. */
+  /** Whether bytes were left out. */
   readonly truncated: boolean;
   /** The last `n` bytes so far, at most as many as are kept. */
   last(n: number): string;
-  /** As if nothing had come. */
+  /** Starts over, as if nothing had come. */
   clear(): void;
 }
 

@@ -48,7 +48,7 @@ export const flag = (fallback: boolean) =>
 export const text = (fallback: string) => z.string().default(fallback);
 export const optionalText = () => z.string().optional();
 
-/** Marks a variable whose new value counts while the program runs (SIGHUP): its readers keep no copy of it. */
+/** Marks a variable whose new value takes effect while the program runs (SIGHUP): its readers keep no copy of it. */
 export const RELOADED = { reload: true } as const;
 
 /** A secret: never shown, and it may come from a file that NAME_FILE names. */
@@ -75,7 +75,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a variable names cannot be used now, though the value may be right: a later start may succeed with it. */
+/** What a variable names cannot be used now, though its value may be right: a later start may succeed. */
 export class UnavailableError extends ConfigError {}
 
 /**
@@ -85,7 +85,7 @@ export class UnavailableError extends ConfigError {}
 export function parseEnv<T extends z.ZodType>(schema: T, env: EnvSource): z.output<T> {
   const result = schema.safeParse(blankIsUnset(env), { error: faultOf });
   if (result.success) return result.data;
-  // Of a list the first wrong word is enough.
+  // The first wrong word of a list is enough.
   const lines = new Map(result.error.issues.map(({ path: [name], message }) => [name, message]));
   throw new ConfigError([...lines].map(([name, fault]) => `${String(name)}: ${fault}`).join("\n"));
 }

@@ -30,7 +30,7 @@ export interface Issue {
 }
 
 export interface AppErrorOptions {
-  /** Extra top-level members of the error body, beside `detail`. */
+  /** Extra top-level members of the error body, besides `detail`. */
   body?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;

@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { canonicalAddress, isRefusedHost } from "./addresses.ts";
 
-/** An address nobody may be sent to by this program (rules/pipeline-operations#engine-test). */
+/** An address that this program must never connect to (rules/pipeline-operations#engine-test). */
 export class RefusedAddress extends Error {
   constructor(what: string) {
     super(`${what} is a cloud metadata or link-local address`);
@@ -16,15 +16,15 @@ export interface GuardedPost {
   headers: Record<string, string>;
   /** Sent as JSON. */
   body: unknown;
-  /** Ends the call, also while the answer is read; what it was aborted with is what is thrown before that. */
+  /** Ends the call, even while the answer is being read. Before the answer's head, the call throws the abort reason. */
   signal: AbortSignal;
-  /** For tests: what names mean; the system's resolver by default. */
+  /** For tests: how names resolve; the system's resolver by default. */
   resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
 }
 
 /**
- * Posts JSON to where an operator says and gives the answer once its head is there; a redirect is an answer too. The
- * address that is refused is the one connected to, so a name that resolves differently the second time opens nothing. The
+ * Posts JSON to where an operator says and returns the answer once its head has come; a redirect is an answer too. The
+ * check judges the address that is connected to, so a name that resolves differently the second time gains nothing. The
  * caller reads the body or destroys it.
  * @throws RefusedAddress, or what the network threw
  */

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 
 /** What one process holds; sizes in bytes. */
 interface Held {
-  /** Memory of its own, swapped out too, and the tables by which it finds it: reading of untouched memory costs only those. */
+  /** Private memory, swapped out or not, and its page tables: reading untouched memory costs only the latter. */
   own: number;
-  /** Memory that others may hold as well, as far as the process maps it now. */
+  /** Memory that others may share, as far as the process maps it now. */
   shared: number;
   tasks: number;
 }
@@ -27,12 +27,12 @@ function statusOf(pid: number): Held | null {
   }
 }
 
-/** How the kernel names what a descriptor of a memory file shows, whoever made it. */
+/** How the kernel names the target of a memory file's descriptor, whoever created it. */
 const MEMORY_FILE = /^\/(memfd:|secretmem|anon_hugepage)/;
-/** Of `st_blocks`, whatever the file system's own blocks are. */
+/** The unit of `st_blocks`, whatever the file system's own blocks are. */
 const BLOCK = 512;
 
-/** Adds the memory files that a process has open to `sizes`, by what names each, so that one counts once. */
+/** Adds the memory files that a process has open to `sizes`, keyed by identity, so that each counts once. */
 function addMemoryFiles(pid: number, sizes: Map<string, number>): void {
   const dir = `/proc/${pid}/fd`;
   for (const fd of namesIn(dir)) {
@@ -42,12 +42,12 @@ function addMemoryFiles(pid: number, sizes: Map<string, number>): void {
       const { dev, ino, blocks } = statSync(path);
       sizes.set(`${dev}:${ino}`, blocks * BLOCK);
     } catch {
-      // Closed meanwhile.
+      // It was closed meanwhile.
     }
   }
 }
 
-/** Empty where the process is gone, or another user's. */
+/** Empty when the process is gone or belongs to another user. */
 function namesIn(dir: string): string[] {
   try {
     return readdirSync(dir);
@@ -66,15 +66,15 @@ export function childrenOf(pid: number): number[] {
         .map(Number),
     );
   } catch {
-    // Gone meanwhile, or a kernel without this file: the leader alone is counted then.
+    // The process is gone, or the kernel has no such file: then only the leader is counted.
     return [];
   }
 }
 
 /**
- * What `pid` and everything below it hold; pages that a fork shares count in both. Of shared memory the larger counts of what
- * is mapped and what is in memory files, mapped or not, for most of it is in both. Null when the process is gone or the system
- * does not say.
+ * What `pid` and everything below it hold; pages that a fork shares count in both. For shared memory, the larger figure
+ * of what is mapped and what is in memory files, mapped or not, counts, because most of it is in both. Null when the
+ * process is gone or the system does not say.
  */
 export function heldByTree(pid: number): { bytes: number; tasks: number } | null {
   const first = statusOf(pid);

@@ -2,11 +2,11 @@
 export const MASK = "***";
 
 /**
- * User name and password of a URL, also with the slashes after its scheme folded or left out. What follows the last @ of
- * the authority is the host. No two beginnings share text, so this takes linear time.
+ * User name and password of a URL, even with the slashes after its scheme folded or left out. What follows the last @
+ * of the authority is the host. No two beginnings share text, so this takes linear time.
  */
 const PLAIN = /(^\/*https?:[/\\]*|:[/\\]+)[^/\\?#\s]+@/gi;
-/** Of a percent-encoded URL. A password may hold every sign encoded twice, so the last %40 ends it, wherever it stands. */
+/** The same in a percent-encoded URL. A password may hold any character encoded twice, so the last %40 ends it. */
 const ENCODED = /(^\/*https?%3a(?:%2f)*|(?::|%3a)(?:%2f)+)[^/\\?#\s]+(?:@|%40)/gi;
 
 /** For logs and sentences: `https://user:pass@host/` as `https://***@host/`. Any text with URLs in it may be given. */

@@ -3,21 +3,21 @@ import type { Clock } from "./clock.ts";
 export interface HoldLimits {
   /** Bodies closer together than this belong to one burst, such as a page that loads. */
   quiet_ms: number;
-  /** How long a burst may keep its work back, and how many bytes of it. */
+  /** How long a burst may hold its work back, and how many bytes of it. */
   longest_ms: number;
   most_bytes: number;
 }
 
 export interface Hold {
-  /** Tells of a body of so many bytes; true when it may be worked on at once. */
+  /** Announces a body of this many bytes; true when it may be worked on at once. */
   arrived(bytes: number): boolean;
-  /** Ends the hold that is on, if any. */
+  /** Ends the current hold, if any. */
   release(): void;
 }
 
 /**
- * Keeps work on bodies back while they come in one after the other: the page that loads them needs the processor more, and
- * has it to spare a moment later. The first body of a burst is never held.
+ * Holds work on bodies back while they come in one after the other: the page that loads them needs the processor more,
+ * and will have time to spare a moment later. The first body of a burst is never held.
  * @param onRelease called whenever what was held may go
  */
 export function createHold(clock: Clock, limits: HoldLimits, onRelease: () => void): Hold {

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** A hub tells a bridge its host in it: one on the same host may be shown to what it stands before. */
+/** Header in which a hub tells a bridge its host id: a hub on the same host may see what is behind the bridge. */
 export const HOST_ID_HEADER = "flotilla-host";
 
 /**
  * Names the host this process runs on, the same for every process that sees the same machine and the same files; null
- * where it cannot be told. The kernel makes its boot id anew at every start of the machine, so no two machines share one,
- * as they may share a cloned machine-id; containers on one machine differ by their host name.
+ * where it cannot be determined. The kernel creates a new boot id at every start of the machine, so no two machines
+ * share one, as they may share a cloned machine-id; containers on one machine differ by their host name.
  */
 export function hostId(): string | null {
   try {

@@ -6,7 +6,7 @@ const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?)$/;
 
 /**
  * A host name as it stands in a URL: lower case, punycode, numeric addresses in their usual form, no dot at the end; null
- * for what is none.
+ * for anything else.
  */
 export function canonicalHost(raw: string): string | null {
   if (raw.length > 253 || NOT_A_HOST.test(raw)) return null;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A value in an error is for recognising it, not for reading it. */
+/** An error shows enough of a value to recognize it, not to read it. */
 const MAX_SHOWN = 60;
 
 const TYPES: Record<string, string> = {
@@ -29,10 +29,10 @@ type Issue = Parameters<z.core.$ZodErrorMap>[0];
 const fieldOf = ({ path = [] }: Issue): string =>
   path.length === 0 ? "the value" : path.map(String).join(".");
 
-/** Also where only the name of a secret belongs: people put the secret itself there. */
+/** Includes fields that should hold only the name of a secret: people put the secret itself there. */
 const NEAR_SECRET = /key|token|secret|pass|cookie|auth|credential/i;
 
-/** `, not 900`; nothing for what cannot be shown, or should not. */
+/** `, not 900`; nothing for a value that cannot or must not be shown. */
 function notThis({ path = [], input }: Issue): string {
   if (path.some((part) => typeof part === "string" && NEAR_SECRET.test(part))) return "";
   if (input === undefined || typeof input === "function" || Number.isNaN(input)) return "";
@@ -99,5 +99,5 @@ export function issueWords(issue: Issue): string | undefined {
   return fault === undefined ? undefined : `${fieldOf(issue)} ${fault}`;
 }
 
-/** For every schema of this process whose rule has no words of its own. */
+/** For every schema in this process whose rule has no message of its own. */
 export const speakPlainly = (): void => void z.config({ customError: issueWords });

@@ -12,8 +12,9 @@ const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Whether JSON has more than `most` levels, told from its bytes before anything of it is parsed; it stops at the first level
- * too many. 1 MB takes about as long as copying it. What is no JSON may be told either way, its parser refuses it.
+ * Whether JSON has more than `most` levels, judged by its bytes before any of it is parsed; it stops at the first level
+ * too many. 1 MB takes about as long as copying it. For text that is not JSON either answer is right: its parser
+ * refuses it.
  */
 export function isNestedDeeper(json: Uint8Array | string, most = MAX_NESTING): boolean {
   // A level takes at least one character.
@@ -37,7 +38,7 @@ export function isNestedDeeper(json: Uint8Array | string, most = MAX_NESTING): b
 const deeperThan = (most: number): string => `is nested more than ${most} levels deep`;
 export const NESTED_DEEPER = deeperThan(MAX_NESTING);
 
-/** `JSON.parse` for what others send. @throws SyntaxError for what is no JSON, or is nested too deep. */
+/** `JSON.parse` for what others send. @throws SyntaxError for text that is not JSON or is nested too deeply. */
 export function parseJson(text: string, most = MAX_NESTING): unknown {
   if (isNestedDeeper(text, most)) throw new SyntaxError(`it ${deeperThan(most)}`);
   return JSON.parse(text);

@@ -1,4 +1,7 @@
-/** Debian's and Ubuntu's names of what browser lanes need: a start that fails and the doctor name them from here. */
+/**
+ * Debian's and Ubuntu's names of the packages that browser lanes need; failed starts and the doctor name them from
+ * here.
+ */
 export const LANE_PACKAGES = {
   browser: ["chromium", "chromium-sandbox"],
   /** Not needed for lanes without a display. */

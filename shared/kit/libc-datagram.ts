@@ -1,6 +1,6 @@
 import { dlopen, ptr } from "bun:ffi";
 
-/** Of Linux, on every processor Bun runs on. */
+/** Values for Linux, on every processor Bun runs on. */
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
@@ -18,12 +18,12 @@ function openLibc() {
         sendto: { args: ["i32", "ptr", "u64", "i32", "ptr", "u32"], returns: "i64" },
       });
     } catch {
-      // The next one, then.
+      // Try the next one.
     }
   return null;
 }
 
-/** sockaddr_un: a path, or after `@` a name of Linux' abstract namespace, which begins with a zero byte. */
+/** sockaddr_un: a path or, after `@`, a name in Linux' abstract namespace, which begins with a zero byte. */
 function socketAddress(path: string): Uint8Array {
   const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : `${path}\0`);
   const family = Buffer.alloc(2);
@@ -34,7 +34,7 @@ function socketAddress(path: string): Uint8Array {
 /**
  * Opens a socket that sends datagrams to the unix socket `path`, which neither Bun 1.4.5 nor node:dgram can.
  * @returns a function that sends one text at once or answers false: the receiver is away or its queue is full. Null where
- * there is no such socket: no C library that is known, or a path that is too long.
+ * there can be no such socket: no known C library, or a path that is too long.
  */
 export function openDatagrams(path: string): ((text: string) => boolean) | null {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return null;

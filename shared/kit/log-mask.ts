@@ -1,7 +1,7 @@
 import { hideCredentials, MASK } from "./hide-credentials.ts";
 import { TOKEN_PREFIX } from "./secret.ts";
 
-/** Shorter ones would hide ordinary words. */
+/** Shorter secrets would hide ordinary words. */
 const MIN_SECRET = 6;
 const MAX_DEPTH = 8;
 const SECRET_NAME =
@@ -12,7 +12,7 @@ const ROLE_TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_-]{43}`, "g");
 /** Hides secrets in what leaves the process as a log. */
 export interface LogMask {
   text(text: string): string;
-  /** Texts anywhere in a JSON value, and every text under a name that sounds like a secret. */
+  /** Masks secrets anywhere in a JSON value, and every text under a name that sounds like a secret. */
   value(value: unknown): unknown;
 }
 
@@ -28,7 +28,7 @@ export function createLogMask(secrets: readonly (string | null)[]): LogMask {
     // A longer one may hold a shorter one.
     .sort((a, b) => b.length - a.length);
   const text = (raw: string): string => {
-    // Tokens with roles are known by their shape alone: the hub has nothing but their hashes.
+    // Tokens with roles are recognized by their shape alone: the hub stores only their hashes.
     let masked = hideCredentials(raw).replace(ROLE_TOKEN, MASK);
     for (const secret of hidden) masked = masked.replaceAll(secret, MASK);
     return masked;

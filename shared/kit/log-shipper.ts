@@ -29,8 +29,8 @@ export interface LogBatch {
 export class BatchRefused extends Error {}
 
 /**
- * Takes a batch over; tells the lowest level that is kept. `signal` aborts when nobody waits for it any more.
- * @throws BatchRefused, or what may be tried again
+ * Accepts a batch and returns the lowest level that is kept. `signal` aborts when nobody waits for it any longer.
+ * @throws BatchRefused, or an error after which the batch may be sent again
  */
 export type SendLogs = (batch: LogBatch, signal: AbortSignal) => Promise<{ min_level: LogLevel }>;
 
@@ -41,25 +41,25 @@ export interface LogShipperDeps {
   /** Values that are masked wherever they stand; asked for with each batch. */
   secrets: () => readonly (string | null)[];
   clock: Clock;
-  /** Where the shipper tells its own troubles: a logger that is not shipped, or they would breed. */
+  /** Where the shipper logs its own troubles: a logger that is not shipped, or they would multiply. */
   log: Log;
   random: () => number;
 }
 
 export interface LogShipper {
-  /** Takes a line in at once; the oldest line goes when there are too many. */
+  /** Queues a line at once; the oldest line is dropped when there are too many. */
   sink: LogSink;
-  /** Lines that were dropped and not told of yet. */
+  /** Lines that were dropped and not yet reported. */
   readonly dropped: number;
-  /** Begins to send what has come so far and what comes. */
+  /** Begins to send what has come so far and what comes next. */
   start(send: SendLogs): void;
-  /** One more try to send what is left, then no more. Idempotent. */
+  /** Tries once more to send what is left, then stops. Idempotent. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 1_000;
 const RETRY_MS = { first: 1_000, most: 30_000 };
-/** Of a process that cannot send: about 4 MB. */
+/** How much a process that cannot send keeps: about 4 MB. */
 const MAX_LINES = 5_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 const BATCH_LINES = 500;
@@ -67,7 +67,7 @@ const BATCH_LINES = 500;
 const BATCH_BYTES = 512 * 1024;
 const MAX_MESSAGE = 5_000;
 const MAX_FIELDS = 16 * 1024;
-/** Batches of one pass, so that a flood leaves the event loop its turns. */
+/** Batches per pass, so that a flood does not block the event loop. */
 const BATCHES_AT_ONCE = 10;
 const LAST_TRY_MS = 2_000;
 
@@ -171,7 +171,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       } catch (err) {
         if (err instanceof BatchRefused) dropped += batch.length;
         else putBack(batch);
-        // Once per outage: what is told each time would be the longest thing in the log.
+        // Once per outage: repeated each time, it would fill the log.
         if (failures === 0) log.warn({ err: errorMessage(err) }, "logs not shipped");
         next_at = clock.monotonic() + retryWait(failures, RETRY_MS, deps.random());
         failures += 1;
@@ -179,7 +179,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       }
     }
   };
-  /** What is on its way arrives, what is left is tried once; neither holds the stop up for long. */
+  /** Waits for batches under way and tries once to send the rest; neither delays the stop for long. */
   const end = async (): Promise<void> => {
     const finished = new AbortController();
     const last = async () => {

@@ -11,16 +11,16 @@ export interface Log {
   info(fields: LogFields, message: string): void;
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
-  /** Whether a line of this level is written: for fields that cost something to make. */
+  /** Whether a line of this level is written; ask before building fields that cost something. */
   writes(level: LogLevel): boolean;
   /** A logger that adds `fields` to every line. */
   child(fields: LogFields): Log;
 }
 
-/** Is given every line, whatever its level; must neither throw nor wait. */
+/** Receives every line, whatever its level; must neither throw nor wait. */
 export type LogSink = (level: LogLevel, fields: LogFields, message: string) => void;
 
-/** A logger that tells `sink` too, with the fields of its children. */
+/** A logger that also calls `sink`, with the fields of its children. */
 export function withSink(log: Log, sink: LogSink, bound: LogFields = {}): Log {
   const at = (level: LogLevel) => (fields: LogFields, message: string) => {
     log[level](fields, message);
@@ -47,7 +47,7 @@ export interface LogLine {
   fields: LogFields;
 }
 
-/** Makes a line's text, without the newline at its end. */
+/** Formats a line, without the newline at its end. */
 export type LogFormatter = (line: LogLine) => string;
 
 export const jsonLine: LogFormatter = ({ ts, level, message, fields }) =>

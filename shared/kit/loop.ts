@@ -15,7 +15,7 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-/** Runs `pass`, then sleeps `everyMs`, for ever: passes never overlap. The only timer loop in the code. */
+/** Runs `pass`, then sleeps `everyMs`, forever; passes never overlap. This is the only timer loop in the code. */
 export function startLoop(options: LoopOptions): Loop {
   const abort = new AbortController();
   const done = (async () => {

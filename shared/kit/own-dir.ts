@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 
 /** For one user alone. */
 export const OWN_DIR = 0o700;
-/** What another user may pass through, to what lies below, without seeing what is there. */
+/** Other users may pass through to what lies below, without listing the directory. */
 export const THROUGH_DIR = 0o711;
 export const OWN_FILE = 0o600;
 
@@ -17,7 +17,7 @@ export interface ModeChange {
 
 const octal = (mode: number) => mode.toString(8).padStart(4, "0");
 
-/** Takes away what is not in `most`. @returns null when nothing is; links are not followed. */
+/** Removes permissions that are not in `most`. @returns null when nothing is there; links are not followed. */
 export function tightenMode(path: string, most: number): ModeChange | null {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) return null;
@@ -28,9 +28,9 @@ export function tightenMode(path: string, most: number): ModeChange | null {
   return { path, from: octal(mode), to: octal(wanted) };
 }
 
-/** Makes a directory, or takes from one that is there what is not in `most`. */
+/** Creates a directory, or removes from an existing one the permissions that are not in `most`. */
 export function makeOwnDir(path: string, most = OWN_DIR): ModeChange | null {
   mkdirSync(path, { recursive: true, mode: most });
-  // Where the directory itself is a link, what it names is meant.
+  // If the directory itself is a link, its target is meant.
   return tightenMode(realpathSync(path), most);
 }

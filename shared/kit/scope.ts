@@ -2,7 +2,7 @@ import type { Log } from "./log.ts";
 
 /** Owns resources and closes them in the reverse order of their opening, once. */
 export interface Scope {
-  /** Registers `resource` with the function that closes it, and gives it back. */
+  /** Registers `resource` with the function that closes it, and returns it. */
   add<T>(name: string, resource: T, close: (resource: T) => unknown): T;
   /** Closes everything. A closer that fails is logged and the others still run. */
   close(): Promise<void>;

@@ -15,7 +15,7 @@ const CAUSES: Record<string, string> = {
 
 function readShort(path: string, by: string): string {
   try {
-    // Without waiting for somebody to write into a pipe.
+    // Does not wait for somebody to write into a pipe.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(fd);

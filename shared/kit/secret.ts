@@ -1,13 +1,13 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** What tells a token with a role from SVC_API_TOKEN, and what scanners for secrets look for. */
+/** Distinguishes a token with a role from SVC_API_TOKEN; scanners for secrets look for it too. */
 export const TOKEN_PREFIX = "flt_";
-/** Another label would be another secret: a fleet's hubs and workers must agree on it over versions. */
+/** A different label would give a different secret: a fleet's hubs and workers must agree on it across versions. */
 const LABEL = "flotilla worker secret v1";
 
 /**
- * What opens the worker link and the calls between hubs: WORKER_SECRET, else a value that whoever knows SVC_API_TOKEN can make
- * and that does not tell the token. Null, an open LAN (rules/access#open-lan), only where neither is set.
+ * What opens the worker link and the calls between hubs: WORKER_SECRET, else a value that can be derived from
+ * SVC_API_TOKEN but does not reveal it. Null, an open LAN (rules/access#open-lan), only where neither is set.
  */
 export function workerSecret(
   given: string | undefined,
@@ -24,5 +24,5 @@ const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /** Compares in a time that does not depend on where the two differ, nor on their lengths. */
 export const sameSecret = (a: string, b: string): boolean =>
-  // No secret asked for and none given, thousands of times a second: nothing that a time could tell.
+  // No secret is required and none was given, thousands of times a second: there is nothing for timing to reveal.
   (a === "" && b === "") || timingSafeEqual(digest(a), digest(b));

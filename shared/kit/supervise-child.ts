@@ -5,15 +5,15 @@ import { signalGroup } from "./signal-group.ts";
 
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
-/** A child that lived so long starts again without a wait. */
+/** A child that lived this long is restarted without a wait. */
 const HEALTHY_MS = 60_000;
 /** A drain of the child may take this long before it is killed; below the parent's own stop deadline. */
 const TERM_DEADLINE_MS = 45_000;
-/** The child updated its sources and asks to be started again (rules/updates#exit-42). */
+/** The child updated its sources and asks to be restarted (rules/updates#exit-42). */
 const RESTART_ME = 42;
-/** Exit codes of this program that no restart mends: a wrong command line, a program that is not installed. */
+/** Exit codes of this program that no restart can fix: a wrong command line, a program that is not installed. */
 const HOPELESS = [2, 3];
-/** As a shell tells it: the program could not be started. */
+/** As shells report it: the program could not be started. */
 const NOT_STARTED = 127;
 
 export interface ChildOptions {
@@ -22,11 +22,11 @@ export interface ChildOptions {
   env: Record<string, string | undefined>;
   log: Log;
   clock: Clock;
-  /** Exit codes that a restart would not mend: the child's own message was printed, it stays down. */
+  /** Exit codes that a restart would not fix: the child has printed its own message, and stays down. */
   giveUpOn?: readonly number[];
-  /** What a drain may take before the whole group is killed. */
+  /** How long a drain may take before the whole group is killed. */
   termDeadlineMs?: number;
-  /** Told of every change of `view`. */
+  /** Called at every change of `view`. */
   onChange?: () => void;
 }
 
@@ -34,21 +34,21 @@ export interface ChildOptions {
 export interface ChildView {
   state: "starting" | "running" | "backoff" | "stopping" | "exited";
   pid: number | null;
-  /** Start of the process that runs, or of the last one. */
+  /** Start of the running process, or of the last one. */
   started_at: number | null;
-  /** Of the last process that ended; 128 and the number of the signal that killed it. */
+  /** Exit code of the last process that ended; 128 plus the number of the signal that killed it. */
   exit_code: number | null;
   /** Starts after the first. */
   restarts: number;
 }
 
 export interface SupervisedChild {
-  /** Of the running child, null between two. */
+  /** Process id of the running child, null between two. */
   readonly pid: number | null;
   readonly view: ChildView;
-  /** The exit code it was given up with; pending while it is kept alive. */
+  /** The exit code after which it was given up; pending while it is kept alive. */
   readonly gaveUp: Promise<number>;
-  /** To the child that runs, if one does. */
+  /** Signals the running child, if there is one. */
   signal(name: NodeJS.Signals): void;
   /** SIGTERM, then SIGKILL to its group; waits for the end. Idempotent. */
   stop(): Promise<void>;
@@ -62,8 +62,8 @@ export const nextBackoff = (previous_ms: number, lived_ms: number): number =>
 
 /**
  * Keeps a child process running. The child leads a group of its own, so that Ctrl-C in a terminal reaches only the
- * parent and what it leaves behind can be ended, and its standard input is a pipe nobody writes to: when the parent dies
- * in whatever way, the kernel closes it and the child, started with --exit-on-stdin-close, drains.
+ * parent and what it leaves behind can be ended, and its standard input is a pipe nobody writes to: however the parent
+ * dies, the kernel closes it and the child, started with --exit-on-stdin-close, drains.
  */
 export function superviseChild(options: ChildOptions): SupervisedChild {
   const { name, log, clock } = options;
@@ -89,7 +89,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
     });
   }
 
-  /** Runs it once; its exit code. */
+  /** Runs it once and returns its exit code. */
   const runOnce = async (): Promise<number> => {
     try {
       child = start();

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-/** fsync of a file or directory that is there already. */
+/** fsync of an existing file or directory. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -1,29 +1,29 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
-/** A wall clock that is steered moves a few parts in ten thousand; what it is further off by, it jumped. */
+/** A wall clock that is being slewed moves by a few parts in ten thousand; anything beyond that is a jump. */
 const JUMP_MS = 1_000;
-/** Jumps that are remembered; whoever asks about a time before them gets an age that is too small, never too large. */
+/** How many jumps are remembered; ages of times before them come out too small, never too large. */
 const KEPT = 20;
 
-/** What is known of the jumps of this process' wall clock. */
+/** Known jumps of this process' wall clock. */
 export interface WallJumps {
-  /** Looks whether it has jumped since the last look, and logs it. */
+  /** Checks whether it has jumped since the last check, and logs it. */
   look(): void;
   /**
-   * The wall time up to which what was stored is at least `ms` old. After a jump forward that is what the clock showed
-   * `ms` ago; after a jump back what was stored before it counts as younger than it is.
+   * The wall time up to which what was stored is at least `ms` old. After a jump forward, that is what the clock showed
+   * `ms` ago; after a jump back, what was stored before counts as younger than it is.
    */
   olderThan(ms: number): number;
-  /** A moment that the monotonic clock has told, as the wall clock shows it now. The same again and again between jumps. */
+  /** Converts a monotonic time to what the wall clock shows for it now. The result is stable between jumps. */
   wallOf(monotonic: number): number;
 }
 
 export function createWallJumps(clock: Clock, log: Log): WallJumps {
-  /** Wall time less monotonic time, from a moment of the latter on. */
+  /** Wall time minus monotonic time, from a given monotonic time on. */
   let offsets = [{ since: Number.NEGATIVE_INFINITY, offset: clock.now() - clock.monotonic() }];
   let current = offsets[0]?.offset ?? 0;
-  /** What moments are shown with: it follows a clock that is steered in steps. */
+  /** The offset used to display times: it follows a slewed clock in steps. */
   let shown = current;
 
   const look = () => {

@@ -40,7 +40,7 @@ interface Head {
   size: number;
 }
 
-/** Null while the header is not all there. */
+/** Null while the header is incomplete. */
 function readHead(bytes: Buffer): Head | null {
   if (bytes.length < 2) return null;
   const [first = 0, second = 0] = bytes;
@@ -68,12 +68,12 @@ function unmask(payload: Buffer, mask: Buffer): void {
     payload[i] = (payload[i] as number) ^ (mask[i & 3] as number);
 }
 
-/** A reader of whole messages from chunks cut anywhere; `push` throws FrameError when the stream is no WebSocket's. */
+/** A reader of whole messages from chunks cut anywhere; `push` throws FrameError when the stream is not a WebSocket. */
 export function createFrameReader(
   max_bytes: number,
   onFrame: (frame: Frame) => void,
 ): { push(chunk: Uint8Array): void } {
-  /** What is not consumed yet, in pieces, so that a large message is joined once. */
+  /** What has not been consumed yet, in pieces, so that a large message is joined once. */
   let pieces: Buffer[] = [];
   let held = 0;
   let wanted = 2;
@@ -120,7 +120,7 @@ export function createFrameReader(
         rest = rest.subarray(end);
       }
       held = rest.length;
-      // The chunk is its sender's to reuse.
+      // The sender may reuse the chunk.
       if (held > 0) pieces.push(Buffer.from(rest));
     },
   };

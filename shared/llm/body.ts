@@ -2,8 +2,8 @@ import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ChatMessage, ChatRequest } from "./types.ts";
 
 /**
- * How JSON is asked for, from the strictest on: what a backend does not offer it answers with 400. A forced function call
- * is asked only of engines that support tools.
+ * How to ask for JSON, the strictest way first: a backend answers 400 to what it does not offer. Only engines that
+ * support tools are asked for a forced function call.
  */
 export type JsonWay = "json_schema" | "tool" | "json_object" | "prompt";
 
@@ -11,7 +11,7 @@ export type JsonWay = "json_schema" | "tool" | "json_object" | "prompt";
 export interface Without {
   stream_options: boolean;
   temperature: boolean;
-  /** Newer backends know the limit by another name. */
+  /** Newer backends use another name for the limit. */
   max_tokens: boolean;
 }
 
@@ -60,7 +60,7 @@ interface WireMessage {
   content: string | WirePart[];
 }
 
-/** Pictures go to engines that see; the others are told text as plain text, which every backend takes. */
+/** Images go to engines that accept them; the others get plain text, which every backend accepts. */
 function wireMessage({ role, content }: ChatMessage, kind: ResolvedEngine["kind"]): WireMessage {
   if (typeof content === "string") return { role, content };
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -79,7 +79,7 @@ function wireMessage({ role, content }: ChatMessage, kind: ResolvedEngine["kind"
   };
 }
 
-/** At the end of the last message: some chat templates know a system message only at the beginning. */
+/** At the end of the last message: some chat templates allow a system message only at the beginning. */
 function askInWords(messages: WireMessage[], schema: Record<string, unknown>): void {
   const last = messages.at(-1);
   if (!last) return;

@@ -16,19 +16,19 @@ export interface ChatOptions {
   clock: Clock;
   /** Ends the chat with `cancelled`. */
   signal: AbortSignal;
-  /** The answer's text as it comes, think blocks among it; of a second try from the beginning. */
+  /** The answer's text as it comes, think blocks included; a second try starts from the beginning. */
   onText?: (piece: string) => void;
-  /** For tests: what names mean. */
+  /** For tests: how names resolve. */
   resolve?: GuardedPost["resolve"];
 }
 
-/** Before the second try, where the backend names no time; a cut connection is nothing to wait for. */
+/** The wait before the second try when the backend names no time; after a cut connection there is none. */
 const RETRY_MS = { refused: 1_000, cut: 200 };
 
 /**
  * One chat completion (rules/engines#one-retry-of-an-engine), streamed, within the engine's `timeout_s` with all that is
- * tried. After a 429, a 5xx or a connection that was cut before anything came it is asked once more, when Retry-After leaves
- * the time for it. JSON is asked for in the strictest way that the backend does not refuse.
+ * tried. After a 429, a 5xx or a connection that was cut before anything came, the engine is asked once more if
+ * Retry-After leaves time for it. JSON is requested in the strictest way that the backend does not refuse.
  * @throws ChatError, always
  */
 export async function chat(
@@ -64,13 +64,13 @@ export async function chat(
   }
 }
 
-/** What a backend may refuse in a request without refusing the request, by what its 400 speaks of. */
+/** Parts of a request that a backend may refuse without refusing the whole, by the words of its 400. */
 const REFUSABLE: [RegExp, keyof Without][] = [
   [/stream_options|include_usage/, "stream_options"],
   [/max_completion_tokens/, "max_tokens"],
   [/temperature/, "temperature"],
 ];
-/** A prompt that is too long is too long in every format. */
+/** A prompt that is too long stays too long in every format. */
 const TOO_MUCH = /context (length|window|size)|maximum context|too (long|large|many)/i;
 
 async function askUntilAnswered(
@@ -108,7 +108,7 @@ const isPassing = (err: unknown): boolean =>
   !(err instanceof ChatError || err instanceof RefusedAddress) &&
   !/ENOTFOUND|CERT|TLS|SSL|SIGNED|UNABLE_TO_VERIFY/i.test(codeOf(err));
 
-/** Takes out of the next request what this refusal is about. False when it is about the request itself. */
+/** Removes from the next request what this refusal is about. False when it is about the request itself. */
 function adapt({ status, text }: Refused, without: Without, offered: JsonWay[]): boolean {
   if (status !== 400 && status !== 422) return false;
   const reason = reasonOf(text);

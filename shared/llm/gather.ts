@@ -2,15 +2,15 @@ import { parseJson } from "#shared/kit/json.ts";
 import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
 import { ChatError } from "./types.ts";
 
-/** Of the answer and the thoughts together. */
+/** Limit for the answer and the thoughts together. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** What a backend said, put together from chunks or from one answer. */
 export interface Gathered {
   content: string;
-  /** `reasoning` or `reasoning_content`, as backends call it. */
+  /** `reasoning` or `reasoning_content`, depending on the backend. */
   reasoning: string;
-  /** Arguments of the function call that was asked for. */
+  /** Arguments of the requested function call. */
   tool: string;
   model: string | null;
   usage: TokenUsage | null;
@@ -41,7 +41,7 @@ interface Said {
   tool_calls?: { function?: { arguments?: unknown } }[] | null;
 }
 
-/** @param onText hears the answer's text piece by piece, think blocks among it */
+/** @param onText receives the answer's text piece by piece, think blocks included */
 export function createGatherer(onText: (piece: string) => void): Gatherer {
   const said: Gathered = {
     ...{ content: "", reasoning: "", tool: "" },

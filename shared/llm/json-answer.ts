@@ -1,13 +1,13 @@
 import { parseJson } from "#shared/kit/json.ts";
 
 const FENCE = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
-/** Characters that are looked at in all: an answer of nothing but brackets must not take for ever. */
+/** Characters that are looked at in all: an answer of nothing but brackets must not take forever. */
 const MAX_LOOKS = 5_000_000;
 
 /**
- * The JSON value in an answer that may be fenced, or have words around it; the last one that fits, because examples and
+ * The JSON value in an answer that may be fenced or surrounded by words; the last one that fits, because examples and
  * thoughts come before the answer. Undefined when there is none.
- * @param schema only its outer shape is looked at: `type`, and `required` of an object
+ * @param schema only its outer shape is checked: `type`, and `required` of an object
  */
 export function findJson(answer: string, schema: Record<string, unknown>): unknown {
   const whole = parsed(answer);

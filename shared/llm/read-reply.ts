@@ -9,7 +9,7 @@ const MAX_STREAM_BYTES = 256 * 1024 * 1024;
 const MAX_PLAIN_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Where the reading of an answer is, for whoever judges its failure. */
+/** How far the reading of an answer has come, for judging a failure. */
 export interface Progress {
   /** Called with every piece of the body. */
   onBytes(): void;
@@ -17,7 +17,7 @@ export interface Progress {
 }
 
 /**
- * Reads an answer, streamed or plain: some backends answer plain JSON whatever they are asked.
+ * Reads an answer, streamed or plain: some backends answer plain JSON no matter what they were asked for.
  * @throws ChatError bad_answer, too_long, cut_off; what the connection threw while nothing had come
  */
 export async function readReply(
@@ -46,7 +46,7 @@ export async function readReply(
     }
     if (streamed === true && !done) sse.end();
   } catch (err) {
-    // All that matters was said: what went wrong after it does not.
+    // The answer is complete; what went wrong afterwards does not matter.
     if (err instanceof ChatError || gatherer.said.finish_reason === null) throw thrown(err);
   } finally {
     response.destroy();
@@ -61,7 +61,7 @@ export async function readReply(
 const thrown = (err: unknown): unknown =>
   err instanceof RangeError ? new ChatError("too_long", err.message) : err;
 
-/** Null while only white space came. */
+/** Null while only white space has come. */
 function isStream(chunk: Buffer): boolean | null {
   const sign = /\S/.exec(chunk.subarray(0, 1_000).toString("latin1"))?.[0];
   return sign === undefined ? null : sign !== "{" && sign !== "[" && sign !== "<";

@@ -74,7 +74,7 @@ export async function requestOnce(call: Call): Promise<Answered> {
   }
 }
 
-/** Rejects as soon as `ended` aborts, whatever the connection does then. */
+/** Rejects as soon as `ended` aborts, no matter what the connection does then. */
 async function untilEnded<T>(
   response: IncomingMessage,
   ended: AbortSignal,

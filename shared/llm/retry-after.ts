@@ -1,4 +1,4 @@
-/** How long a Retry-After header asks to wait, in ms; null when it says nothing that can be understood. */
+/** How long a Retry-After header asks to wait, in ms; null when it cannot be understood. */
 export function retryAfterMs(header: string | undefined, now: number): number | null {
   if (header === undefined || header.trim() === "") return null;
   const seconds = Number(header);

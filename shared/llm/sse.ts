@@ -1,14 +1,14 @@
-/** No line of a stream may be longer: an image or an endless line is no answer. */
+/** No line of a stream may be longer: an image or an endless line is not an answer. */
 const MAX_LINE = 4 * 1024 * 1024;
 
 export interface SseReader {
-  /** Any piece of the stream, cut anywhere, also inside a character. @throws RangeError for an endless line */
+  /** Any piece of the stream, cut anywhere, even inside a character. @throws RangeError for an endless line */
   push(chunk: Uint8Array): void;
   /** What is left when the stream ended without its last blank line. */
   end(): void;
 }
 
-/** Reads server-sent events: calls `onData` with the data of each. Other fields and comments say nothing here. */
+/** Reads server-sent events: calls `onData` with the data of each. Other fields and comments are ignored. */
 export function createSseReader(onData: (data: string) => void): SseReader {
   const decoder = new TextDecoder();
   let rest = "";

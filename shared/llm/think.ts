@@ -1,10 +1,10 @@
-/** A block at the beginning of a line; inside a line it is something the answer speaks of. */
+/** A block at the beginning of a line; inside a line, the answer merely mentions the tag. */
 const BLOCK = /(?:^|\n)[ \t]*<(think|thinking)>([\s\S]*?)(?:<\/\1>|$)/gi;
 const CLOSING = /<\/think(?:ing)?>/i;
 
 /**
- * Takes the think blocks out of what a reasoning model said (rules/engines#thinking): closed ones, one that never ends, and one
- * whose opening tag the chat template swallowed.
+ * Removes the think blocks from what a reasoning model said (rules/engines#thinking): closed ones, one that never ends,
+ * and one whose opening tag the chat template swallowed.
  */
 export function splitThinking(raw: string): { text: string; thinking: string | null } {
   const thoughts: string[] = [];

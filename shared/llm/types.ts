@@ -13,18 +13,18 @@ export interface ChatMessage {
 
 export interface ChatRequest {
   messages: ChatMessage[];
-  /** The answer must be JSON of this JSON schema; asked for by `response_format` where the backend offers it. */
+  /** The answer must be JSON of this JSON schema; requested with `response_format` where the backend offers it. */
   schema?: { name: string; schema: Record<string, unknown> };
   max_tokens?: number;
   temperature?: number;
 }
 
 export interface ChatReply {
-  /** The answer without think blocks; a reasoning model's when its content was empty. */
+  /** The answer without think blocks; a reasoning model's reasoning when its content was empty. */
   text: string;
   /** What a thinking model thought, or null. */
   thinking: string | null;
-  /** Parsed and of the asked schema's outer shape; undefined when no schema was asked for. */
+  /** Parsed, and of the requested schema's outer shape; undefined when no schema was requested. */
   json: unknown;
   model: string;
   usage: TokenUsage | null;
@@ -50,10 +50,10 @@ export type ChatErrorKind = (typeof CHAT_ERRORS)[number];
 
 /**
  * A chat that ended without an answer. `message` names the engine and holds no key.
- * - `timeout`: `timeout_s` of the engine are over, or it fell silent in the middle
+ * - `timeout`: the engine's `timeout_s` are over, or it fell silent midway
  * - `network`: no connection, or it was cut before anything came
  * - `cut_off`: cut after something had come
- * - `bad_answer`: not the protocol, or not the JSON that was asked for (`reply` has what was said)
+ * - `bad_answer`: not the protocol, or not the requested JSON (`reply` has what was said)
  * - `too_long`: more than 1 MB, or nothing before the backend's limit of tokens
  */
 export class ChatError extends Error {

@@ -5,10 +5,10 @@ import { AssetMeta } from "./schema/asset.ts";
 
 /**
  * Several small bodies in one request: for each the length of its head (32 bits, big endian), the head as JSON, and
- * `size` bytes. One request costs about as much as the bodies of a small page's pictures together.
+ * `size` bytes. One request costs about as much as the bodies of a small page's images together.
  */
 export const MAX_BATCH_BODIES = 128;
-/** Of the whole request, heads included. The hub holds one in memory. */
+/** Limit of the whole request, heads included. The hub holds one in memory. */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** An entry with a longer head is sent alone, where its URLs are cut. */
 export const MAX_BATCH_HEAD_BYTES = 64 * 1024;
@@ -54,7 +54,7 @@ function readHead(text: Uint8Array, index: number) {
 
 /**
  * The entries of a batch; their bodies are views into `bytes`.
- * @throws AppError invalid naming the entry that is not well formed, before anything of the batch is looked at further.
+ * @throws AppError invalid naming the entry that is malformed, before the rest of the batch is read.
  */
 export function parseBatch(bytes: Uint8Array): BatchEntry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -3,7 +3,7 @@ import { classifyAddress } from "#shared/kit/addresses.ts";
 import { EGRESS_MODES, EgressMode, type EgressOption } from "./egress.ts";
 import { bareHost, type EgressRule, parseEgressRule } from "./egress-rules.ts";
 
-/** What a worker lets its lanes connect to, as it tells its hub. */
+/** What a worker lets its lanes connect to, as it reports to its hub. */
 export const EgressReport = z.object({
   mode: EgressMode,
   allow: z.array(z.string().max(300)).max(1_000),
@@ -19,11 +19,11 @@ const WIDTH = [...EGRESS_MODES].reverse();
 const portsWithin = (inner: EgressRule["ports"], outer: EgressRule["ports"]): boolean =>
   outer === null || (inner !== null && inner[0] >= outer[0] && inner[1] <= outer[1]);
 
-/** Whether everything that `inner` means is meant by `outer` too. */
+/** Whether `outer` covers everything that `inner` covers. */
 function isWithin(inner: EgressRule, inner_text: string, outer: EgressRule): boolean {
   if (!portsWithin(inner.ports, outer.ports)) return false;
   if (outer.kind === "host")
-    // A glob is a text that the wider glob matches.
+    // A glob is itself a text that the wider glob matches.
     return (
       inner.kind === "host" && outer.pattern.test(bareHost(inner_text.replace(/:[\d-]+$/, "")))
     );
@@ -33,7 +33,7 @@ function isWithin(inner: EgressRule, inner_text: string, outer: EgressRule): boo
   return inner.bits >> shift === outer.bits >> shift;
 }
 
-/** The class of all addresses of a range; null where it has several, or is a name. */
+/** The class of all addresses of a range; null where it has several or is a name. */
 function classOf(text: string, rule: EgressRule): ReturnType<typeof classifyAddress> {
   if (rule.kind !== "range") return null;
   const [address = ""] = text.replace(/^\[([^\]]+)\].*$/, "$1").split("/");
@@ -43,8 +43,8 @@ function classOf(text: string, rule: EgressRule): ReturnType<typeof classifyAddr
 }
 
 /**
- * Why a worker with these rules would not let a lane go where the option asks to, in words that go on from its name; null
- * when it would. Of host names it cannot be known what they resolve to: those are left to the gate.
+ * Why a worker with these rules would not let a lane connect to what the option asks for, as a phrase that follows its
+ * name; null when it would. What host names resolve to is unknown here, so they are left to the gate.
  */
 export function widerThan(worker: EgressReport, asked: EgressOption): string | null {
   const all_blocked = worker.block.includes("loopback") && worker.block.includes("private");

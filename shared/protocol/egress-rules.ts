@@ -7,7 +7,7 @@ export type EgressRule = { ports: readonly [number, number] | null } & (
   | { kind: "host"; pattern: RegExp }
 );
 
-/** What a connection is made to. `host` is the name that was asked for, or the address itself. */
+/** The target of a connection. `host` is the requested name, or the address itself. */
 export interface EgressPlace {
   host: string;
   address: string;
@@ -18,7 +18,7 @@ const HOST_GLOB = /^[a-z0-9_*?-]+(\.[a-z0-9_*?-]+)*\.?$/i;
 
 /**
  * Reads `TARGET[:PORT[-PORT]]`, where TARGET is an address, a CIDR range or a glob of host names: `10.0.0.0/8`,
- * `*.example.com:443`, `[fd00::/8]:80`, `*:25`. Null when it is none.
+ * `*.example.com:443`, `[fd00::/8]:80`, `*:25`. Null when it is neither.
  */
 export function parseEgressRule(raw: string): EgressRule | null {
   // An address with colons has a port only behind brackets.
@@ -74,7 +74,7 @@ const globOf = (glob: string): RegExp =>
 /** Names are the same with a dot at the end, and in capitals. */
 export const bareHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
 
-/** Whether the rule means this place: its range the address that is connected to, its glob the name that was asked for. */
+/** Whether the rule matches this target: its range the address connected to, its glob the requested name. */
 export function matchesEgressRule(rule: EgressRule, { host, address, port }: EgressPlace): boolean {
   if (rule.ports && (port < rule.ports[0] || port > rule.ports[1])) return false;
   if (rule.kind === "host") return rule.pattern.test(bareHost(host));
@@ -91,7 +91,9 @@ export function placeOfUrl(raw: string): { host: string; port: number } {
   return { host, port: Number(url.port) || (/^(https|wss):$/.test(url.protocol) ? 443 : 80) };
 }
 
-/** The addresses of `localhost` names, which browsers ask nobody for, and of hosts that are addresses; none of others. */
+/**
+ * The addresses of `localhost` names, which browsers never look up, and of hosts that are addresses; none for others.
+ */
 export function knownAddresses(host: string): string[] {
   const literal = canonicalAddress(host);
   if (literal) return [literal];

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { parseEgressRule } from "./egress-rules.ts";
 
 /**
- * Where lanes may connect to. `open`: everywhere but to what is always refused. `public`: no loopback, no private ranges.
- * `listed`: only where an allow rule says so.
+ * Where lanes may connect to. `open`: everywhere except what is always refused. `public`: no loopback, no private
+ * ranges. `listed`: only where an allow rule says so.
  */
 export const EGRESS_MODES = ["open", "public", "listed"] as const;
 export const EgressMode = z.enum(EGRESS_MODES);

@@ -28,10 +28,10 @@ export const HEARTBEAT_INTERVAL_MS = 15_000;
 export const MAX_DISK_PCT = 90;
 /** How long POST /jobs waits for capacity before it answers 503 (rules/jobs#wait-for-a-lane). */
 export const SUBMIT_WAIT_MS = 8_000;
-/** So many POST /jobs may wait at a time; further ones are answered 503 at once. */
+/** How many POST /jobs may wait at a time; further ones are answered 503 at once. */
 export const MAX_WAITING_SUBMITS = 1_000;
 /**
- * How long a slow key-value store is waited for, and how old the view in its place may be
+ * How long to wait for a slow key-value store, and how old the view used in its place may be
  * (rules/workers#list-and-read-workers).
  */
 export const KV_READ_TIMEOUT_MS = 1_500;
@@ -60,7 +60,7 @@ export const ASSIGN_ACK_MS = 5_000;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;
 /** How long an Idempotency-Key is kept (rules/http#idempotency-keys). */
 export const IDEMPOTENCY_TTL_MS = 86_400_000;
-/** An asset name is at most this many bytes, so it fits every file system beside a suffix. */
+/** An asset name is at most this many bytes, so it fits every file system even with a suffix. */
 export const MAX_ASSET_NAME_BYTES = 180;
 
 /** Session lifetimes in seconds (rules/sessions#open-a-session, rules/sessions#idle-time). */
@@ -74,7 +74,7 @@ export const SESSION_TTL_S = {
 } as const;
 /** How long a signed link opens what it names, in seconds. The bounds are those of presigned URLs of S3. */
 export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
-/** What an action may take when the caller does not say, and at most. */
+/** How long an action may take by default, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
 /** How long a dialog of a page waits for a person or an action before it is dismissed. */
 export const DIALOG_WAIT_S = 60;
@@ -87,7 +87,7 @@ export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
 export const MAX_PROMPT_BYTES = 20 * 1024;
 /** Steps of an agent. */
 export const AGENT_STEPS = { min: 1, max: 50, default: 15 } as const;
-/** What the hub waits for a worker beyond an action's own timeout. */
+/** How long the hub waits for a worker beyond an action's own timeout. */
 export const ACTION_GRACE_MS = 3_000;
 /** Actions of one session that may run at a time. */
 export const MAX_ACTIONS_AT_ONCE = 32;
@@ -109,9 +109,9 @@ export const MAX_HOST_RECIPES_BYTES = 2 * 1024 * 1024;
 export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 /** Files and directories of a profile's archive (rules/profiles#hostile-archives). */
 export const MAX_PROFILE_ENTRIES = 200_000;
-/** A profile may unpack to so many times the bytes its archive may have. */
+/** A profile may unpack to this many times the bytes that its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;
-/** So many times its own bytes an archive that somebody uploads may unpack to, once it has so many; gzip can do 1,030. */
+/** An uploaded archive may unpack to this many times its own size, once it is this large; gzip can reach 1,030. */
 export const MAX_UNPACK_RATIO = { above_bytes: 256 * 1024 * 1024, most: 400 } as const;
 /** Shorter bodies go through the hub even where workers may put them into the object store themselves. */
 export const DIRECT_UPLOADS_FROM = 1024 * 1024;

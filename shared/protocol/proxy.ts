@@ -3,7 +3,7 @@ import { MASK } from "#shared/kit/hide-credentials.ts";
 import { ipFamily } from "#shared/kit/ip-family.ts";
 import { parseEgressRule } from "./egress-rules.ts";
 
-/** How an upstream proxy is spoken to. `https`: HTTP inside of TLS to the proxy. */
+/** The protocol of an upstream proxy. `https`: HTTP inside TLS to the proxy. */
 export const PROXY_SCHEMES = ["http", "https", "socks5"] as const;
 export type ProxyScheme = (typeof PROXY_SCHEMES)[number];
 
@@ -24,16 +24,16 @@ interface ReadServer extends ProxyServer {
   password: string | null;
 }
 
-/** `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`, without a scheme an HTTP proxy. Null when it is none. */
+/** `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`, without a scheme an HTTP proxy. Null when it is malformed. */
 export function readProxyUrl(raw: string): ReadServer | null {
   const [, given = "http", rest = ""] = /^(?:([a-z0-9]+):\/\/)?(.*)$/i.exec(raw.trim()) ?? [];
   const named = given.toLowerCase().replace("socks5h", "socks5");
   const scheme = PROXY_SCHEMES.find((known) => known === named);
-  // A scheme that URL parsing gives no port of its own, so that one that is written is kept.
+  // A scheme for which URL parsing knows no default port, so that an explicit port is kept.
   const spelled = `ftps://${rest}`;
   if (!scheme || rest === "" || !URL.canParse(spelled)) return null;
   const url = new URL(spelled);
-  // Read as a web address the host is spelled as everywhere else.
+  // Parsed as a web address, the host is spelled as everywhere else.
   const as_web = `http://${url.host}/`;
   if (!/^\/?$/.test(url.pathname) || url.search || url.hash || !URL.canParse(as_web)) return null;
   const host = new URL(as_web).hostname.replace(/^\[|\]$/g, "");
@@ -59,11 +59,11 @@ function decoded(text: string): string | null {
   }
 }
 
-/** As records and logs show it: never with a login. */
+/** The proxy as records and logs show it: never with a login. */
 export const proxyServerText = ({ scheme, host, port }: ProxyServer): string =>
   `${scheme}://${ipFamily(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** One place of a bypass list as a rule of the gate: `.example.com` is all below it. */
+/** One entry of a bypass list as a rule of the gate: `.example.com` is all below it. */
 export const bypassRule = (entry: string) =>
   parseEgressRule(entry.startsWith(".") ? `*${entry}` : entry);
 
@@ -132,13 +132,13 @@ export const ProxyOption = z
   .openapi("ProxyOption");
 export type ProxyOption = z.infer<typeof ProxyOption>;
 
-/** As it is stored with a job and shown by every record: that there is a login, and not which. */
+/** The proxy as it is stored with a job and shown by every record: that there is a login, but not which. */
 export const maskProxy = (proxy: ProxyOption): ProxyOption => ({
   ...proxy,
   username: proxy.username === null ? null : MASK,
   password: proxy.password === null ? null : MASK,
 });
 
-/** Whether a login is only the sign that stands for one, as a record shows it. */
+/** Whether a login is only the mask that records show in its place. */
 export const isMasked = ({ username, password }: ProxyOption): boolean =>
   username === MASK || password === MASK;

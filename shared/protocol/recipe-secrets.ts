@@ -12,7 +12,7 @@ export function secretNames(actions: readonly RecipeAction[]): string[] {
   return [...names];
 }
 
-/** The text with every placeholder replaced. A value that is not there is the caller's to refuse, see `missingSecret`. */
+/** The text with every placeholder replaced. The caller must refuse missing values, see `missingSecret`. */
 export const fillSecrets = (text: string, secrets: Readonly<Record<string, string>>): string =>
   text.replace(PLACEHOLDER, (whole, name: string) =>
     Object.hasOwn(secrets, name) ? (secrets[name] ?? whole) : whole,
@@ -25,8 +25,8 @@ const isOnHost = (host: string, pattern: string): boolean =>
   pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 
 /**
- * Why the placeholders of a text may not be filled in a frame of this address, in words that hold no value; null when they
- * may. Only an http or https address says whose the frame is.
+ * Why the placeholders of a text may not be filled in a frame of this address, in words that reveal no value; null when
+ * they may. Only an http or https address says whose the frame is.
  */
 export function secretRefusal(text: string, hosts: SecretHosts, frame_url: string): string | null {
   const url = URL.canParse(frame_url) ? new URL(frame_url) : null;

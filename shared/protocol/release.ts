@@ -1,13 +1,13 @@
 /** Replaced by `scripts/build.ts`; absent when run from source. */
 declare const FLOTILLA_RELEASE: BuiltRelease | null | undefined;
 
-/** What a build that was made with a release key knows of itself (`scripts/release.ts`). */
+/** What a build that was signed with a release key knows about itself (`scripts/release.ts`). */
 export interface BuiltRelease {
   /** Public key that every later version must be signed with, in base64url. */
   key: string;
   /** ISO 8601 in UTC. */
   released_at: string;
-  /** Of the sources in it, in base64url (`update-proof.ts`). */
+  /** Signature of the sources in it, in base64url (`update-proof.ts`). */
   signature: string;
 }
 

@@ -2,8 +2,8 @@ import { isVersion, RfbError, SECURITY, VERSION_BYTES } from "./rfb.ts";
 import { answerTo, CHALLENGE_BYTES } from "./vnc-auth.ts";
 
 /**
- * The handshake of a VNC connection, split in two: whoever relays a screen enters the server with its secret, and stands
- * before the viewer as a server that asks for none. From the viewer's first choice on, bytes go through as they are.
+ * The handshake of a VNC connection, split in two: a relay of a screen logs in to the server with its secret, and shows
+ * itself to the viewer as a server that asks for none. From the viewer's first choice on, bytes go through as they are.
  */
 
 const VERSION = Buffer.from("RFB 003.008\n", "latin1");
@@ -17,7 +17,7 @@ export const TAKES_VNC_SECRET = "taken";
 
 type Say = (bytes: Uint8Array) => void;
 
-/** The security type that is chosen of those that a server offers. @throws RfbError */
+/** Chooses one of the security types that a server offers. @throws RfbError */
 function chosenOf(types: Buffer, secret: string | null): number {
   const wanted = secret === null ? SECURITY.none : SECURITY.vnc;
   if (types.includes(wanted)) return wanted;
@@ -64,9 +64,9 @@ export function createVncEntrance(secret: string | null): (all: Buffer, say: Say
   };
 }
 
-/** The server's side, towards a viewer of a server that was entered. */
+/** The server's side, towards a viewer, once the real server has accepted the login. */
 export interface VncFront {
-  /** What is said first. */
+  /** The first message. */
   readonly greeting: Uint8Array;
   /**
    * Takes what the viewer says, cut anywhere. `say`: what it is answered. `rest`: what is for the server; null while the

@@ -1,6 +1,6 @@
 /** The remote framebuffer protocol (RFC 6143 and its registered extensions), as far as hub and worker both need it. */
 
-/** The other side's bytes are not RFB, or ask for what is not offered here. */
+/** The other side's bytes are not RFB or ask for something that is not offered here. */
 export class RfbError extends Error {
   override name = "RfbError";
 }
@@ -20,7 +20,7 @@ export const CLIENT = {
   qemu: 255,
 } as const;
 
-/** Larger than any clipboard that is of use. */
+/** Larger than any useful clipboard. */
 const MAX_CUT_TEXT_BYTES = 16 * 1024 * 1024;
 const MAX_FENCE_BYTES = 64;
 
@@ -79,7 +79,7 @@ export function clientMessageLength(head: Buffer): number | { need: number } {
   return head.length < shape.head ? { need: shape.head } : shape.length(head);
 }
 
-/** The encoding in which a server tells the size of its screen, and by which a client says that it understands that. */
+/** The encoding in which a server sends the size of its screen, and with which a client says that it understands it. */
 export const EXTENDED_DESKTOP_SIZE = -308;
 
 /** Parts of the handshake before the messages. Security `vnc` is followed by a 16-byte answer. */

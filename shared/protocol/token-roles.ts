@@ -1,2 +1,2 @@
-/** Of tokens: each may do what those before it may. */
+/** Roles of tokens: each may do everything that those before it may. */
 export const ROLES = ["viewer", "submitter", "operator", "admin"] as const;

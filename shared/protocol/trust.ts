@@ -3,8 +3,8 @@ import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 
 /**
- * Whom this process believes to be a hub. Every connection to a hub or a control plane is made here, so that one variable
- * says it for all of them; what a connection has no options for follows the runtime (NODE_EXTRA_CA_CERTS).
+ * Whom this process trusts as a hub. Every connection to a hub or a control plane is opened here, so that one variable
+ * decides for all of them; what a connection has no options for follows the runtime (NODE_EXTRA_CA_CERTS).
  */
 
 const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----/;
@@ -14,7 +14,7 @@ let authority: string | null = null;
 
 /**
  * From now on hubs are those whose certificate the authority in `path` (PEM) has signed, and no others; null: as the runtime
- * decides. A connection that is open already stays. @throws ConfigError naming SVC_TLS_CA.
+ * decides. A connection that is already open stays open. @throws ConfigError naming SVC_TLS_CA.
  */
 export function trustAuthority(path: string | null): void {
   authority = path === null ? null : readAuthority(path);
@@ -36,7 +36,7 @@ function readAuthority(path: string): string {
 export const authorityOption = (): { tls_ca?: string } =>
   authority === null ? {} : { tls_ca: authority };
 
-/** Options of a connection to a hub, whatever makes it. */
+/** Options of a connection to a hub, whatever opens it. */
 export const hubTls = (): { tls?: { ca: string } } =>
   authority === null ? {} : { tls: { ca: authority } };
 

@@ -1,9 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 
 /**
- * What proves that a version is to be taken (ed25519). Two signatures, each over a text of lines: a release's, by the key
- * that was built into the program, says what the sources of a version are; an offer's, by the key of the installation, says
- * that its hub gives this archive to this very worker now. Neither can be used for the other, nor an offer a second time.
+ * What proves that a version should be installed (ed25519). Two signatures, each over a text of lines: a release's, by
+ * the key that was built into the program, says what the sources of a version are; an offer's, by the key of the
+ * installation, says that its hub gives this archive to this very worker now. Neither can be used for the other, nor an
+ * offer a second time.
  */
 
 /** Headers of GET /worker-source.tar.gz?for=NONCE. Keys and signatures in base64url. */
@@ -20,7 +21,7 @@ export interface Offer {
   /** What the worker sent: random, once. */
   nonce: string;
   version: string;
-  /** Of the archive, in hex. */
+  /** SHA-256 of the archive, in hex. */
   sha256: string;
 }
 
@@ -47,14 +48,14 @@ export function publicKeyOf(pem: string): string {
 
 export const isPublicKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text);
 
-/** As people compare keys: 16 hex digits of its hash. */
+/** The form in which people compare keys: 16 hex digits of its hash. */
 export const fingerprintOf = (key: string): string =>
   createHash("sha256").update(Buffer.from(key, "base64url")).digest("hex").slice(0, 16);
 
 const signText = (text: Uint8Array, private_pem: string): string =>
   sign(null, text, createPrivateKey(private_pem)).toString("base64url");
 
-/** Whether `signature` (base64url) is of these bytes by `key` (base64url); false for what is no key or no signature. */
+/** Whether `signature` (base64url) is of these bytes by `key` (base64url); false for a malformed key or signature. */
 export function isSigned(text: Uint8Array, key: string, signature: string): boolean {
   if (!isPublicKey(key)) return false;
   try {

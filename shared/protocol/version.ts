@@ -9,7 +9,7 @@ declare const FLOTILLA_VERSION: string | undefined;
 const SOURCE_DIRS = ["drizzle", "hub", "shared", "worker"];
 const SOURCE_FILE = /\.(ts|tsx|sql)$/;
 
-/** Holds a node's version beside its sources (rules/updates#worker-source, rules/updates#version-fallbacks). */
+/** Holds a node's version next to its sources (rules/updates#worker-source, rules/updates#version-fallbacks). */
 export const VERSION_FILE = "VERSION";
 
 /** A file of the program; `path` from its root, with forward slashes. */
@@ -62,14 +62,14 @@ const firstThat = (...ways: (() => string | undefined)[]): string | undefined =>
       const value = way()?.trim();
       if (value) return value;
     } catch {
-      // The next way, then.
+      // Try the next way.
     }
   return undefined;
 };
 
 /**
- * The node's version (rules/updates#version-fallbacks): baked in, or hashed from the sources beside this file; else of the
- * VERSION file, `fallback` (SVC_VERSION, WORKER_VERSION), or `dev`.
+ * The node's version (rules/updates#version-fallbacks): baked in, or hashed from the sources next to this file; else
+ * from the VERSION file, `fallback` (SVC_VERSION, WORKER_VERSION), or `dev`.
  */
 export const nodeVersion = (fallback: string | undefined): string =>
   (isCompiled() ? FLOTILLA_VERSION : undefined) ??

@@ -3,16 +3,17 @@ import { newToken } from "#shared/protocol/ids.ts";
 
 /**
  * VncAuth (RFC 6143 §7.2.2): DES with a password of at most eight characters, whose bits the protocol reads in the other
- * order. Nobody can read it off a connection or try out all of them over one: that is what it is for here, on loopback.
+ * order. Nobody can read it off a connection or try all passwords over one, which is all it must achieve here, on
+ * loopback.
  */
 
 const CHARACTERS = 8;
 const BLOCK = 8;
 export const CHALLENGE_BYTES = 16;
-/** By which VNC's programs make a password file unreadable at a glance. Known to all. */
+/** The key with which VNC programs make a password file unreadable at a glance. It is public. */
 const FILE_KEY = Buffer.from([23, 82, 107, 6, 35, 78, 88, 7]);
 
-/** A password with 48 bits of chance. */
+/** A password with 48 random bits. */
 export const newVncSecret = (): string => newToken().slice(0, CHARACTERS);
 
 function reversedBits(byte: number): number {

@@ -10,16 +10,16 @@ export const LINK_CLOSE = {
   liveness: 4408,
 } as const;
 
-/** The reason a worker with another secret is sent away with (rules/worker-link#bad-worker-secret). */
+/** The reason given to a worker that has another secret (rules/worker-link#bad-worker-secret). */
 export const BAD_SECRET_REASON = "bad worker secret";
 
 /** Two live hosts with one worker_id (rules/workers#two-workers-with-one-id). */
 export const DUPLICATE_WORKER_REASON = "duplicate worker_id";
 
-/** Reasons of 1001 by which a side says that it will not be back; a router that goes away says others. */
+/** Reasons of 1001 with which a side says that it will not be back; a router that goes away gives others. */
 export const HUB_STOPPING_REASON = "hub is stopping";
 
-/** Reason of 1012: the worker is to keep what it runs, and dial until a hub takes it up. */
+/** Reason of 1012: the worker must keep what it runs and dial until a hub takes it up. */
 export const HUB_RESTARTING_REASON = "hub is restarting; what runs goes on";
 
 export const WORKER_STOPPING_REASON = "worker is stopping";
@@ -32,7 +32,7 @@ const ENDS: ReadonlySet<number> = new Set([
   LINK_CLOSE.replaced,
 ]);
 
-/** Whether a link may go on with another socket after one was closed so: what was said on purpose ends it. */
+/** Whether a link may continue on another socket after one was closed like this: a deliberate reason ends it. */
 export function isCut(code: number, reason: string): boolean {
   if (code === LINK_CLOSE.going_away)
     return reason !== HUB_STOPPING_REASON && reason !== WORKER_STOPPING_REASON;

@@ -21,7 +21,7 @@ import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
  * until it is confirmed, and send the rest on the next socket.
  */
 
-/** Names an assignment for ever: a message whose token is not the job's current one is stale and changes nothing. */
+/** Names an assignment forever: a message whose token is not the job's current one is stale and changes nothing. */
 const Assignment = z.object({ job_id: z.string().max(64), lease_token: z.int() });
 
 /** A lane in use: its session, the lease it has, and the job whose result the hub has not confirmed yet, if there is one. */
@@ -63,7 +63,7 @@ export const Registration = z.object({
       received: z.int().min(0),
       /** Messages of this process that the hub has confirmed: the others can be said again. */
       acknowledged: z.int().min(0).nullish(),
-      /** What runs here, so that a hub that was started anew can take it up. Absent: this version cannot tell. */
+      /** What runs here, so that a restarted hub can take it up. Absent: this version cannot tell. */
       holds: z.array(LaneHeld).max(1_000).nullish(),
     })
     .nullish(),
@@ -90,7 +90,7 @@ export type LaneChanged = z.infer<typeof LaneChanged>;
 export const JobAccepted = Assignment.extend({ type: z.literal("JobAccepted") });
 export type JobAccepted = z.infer<typeof JobAccepted>;
 
-/** The lane could not take the job (not warm any more); the hub puts the job back into the queue. */
+/** The lane could not take the job (it is no longer warm); the hub puts the job back into the queue. */
 export const JobRefused = Assignment.extend({
   type: z.literal("JobRefused"),
   reason: z.string().max(1_000),
@@ -224,15 +224,15 @@ export const HubRegistered = z.object({
   /** HTTP base for uploads; the worker falls back to the address it dialled when this one does not answer. */
   public_base_url: z.string().nullable(),
   heartbeat_interval_ms: z.int().positive(),
-  /** Bodies of so many bytes and more may go straight into the object store; absent: none may. */
+  /** Bodies of at least this many bytes may go straight into the object store; absent: none may. */
   direct_uploads_from: z.int().positive().nullish(),
   /** Whether a job may go on uploading when it has given its lane back (JobUploading). */
   late_uploads: z.boolean().nullish(),
-  /** For how long a link without a socket is kept; 0 or absent: not at all. */
+  /** How long a link without a socket is kept; 0 or absent: not at all. */
   link_grace_ms: z.int().min(0).nullish(),
   /** Hubs and viewer bridges of the fleet, which lanes never open. */
   fleet_places: FleetPlaces,
-  /** This is the link named in `resume`: the hub has received so many of its messages. Absent: a new link. */
+  /** This is the link named in `resume`: the hub has received this many of its messages. Absent: a new link. */
   resumed: z.object({ received: z.int().min(0) }).nullish(),
 });
 export type HubRegistered = z.infer<typeof HubRegistered>;
@@ -247,7 +247,7 @@ export const RunExtras = z.object({
   popup_policy: PopupPolicy.default("allow"),
   /** Values of the `${ENV:NAME}` placeholders the recipes use. */
   secrets: z.record(z.string(), z.string()).default({}),
-  /** Where each may be entered; one that is not here on the host of the job's URL alone. */
+  /** Where each may be entered; one that is not listed only on the host of the job's URL. */
   secret_hosts: z.record(z.string(), z.array(z.string())).default({}),
   /** The proxy that the run goes out through, with its login; null: as the worker says. `proxy_of`: who gave it. */
   proxy: ProxyOption.nullable().default(null),
@@ -302,7 +302,7 @@ export const HubHeartbeatAck = z.object({
   type: z.literal("HubHeartbeatAck"),
   received: z.int().min(0).nullish(),
   update: UpdateOrder.nullish(),
-  /** When it is another one than was told before on this link. */
+  /** Sent when it differs from the one last sent on this link. */
   fleet_places: FleetPlaces,
 });
 
@@ -346,7 +346,7 @@ export type HubSessionCall = z.infer<typeof HubSessionCall>;
 
 /**
  * Arguments of the call `run_reset`, between two attempts of a script. `fresh`: cookies and storage are the job's own, and
- * are made what they were before its first attempt.
+ * are restored to what they were before its first attempt.
  */
 export const RunReset = z.object({
   url: z.string().max(MAX_URL_LENGTH),

@@ -9,7 +9,7 @@ const OF_SOCKET: ReadonlySet<string> = new Set([
 /** Whether messages of this type are counted on a link, and sent again on the next socket when the first was cut. */
 export const isCounted = (type: string): boolean => !OF_SOCKET.has(type);
 
-/** A peer that hears nothing for so long cannot be brought up to date any more. */
+/** A peer that has missed more than this can no longer be brought up to date. */
 const MOST_CHARS = 16 * 1024 * 1024;
 
 /**
@@ -42,12 +42,12 @@ export class Outbox {
     while (this.#chars > MOST_CHARS) this.#drop();
   }
 
-  /** The other side has received so many messages in all. */
+  /** The other side has received this many messages in all. */
   acknowledge(received: number): void {
     while (this.#first < received && this.#sent > 0) this.#drop();
   }
 
-  /** Whether a peer that has received so many can be told the rest. */
+  /** Whether a peer that has received this many can be sent the rest. */
   canResume(received: number): boolean {
     return received >= this.#first && received <= this.#first + this.#sent;
   }

@@ -6,7 +6,7 @@ import { Slug } from "./workload.ts";
 
 /** Agents, instances and elastic workers (rules/pipeline-agents#host-agents). */
 
-/** An agent that was silent for longer is shown as offline. */
+/** An agent that has been silent for longer is shown as offline. */
 export const AGENT_OFFLINE_MS = 30_000;
 /** How often an agent reports. */
 export const AGENT_SYNC_MS = 5_000;
@@ -23,7 +23,7 @@ export const DesiredInstance = z
     instance_id: z.string().regex(INSTANCE_ID),
     args: z.array(z.string().max(4_096)).max(100),
     env: z.record(z.string().max(200), z.string().max(32_768)),
-    /** Another number starts it anew, also when it was given up. */
+    /** A different number restarts it, even when it was given up. */
     generation: z.int().min(0).default(0),
   })
   .openapi("DesiredInstance");
@@ -79,7 +79,10 @@ export const Agent = z
 export type Agent = z.infer<typeof Agent>;
 export const AgentList = z.object({ agents: z.array(Agent), ...NextCursor }).openapi("AgentList");
 
-/** Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; unknown when it was never seen there. */
+/**
+ * Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; unknown when the instance was never
+ * seen there.
+ */
 export const Instance = z
   .object({
     instance_id: z.string(),
@@ -94,7 +97,7 @@ export const Instance = z
   .openapi("Instance");
 export type Instance = z.infer<typeof Instance>;
 export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
-/** Answer of POST /workers/elastic/stop: of `asked` instances, `stopped` are told to end now; the others were not there. */
+/** Answer of POST /workers/elastic/stop: of `asked` instances, `stopped` were told to end; the others did not exist. */
 export const InstancesStopped = InstanceList.extend({
   asked: z.int(),
   stopped: z.int(),

@@ -12,16 +12,16 @@ export type ByteRange = z.infer<typeof ByteRange>;
 
 const SafeName = z.string().refine(isSafeName, { error: "is not a safe file name" });
 
-/** What the worker knows of a captured body, sent with its upload. `status`: HTTP status, null for a download. */
+/** What the worker knows about a captured body, sent with its upload. `status`: HTTP status, null for a download. */
 export const AssetMeta = z.object({
   name: SafeName,
   kind: AssetKind,
   mime: z.string().max(255),
   ext: z.string().max(32),
   source_url: z.string().max(70_000),
-  /** The page of the tab, whatever frame asked. */
+  /** The page of the tab, whichever frame made the request. */
   page_url: z.string().max(70_000),
-  /** The frame's document that asked for it, a worker's owner for a worker; null where that is not known. */
+  /** The frame's document that asked for it, a worker's owner for a worker; null if unknown. */
   frame_url: z.string().max(70_000).nullable().default(null),
   status: z.int().min(0).max(999).nullable(),
   from_cache: z.boolean(),

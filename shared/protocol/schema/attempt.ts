@@ -7,7 +7,7 @@ import { z } from "@hono/zod-openapi";
  * - `bad_script`: refused by the static check, nothing ran
  * - `script_error`: it threw, or a selector was not found
  * - `wrong_result`: it ran, and the judge says that the goal was not reached
- * - `unverified`: it ran, and the judge could not say: never told as a success
+ * - `unverified`: it ran, and the judge could not say: never reported as a success
  * - `timeout`: longer than attempt_timeout_s
  * - `credentials_missing`: the page asks for a login nobody gave
  * - `capacity`: no lane, no runner, or no backend in time
@@ -36,7 +36,7 @@ export type AttemptClass = z.infer<typeof AttemptClass>;
 export const TokenUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
-/** What the judge, or the rules before it, say of an attempt. */
+/** What the judge, or the rules before it, say about an attempt. */
 export const Verdict = z.object({
   class: AttemptClass,
   ok: z.boolean(),
@@ -92,7 +92,7 @@ export const Attempt = AttemptSummary.extend({
   error: z
     .object({ name: z.string(), message: z.string(), line: z.int().nullable(), stack: z.string() })
     .nullable(),
-  /** Name of the asset with the picture of the page at the end. */
+  /** Name of the asset with the screenshot of the page at the end. */
   screenshot: z.string().nullable(),
   evidence: z.object({
     url: z.string().nullable(),

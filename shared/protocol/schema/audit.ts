@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** Who called: `open` is anybody on a server that asks for no token, `nobody` who showed nothing that holds. */
+/** Who called: `open` is anybody on a server that asks for no token, `nobody` a caller without valid credentials. */
 export const AUDIT_CALLERS = [
   "nobody",
   "open",
@@ -25,12 +25,12 @@ export const AuditEntry = z
       role: z.string().nullable(),
       token_id: z.string().nullable(),
     }),
-    /** Of the other end of its connection: behind a router that is the router's. */
+    /** Address of the other end of its connection: behind a router, the router's. */
     address: z.string(),
     method: z.string(),
     /** The pattern of the route, `/jobs/:id`; null for a path that no route answers. */
     route: z.string().nullable(),
-    /** As it was called, without query and credentials; ids that are keys are cut short. */
+    /** The path as it was called, without query and credentials; ids that are keys are shortened. */
     path: z.string(),
     /** 101 for a WebSocket that was opened. */
     status: z.int(),

@@ -16,7 +16,7 @@ export const Dialog = z
     message: z.string(),
     /** What the text field of a prompt holds at first. */
     default_prompt: z.string(),
-    /** Of the page that asks. */
+    /** URL of the page that asks. */
     url: z.string(),
     /** Whether its tab is the one that actions go to. */
     active: z.boolean(),

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AssetMeta } from "./asset.ts";
 
-/** What a worker announces of a body that it wants to put into the object store itself. */
+/** What a worker announces about a body that it wants to put into the object store itself. */
 export const DirectUploadBody = z
   .object({ size: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
   .openapi("DirectUploadBody");
@@ -16,7 +16,7 @@ export const DirectUpload = z
   .openapi("DirectUpload");
 export type DirectUpload = z.infer<typeof DirectUpload>;
 
-/** Said once the body lies in the object store. */
+/** Sent once the body is in the object store. */
 export const DirectUploadDone = AssetMeta.extend(DirectUploadBody.shape).openapi(
   "DirectUploadDone",
 );

@@ -1,24 +1,24 @@
 import { z } from "@hono/zod-openapi";
 
 /**
- * Whether the code of a workload loads (rules/pipeline-workloads#the-state-of-the-code), and what running tasks say of
- * themselves.
+ * Whether the code of a workload loads (rules/pipeline-workloads#the-state-of-the-code), and what running tasks say
+ * about themselves.
  */
 
 /** UTF-16 units of the sentence that says why a module does not load, and of the traceback that comes with it. */
 export const MAX_BROKEN_ERROR = 2_000;
 export const MAX_BROKEN_TRACE = 8_192;
-/** Broken workloads of one worker that are told. */
+/** How many broken workloads one worker reports. */
 export const MAX_BROKEN = 200;
 
 /** A workload that a worker cannot run: its code does not load there. */
 export const BrokenExecutor = z.strictObject({
   workload: z.string().min(1).max(63),
-  /** Of the settings it was tried with: another revision has not been tried. */
+  /** Revision of the settings it was tried with: another revision has not been tried. */
   revision: z.string().max(64),
   error: z.string().max(MAX_BROKEN_ERROR),
   trace: z.string().max(MAX_BROKEN_TRACE).default(""),
-  /** How long it has been broken: the worker's own clock need not be right. */
+  /** How long it has been broken, because the worker's own clock may be wrong. */
   broken_ms: z.int().min(0),
 });
 export type BrokenExecutor = z.infer<typeof BrokenExecutor>;
@@ -55,7 +55,7 @@ export const CheckExecutor = z
   })
   .openapi("CheckExecutor");
 
-/** `unchecked`, of a workload that was just made: nobody could load its code, and `error` says why. */
+/** `unchecked`, for a workload that was just created: nobody could load its code, and `error` says why. */
 export const ExecutorCheck = z
   .object({
     workload: z.string(),
@@ -71,7 +71,7 @@ export const ExecutorCheck = z
   .openapi("ExecutorCheck");
 export type ExecutorCheck = z.infer<typeof ExecutorCheck>;
 
-/** What a worker answers that was asked for a check. */
+/** A worker's answer to a check. */
 export const CheckAnswer = z.strictObject({
   check_id: z.string().min(8).max(64),
   revision: z.string().max(64),
@@ -104,13 +104,15 @@ export const Progress = z.strictObject({
 });
 export type Progress = z.infer<typeof Progress>;
 
-/** What a task says of itself while it runs. `log_dropped`: lines that came before those that are kept. */
+/** What a task says about itself while it runs. `log_dropped`: lines that came before those that are kept. */
 export const Notes = z.strictObject({
   progress: Progress.nullable(),
   log: z.array(LogLine).max(MAX_LOG_LINES),
   log_dropped: z.int().min(0),
 });
 export type Notes = z.infer<typeof Notes>;
-/** As a worker tells them. `seq` grows with every change: calls may arrive in another order than they left. */
+/**
+ * The notes as a worker reports them. `seq` grows with every change: calls may arrive in another order than they left.
+ */
 export const ToldNotes = Notes.extend({ seq: z.int().min(1) });
 export type ToldNotes = z.infer<typeof ToldNotes>;

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 
 /**
- * GET and PATCH /settings (rules/settings#read-settings, rules/settings#change-settings): the values that count by key, and
- * the JSON schema of what PATCH takes.
+ * GET and PATCH /settings (rules/settings#read-settings, rules/settings#change-settings): the values in force by key,
+ * and the JSON schema of what PATCH takes.
  */
 export const FleetSettings = z
   .object({

@@ -134,7 +134,7 @@ export const WorkersCpu = z
       z.object({ id: z.string(), host: z.string(), cpu_percent: z.number().nullable() }),
     ),
     hosts: z.array(z.object({ host: z.string(), cpu_percent: z.number().nullable() })),
-    /** The busiest host; null when none tells. */
+    /** The busiest host; null when none reports. */
     cluster_max: z.number().nullable(),
   })
   .openapi("WorkersCpu");

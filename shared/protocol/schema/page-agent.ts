@@ -63,7 +63,7 @@ export const AGENT_MOVE_SCHEMA = {
   required: ["thought", "action"],
 };
 
-/** One step of an agent. The picture is of the page that the engine decided about; at most 100 KB of JPEG. */
+/** One step of an agent. The screenshot shows the page that the engine decided about; at most 100 KB of JPEG. */
 export interface AgentStep {
   /** Counts from 1. */
   n: number;

@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 /** Lists that fit one answer for nearly everybody: all of it unless the caller asks for less. */
 export const MAX_PAGE = 1_000;
 
-/** Query of a list: `cursor` is the `next_cursor` of the page before, and opaque. */
+/** Query of a list: `cursor` is the `next_cursor` of the previous page, and opaque. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(MAX_PAGE),
   cursor: z.string().min(1).max(2_048).optional(),
@@ -16,12 +16,12 @@ export const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "stri
 /** A switch in a query: `true` or `false`, and what forms and shells send for them (`1`, `yes`, `on` and their opposites). */
 export const QueryBoolean = z.stringbool().openapi({ type: "boolean" });
 
-/** What every list answers with beside its items; null on the last page. */
+/** What every list returns besides its items; null on the last page. */
 export const NextCursor = { next_cursor: z.string().nullable() };
 
 /**
- * The page of a list that is held as a whole, in the order of its keys, which are unique. What comes or goes between two
- * pages moves no other item.
+ * The page of a list that is held as a whole, in the order of its keys, which are unique. Items added or removed
+ * between two pages move no other item.
  */
 export function pageOf<T>(
   all: readonly T[],

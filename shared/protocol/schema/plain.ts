@@ -4,8 +4,8 @@ import { DoneItem, type Exchange, MAX_CLAIM_WAIT_MS, MAX_SLOTS, MAX_STREAM_BYTES
 import { MAX_PK_LENGTH, type TaskBatch } from "./queue.ts";
 
 /**
- * Bodies of the hot calls, told apart by hand: what is given back is what the schema would make of it, and null is for the
- * schema to judge (test/unit/plain-bodies.test.ts holds the two together).
+ * Bodies of the hot calls, parsed by hand: the result is what the schema would return, and null leaves the body to the
+ * schema (test/unit/plain-bodies.test.ts keeps the two in step).
  */
 
 type Fields = Record<string, unknown>;
@@ -73,7 +73,7 @@ function plainDone(item: unknown): Exchange["done"][number] | null {
   if (!isObject(item)) return null;
   for (const key in item) if (!DONE.has(key)) return null;
   const { task_id, epoch, duration_ms, stdout = "", stderr = "", truncated = false, output } = item;
-  // Few tasks say something of themselves: that is for the schema.
+  // Few tasks write notes, so those are left to the schema.
   if (item.notes !== undefined) return null;
   const most = MAX_STREAM_BYTES + 1_000;
   if (!isWhole(task_id, 1) || !isWhole(epoch, 1) || !isWhole(duration_ms, 0)) return null;

@@ -5,9 +5,9 @@ import { ExecutorType, Slug } from "./workload.ts";
 
 /** Plugins with their state and blobs (rules/pipeline-plugins#manifest). */
 
-/** Of a blob (rules/pipeline-plugins#blobs). */
+/** Size of a blob (rules/pipeline-plugins#blobs). */
 export const MAX_BLOB_BYTES = 5 * 1024 * 1024;
-/** JSON text of a value (rules/pipeline-plugins#state). */
+/** Size of a value as JSON text (rules/pipeline-plugins#state). */
 export const MAX_STATE_BYTES = 1024 * 1024;
 /** What a plugin's folder may hold; its archive travels to every worker. */
 export const PLUGIN_LIMITS = { max_files: 10_000, max_bytes: 128 * 1024 * 1024 } as const;
@@ -31,7 +31,7 @@ export const PluginManifest = z
         type: ExecutorType,
         module: z.string().max(1_000).optional(),
         argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
-        /** Of a fleet_fetch: options of the jobs, over which the workload's own go. */
+        /** For fleet_fetch: options of the jobs; the workload's own options win. */
         options: z.record(z.string(), z.unknown()).optional(),
         /** JSON Schema of the workload's init_kwargs. */
         init_schema: z.record(z.string(), z.unknown()).optional(),
@@ -52,7 +52,7 @@ export const Plugin = z
     slug: z.string(),
     path: z.string(),
     manifest: PluginManifest.nullable(),
-    /** Names what the folder holds, whatever it is packed with; null when the plugin has errors. */
+    /** Hash of what the folder holds, however it is packed; null when the plugin has errors. */
     sha256: z.string().nullable(),
     errors: z.array(z.string()),
   })

@@ -71,7 +71,9 @@ export type Lease = z.infer<typeof Lease>;
 export const Leases = z.object({ at: z.string(), leases: z.array(Lease) }).openapi("Leases");
 export type Leases = z.infer<typeof Leases>;
 
-/** Characters of each stream of a running task that are shown: its end. All of a worker's fit into one JSON body. */
+/**
+ * How many characters at the end of each stream of a running task are shown. All of a worker's fit into one JSON body.
+ */
 export const LIVE_TAIL = 8_192;
 export const MAX_LIVE_RUNS = 64;
 export const LiveRun = z
@@ -83,7 +85,7 @@ export const LiveRun = z
     running_ms: z.int().min(0),
     stdout: z.string().max(LIVE_TAIL).default(""),
     stderr: z.string().max(LIVE_TAIL).default(""),
-    /** What the task said of itself; left out while it is as it was told last. */
+    /** What the task said about itself; left out while it has not changed since the last report. */
     notes: ToldNotes.optional(),
   })
   .openapi("LiveRun");
@@ -92,7 +94,7 @@ export type LiveRun = z.infer<typeof LiveRun>;
 export const LiveLogs = z
   .strictObject({ incarnation, items: z.array(LiveRun).max(MAX_LIVE_RUNS) })
   .openapi("LiveLogs", { example: { incarnation: "b1946ac92492d234", items: [] } });
-/** Answer of GET /workers/{id}/runs. `at`: when the worker said so; null when it said nothing of late. */
+/** Answer of GET /workers/{id}/runs. `at`: when the worker said so; null when it has not reported recently. */
 export const LiveRuns = z
   .object({
     at: z.string().nullable(),

@@ -9,10 +9,12 @@ import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
 export const PULL_WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 /** Longest wait of a claim for work, in ms. */
 export const MAX_CLAIM_WAIT_MS = 30_000;
-/** A worker that was silent for longer is shown as offline; its leases end by themselves. */
+/** A worker that has been silent for longer is shown as offline; its leases end by themselves. */
 export const PULL_OFFLINE_MS = 30_000;
 export const PULL_HEARTBEAT_MS = 5_000;
-/** A worker on the same host that was silent for so long, two heartbeats and more, is dead: a newcomer gets its name. */
+/**
+ * A worker on the same host that has been silent for this long, over two heartbeats, is dead: a newcomer gets its name.
+ */
 export const PULL_DEAD_MS = 12_000;
 export const MAX_SLOTS = 1_000;
 /** Bytes of each stream of a run that are kept at its beginning and at its end. */
@@ -35,7 +37,7 @@ const incarnation = z.string().min(8).max(64);
 export const RegisterPull = z
   .strictObject({
     incarnation,
-    /** The incarnation before, of which this process knows that it is dead: its name is given over at once. */
+    /** The previous incarnation, which this process knows to be dead: its name passes on at once. */
     replaces: incarnation.optional(),
     host: z.string().min(1).max(253),
     slots: z.int().min(1).max(MAX_SLOTS),
@@ -48,9 +50,9 @@ export const RegisterPull = z
   .openapi("RegisterPull");
 export type RegisterPull = z.infer<typeof RegisterPull>;
 /**
- * What a control plane takes beyond the first version of these calls: an older one refuses what it does not know, so a
- * worker sends it only where it is named. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of what is
- * released; `broken`: in heartbeats; `checks`: they are asked for, and answered at `/workers/{id}/checks`; `update`: in
+ * What a control plane accepts beyond the first version of these calls: an older one refuses what it does not know, so
+ * a worker sends only what is named here. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of what is
+ * released; `broken`: in heartbeats; `checks`: they are requested, and answered at `/workers/{id}/checks`; `update`: in
  * heartbeats, by a worker that takes another version when it is told to.
  */
 export const PULL_FEATURES = ["notes", "snooze", "broken", "checks", "update"] as const;
@@ -106,8 +108,8 @@ export const FailedItem = z.strictObject({
 export type FailedItem = z.infer<typeof FailedItem>;
 
 /**
- * A task given back with its attempt. `retry_after_ms`: it asked to be run later, and waits so long (a snooze, which is no
- * failure); `reason`: its words.
+ * A task given back without consuming an attempt. `retry_after_ms`: it asked to be run later and waits that long (a
+ * snooze, which is not a failure); `reason`: why, in its own words.
  */
 export const ReleasedItem = z.strictObject({
   ...AttemptRef.shape,
@@ -168,7 +170,7 @@ export const PluginRef = z.object({
 });
 export type PluginRef = z.infer<typeof PluginRef>;
 
-/** What a worker must know of a workload to run its tasks; `executor_config` holds what its plugin adds. */
+/** What a worker must know about a workload to run its tasks; `executor_config` holds what its plugin adds. */
 export const WorkloadSettings = z.object({
   slug: z.string(),
   revision: z.string(),
@@ -220,14 +222,14 @@ export const PullHeartbeat = z
     gpus: z.array(GpuReading).max(64).default([]),
     /** Every workload whose code it cannot load now. */
     broken: z.array(BrokenExecutor).max(MAX_BROKEN).default([]),
-    /** The worker updates by order; how that goes. */
+    /** How the update goes of a worker that updates when told to. */
     update: z.strictObject({ report: UpdateReport.nullable() }).optional(),
   })
   .openapi("PullHeartbeat");
 export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
 /**
  * What an operator may tell a worker: `drain` ends its claims, `resume` begins them again, `recycle` replaces its warm
- * processes before their next task, `stop` drains it and ends its process (whoever supervises it may start it again).
+ * processes before their next task, `stop` drains it and ends its process (its supervisor may restart it).
  */
 export const WORKER_COMMANDS = ["drain", "resume", "recycle", "stop"] as const;
 export const WorkerCommand = z
@@ -235,7 +237,7 @@ export const WorkerCommand = z
   .openapi("WorkerCommand");
 export type WorkerCommand = z.infer<typeof WorkerCommand>;
 
-/** A workload whose code the worker is to load, and to answer for at `/workers/{id}/checks`. */
+/** A workload whose code the worker must load, and report on at `/workers/{id}/checks`. */
 export const WaitingCheck = z.object({ check_id: z.string(), workload: WorkloadSettings });
 export type WaitingCheck = z.infer<typeof WaitingCheck>;
 
@@ -246,11 +248,13 @@ export const PullHeartbeatAnswer = z
     drain: z.boolean(),
     /** Of the control plane that answers; during an upgrade of several they differ. */
     version: z.string().optional(),
-    /** For a worker that updates by order: the version it is to have, and whether it is its turn. */
+    /** For a worker that updates when told to: the version it should have, and whether it is its turn. */
     update: UpdateOrder.optional(),
-    /** What an operator last told this process, for ten minutes: a command_id it has seen it has obeyed. */
+    /**
+     * An operator's last command to this process, repeated for ten minutes: it has obeyed every command_id it has seen.
+     */
     commands: z.array(WorkerCommand).default([]),
-    /** Told until they are answered: a check_id it has seen it has begun. */
+    /** Repeated until they are answered: the worker has begun every check_id it has seen. */
     checks: z.array(WaitingCheck).default([]),
   })
   .openapi("PullHeartbeatAnswer");
@@ -273,7 +277,7 @@ export const PullWorker = z
     gpus: z.array(GpuReading),
     /** Workloads whose code it cannot load, with the reason. */
     broken: z.array(z.object({ workload: z.string(), error: z.string(), since: z.string() })),
-    /** Null while it has the version it is to have. */
+    /** Null while it has the version it should have. */
     update: WorkerUpdate.nullish(),
     started_at: z.string(),
     last_heartbeat_at: z.string(),

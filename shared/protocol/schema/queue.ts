@@ -88,7 +88,7 @@ export const PeekQuery = z.object({
   state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   offset: z.coerce.number().int().min(0).max(1_000_000).openapi({ type: "integer" }).default(0),
-  /** Rows behind those of the page before, whatever left the queue meanwhile. */
+  /** Rows after those of the previous page, whatever left the queue meanwhile. */
   cursor: NumberCursor.optional(),
 });
 
@@ -121,21 +121,21 @@ export const Run = z
     stderr: z.string(),
     truncated: z.boolean(),
     error: z.string().nullable(),
-    /** What the task said with `ctx.progress` and `ctx.log`; the last words of a worker that died too. */
+    /** What the task said with `ctx.progress` and `ctx.log`; including the last notes of a worker that died. */
     ...Notes.shape,
   })
   .openapi("Run");
 export type Run = z.infer<typeof Run>;
 /**
- * `next_before`: `before` of the next page, null on the last. A page may hold fewer runs than `limit`, or none, and have a
- * next one: an answer looks through so many runs only.
+ * `next_before`: `before` of the next page, null on the last. A page may hold fewer runs than `limit`, or none, and
+ * still have a next one, because one answer scans a limited number of runs.
  */
 export const RunList = z
   .object({ runs: z.array(Run), next_before: z.int().nullable(), ...NextCursor })
   .openapi("RunList");
 export type RunList = z.infer<typeof RunList>;
 
-/** A run without what it printed and put out. */
+/** A run without its streams and its output. */
 export const RunAttempt = Run.omit({
   output_json: true,
   stdout: true,
@@ -170,7 +170,7 @@ const limitUpTo = (max: number) =>
     /** Runs that ended at this time or after it, and before the other. */
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),
-    /** Without what they put out, printed and said: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */
+    /** Without their output, streams and notes: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */
     brief: QueryBoolean.default(false),
   });
 export const AllRunsQuery = limitUpTo(MAX_RUNS.all);

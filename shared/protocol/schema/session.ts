@@ -63,7 +63,7 @@ export const CreateSession = z
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;
 
-/** A session as the wire shows it (rules/sessions#session-record). `job_id`: the job that runs in it or left it open. */
+/** A session as the API shows it (rules/sessions#session-record). `job_id`: the job that runs in it or left it open. */
 export const Session = z
   .object({
     session_id: z.string(),
@@ -107,7 +107,7 @@ const timeout = {
 };
 const args = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...shape, ...timeout });
 const none = args({});
-/** Of an action that calls an engine. `auto`: the promoted one, else the only one. */
+/** The engine of an action that calls one. `auto`: the promoted one, else the only one. */
 const engineArgs = <S extends z.ZodRawShape>(shape: S, timeout_s: number) =>
   z.strictObject({
     ...shape,
@@ -161,7 +161,7 @@ export const SESSION_ACTIONS = {
     ...point,
     button,
     click_count: z.int().min(1).max(10).default(1),
-    /** Waits for what the click brings about: the popup becomes the active tab, the download is whole. */
+    /** Waits for what the click causes: the popup becomes the active tab, the download is whole. */
     wait_for: z.enum(["popup", "download"]).optional(),
     frame,
   }).refine((a) => (a.selector !== undefined) !== (a.x !== undefined && a.y !== undefined), {
@@ -295,7 +295,7 @@ export const ActionReply = z
   .openapi("ActionReply");
 export type ActionReply = z.infer<typeof ActionReply>;
 
-/** What the page refused: beside `detail` in the body of a 422. */
+/** What the page refused: next to `detail` in the body of a 422. */
 export const ActionError = z
   .object({ name: z.string(), message: z.string(), stack: z.string().optional() })
   .openapi("ActionError");

@@ -54,7 +54,7 @@ export const CreateSignedLink = z
   .openapi("CreateSignedLink");
 export type CreateSignedLink = z.infer<typeof CreateSignedLink>;
 
-/** A link that was made; its URL is a key to what it names and is shown this once. */
+/** A new link; its URL is a key to what it names and is shown only this once. */
 export const SignedLink = z
   .object({
     kind: z.enum(LINK_KINDS),

@@ -3,8 +3,9 @@ import { z } from "@hono/zod-openapi";
 /** What the supervisor of the pipeline sees and does (rules/pipeline-supervision#problems-it-reports). */
 
 /**
- * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, some that may run them were given up
- * by their agents; `broken_executor`, their code does not load on a worker; `stuck`, workers are idle and nothing is run.
+ * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, their agents gave up on
+ * some that may run them; `broken_executor`, their code does not load on a worker; `stuck`, workers are idle and
+ * nothing is run.
  */
 export const SUPERVISED_PROBLEMS = [
   "no_worker",
@@ -14,7 +15,10 @@ export const SUPERVISED_PROBLEMS = [
 ] as const;
 export type SupervisedProblem = (typeof SUPERVISED_PROBLEMS)[number];
 
-/** `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only tells. */
+/**
+ * `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only
+ * reports.
+ */
 export const SUPERVISED_ACTIONS = ["pause", "reset", "restart", "report"] as const;
 export type SupervisedAction = (typeof SUPERVISED_ACTIONS)[number];
 

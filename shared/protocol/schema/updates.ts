@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 
 /**
  * Where a worker stands on its way to another version. `held`: it waits for its turn; `starting`: it was told to go and has not
- * said more; `restarting`: it is away for its restart; `proving`: it is back on the new version, which has to show that it works;
- * `off`: it does not follow, by its own settings.
+ * reported since; `restarting`: it is away for its restart; `proving`: it is back on the new version, which has to show
+ * that it works; `off`: it does not follow, by its own settings.
  */
 export const WORKER_UPDATE_STATES = [
   "held",
@@ -20,9 +20,9 @@ export const WORKER_UPDATE_STATES = [
 const version = z.string().max(64);
 
 /**
- * What a worker says of the version it was told to take (rules/updates#states-of-an-update); `error` says why it stays at its
- * own. `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating. Earlier versions say
- * neither.
+ * What a worker says about the version it was told to take (rules/updates#states-of-an-update); `error` says why it
+ * keeps its own. `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating.
+ * Earlier versions say neither.
  */
 export const UpdateReport = z
   .object({
@@ -77,7 +77,7 @@ export const FleetUpdates = z
   .object({
     state: z.enum(ROLLOUT_STATES),
     detail: z.string(),
-    /** The version that every worker is to have; null while that is not known. */
+    /** The version that every worker should have; null while that is unknown. */
     target: version.nullable(),
     hub_versions: z.array(version),
     paused_since: z.string().nullable(),
@@ -95,7 +95,7 @@ export const FleetUpdates = z
         at: z.string(),
       })
       .nullable(),
-    /** Workers with another version than they are to have, and those whose update is not over. */
+    /** Workers that do not have the version they should have, and those whose update is not over. */
     workers: z.array(
       z.object({
         kind: WorkerKind,
@@ -112,7 +112,7 @@ export type FleetUpdates = z.infer<typeof FleetUpdates>;
 /** Body of POST /updates/approve; without a version the one that is rolled out now. */
 export const ApproveUpdate = z.strictObject({ version: name.optional() }).openapi("ApproveUpdate");
 
-/** Body of POST /updates/pin. `version` null takes the pin away; with `worker_id` it is this worker's alone. */
+/** Body of POST /updates/pin. `version` null removes the pin; with `worker_id` the pin is for this worker alone. */
 export const PinUpdate = z
   .strictObject({
     version: name.nullable(),

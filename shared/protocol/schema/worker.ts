@@ -78,7 +78,7 @@ export const Worker = z
     connected_at: z.string().nullable(),
     last_heartbeat_at: z.string().nullable(),
     link_hub: z.string().nullable(),
-    /** Null while the worker has the version it is to have. */
+    /** Null while the worker has the version it should have. */
     update: WorkerUpdate.nullish(),
   })
   .openapi("Worker");

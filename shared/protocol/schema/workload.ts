@@ -124,7 +124,7 @@ export const WorkloadCreate = z
   .openapi("WorkloadCreate");
 export type WorkloadCreate = z.infer<typeof WorkloadCreate>;
 
-/** What a record holds beside its settings: a body may have it, as it was read, and nothing is done with it. */
+/** What a record holds besides its settings: a body may include it, as it was read, and it is ignored. */
 const readOnly = {
   executor: z.unknown().optional(),
   created_at: z.unknown().optional(),
@@ -144,12 +144,12 @@ export const SetSupervisorEnabled = z
   .strictObject({ supervisor_enabled: z.boolean() })
   .openapi("SetSupervisorEnabled");
 
-/** A workload as the wire shows it. */
+/** A workload as the API shows it. */
 export const Workload = z
   .object({
     slug: z.string(),
     ...mutable,
-    /** Whether its code loads on the workers that tried. */
+    /** Whether its code loads on the workers that have tried. */
     executor: ExecutorState,
     created_at: z.string(),
     updated_at: z.string(),
