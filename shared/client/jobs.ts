@@ -83,9 +83,8 @@ export function jobCalls(http: Http) {
 
   return {
     /**
-     * Submits a job and waits for a lane: it is then running (or already ended), or still queued when `patience_ms` are
-     * over. A 503 is waited out with backoff, as rules/clients#waiting-out-capacity says, without ever creating a
-     * second job.
+     * Submits a job and waits for a lane: running (or already ended), or still queued when `patience_ms` are over.
+     * After a 503 it waits with backoff (rules/clients#waiting-out-capacity) and never creates a second job.
      */
     submit,
     get,
