@@ -10,8 +10,8 @@ import { loadConfig } from "./variables/load.ts";
 
 /**
  * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash
- * (rules/access#administrator). Whoever can open the database is the administrator; a SQLite file has one owner, so its
- * hub must not run.
+ * (rules/access#administrator). Anybody who can open the database is the administrator; a SQLite file has one owner, so
+ * its hub must not run.
  * @returns the exit code (`EXIT`).
  */
 export async function runAdminCommand(

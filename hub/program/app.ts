@@ -67,14 +67,17 @@ type BaseDeps = Pick<
   | "own_names"
 >;
 
-/** What there is for a server that has others beside it. */
+/** Added for a server that is one of several. */
 interface Fleet {
   readonly signed_links: GateDeps["signed_links"];
   readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
   readonly passOn: GateDeps["passOn"];
 }
 
-/** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
+/**
+ * An app with what every call passes through: one log line, one error shape, the rule for hosts, the gate of all
+ * routes.
+ */
 function baseApp(
   { config, log, clock, access_log, audit, changes, own_names, ...who }: BaseDeps,
   allowed: OriginRule["allowed"],
@@ -96,7 +99,9 @@ function baseApp(
   return app;
 }
 
-/** Calls of a hub that proves itself were judged there; without a secret anybody could say so. */
+/**
+ * Calls from another hub were judged there, if that hub proves itself; without a secret anybody could claim to be one.
+ */
 const fleetOf = (ctx: FleetContext): Fleet => ({
   signed_links: ctx.signed_links,
   hosts: {
@@ -107,8 +112,8 @@ const fleetOf = (ctx: FleetContext): Fleet => ({
 });
 
 /**
- * 405 with Allow for the paths that exist, whatever the method; told to whom the path's first route answers. Call it after
- * the last route but the catch-all.
+ * 405 with Allow for the paths that exist, whatever the method; sent to those whom the path's first route answers. Call
+ * it after the last route but the catch-all.
  */
 function refuseOtherMethods(app: App): void {
   const paths = Map.groupBy(routeTable(app), ({ path }) => path);

@@ -18,9 +18,9 @@ export interface HubDeps {
   self?: readonly string[];
   /** Breaks ties between workers; Math.random by default. */
   random?: () => number;
-  /** For tests: told of moments that are otherwise invisible. */
+  /** For tests: called at moments that are otherwise invisible. */
   signal?: (name: Signal, data: Record<string, unknown>) => void;
-  /** For tests: stores that several hubs of one process share; whoever made them closes them. */
+  /** For tests: stores that several hubs of one process share; whoever created them closes them. */
   shared?: SharedStores;
   /** For tests: what runs and plans scripts in the place of the real ones. */
   script_tools?: Partial<ScriptTools>;
@@ -36,9 +36,9 @@ export interface RunningHub {
   port: number;
   /** Its own, as it was at the start; null for plain HTTP. */
   certificate: X509Certificate | null;
-  /** The administrator's, made at this start; to be shown once. */
+  /** The administrator's password, created at this start; shown once. */
   new_password: string | null;
-  /** Whether people are asked for a token. */
+  /** Whether people need a token. */
   asksForToken(): boolean;
   /** Lets one browser in as the administrator, once; for minutes. */
   newLoginCode(): Promise<string>;

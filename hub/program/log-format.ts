@@ -62,7 +62,7 @@ const humanLine =
 const timeOf = (ts: Date): string =>
   `${ts.toTimeString().slice(0, 8)}.${String(ts.getMilliseconds()).padStart(3, "0")}`;
 
-/** Makes the lines of a log that is written to `target` in the format that was asked for. */
+/** Formats the lines of a log that is written to `target`, in the requested format. */
 export function lineFormat(format: LogFormat, target: LogTarget): LogFormatter {
   const human = format === "human" || (format === "auto" && target.terminal);
   const shape = human ? humanLine(target.colours) : jsonLine;

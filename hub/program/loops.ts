@@ -30,7 +30,7 @@ const UNSTORED_EVERY_MS = 1_000;
 /** How often hubs tell each other of their lanes, changed or not. */
 const NEWS_EVERY_MS = 1_000;
 
-/** Which workers are there and what they may do is asked for from now on. */
+/** Starts the loop that rolls updates out to the workers. */
 export function startRollout(
   { rollout, clock, log }: Pick<FleetContext, "rollout" | "clock" | "log">,
   scope: Scope,

@@ -44,7 +44,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
   const ctx = {
     update_key: await openUpdateKey(db.settings, keys, {
-      // Where a file of keys is to be, the hub makes it.
+      // Where a file of keys should be, the hub creates it.
       makes: keys !== null || !config.makes_secret_key,
       now: deps.clock.now(),
       log,

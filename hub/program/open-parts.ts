@@ -28,7 +28,7 @@ export async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedS
   return scope.add("shared stores", opened, (s) => s.close());
 }
 
-/** Opened over the database, which is to be closed after it: what was called until then is stored. */
+/** Opened over the database, which must be closed after it, so that every call until then is stored. */
 export function openAudit(
   { config, clock, log }: HubDeps,
   db: Db,

@@ -9,11 +9,11 @@ import { openHub } from "./open-hub.ts";
 export type { HubDeps, RunningHub } from "./hub-deps.ts";
 
 /**
- * Starts a hub (with the control plane beside it), or the control plane alone in control mode.
+ * Starts a hub (with the control plane next to it), or the control plane alone in control mode.
  * @throws ConfigError naming the variable when a store cannot be opened or the port is taken.
  */
 export async function startHub(given: HubDeps): Promise<RunningHub> {
-  // Before anything is opened: a certificate that cannot be used is told at once.
+  // Before anything is opened: a certificate that cannot be used is reported at once.
   const tls = given.config.tls && loadTls(given.config.tls);
   const deps = { ...given, ...shipOwnLogs(given), tls };
   const scope = createScope(deps.log);

@@ -9,7 +9,7 @@ import type { RunningHub, ServeDeps } from "./hub-deps.ts";
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
 
-/** A server that looks at the files of its certificate when it is told to, and by itself. */
+/** A server that rereads the files of its certificate when told to, and by itself. */
 export interface Serving extends HttpServer {
   look(): void;
 }

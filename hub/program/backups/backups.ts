@@ -9,31 +9,31 @@ import type { Degraded } from "#shared/protocol/schema/health.ts";
 import type { MadeBackup } from "./run-backup.ts";
 
 /**
- * Scheduled backups (`SVC_BACKUP_DIR`). One row of the settings' table holds when the next is due and who makes it: each
- * change is one conditional update, so that of several hubs one makes a backup, and never two at once. A tick that passed
- * while no hub ran is made up for at the next start.
+ * Scheduled backups (`SVC_BACKUP_DIR`). One row of the settings' table holds when the next one is due and which hub
+ * makes it: each change is one conditional update, so that of several hubs one makes a backup, and never two at once. A
+ * tick that passed while no hub ran is made up for at the next start.
  */
 
 export const BACKUP_STATE_KEY = "backup.state";
-/** A hub that does not renew it for so long is dead, and another one makes the backup. */
+/** A hub that has not renewed its lease for this long is dead, and another one makes the backup. */
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
-/** After one that failed, unless a tick comes before. */
+/** The wait after a failed backup, unless a tick comes first. */
 const RETRY_MS = 15 * 60_000;
-/** A backup that is due and was not made within this is told: every hub is away, or its loop is stuck. */
+/** A backup that is overdue by this long is reported: every hub is away, or its loop is stuck. */
 const LATE_MS = 60 * 60_000;
 
 interface LastBackup {
   at: number;
   ok: boolean;
-  /** The file, or why there is none. */
+  /** The file, or the reason why there is none. */
   said: string;
 }
 
 export interface BackupState {
   /** Epoch ms; also that of the row, by which a change finds out whether another hub was faster. */
   written_at: number;
-  /** The schedule that `next_at` is of. */
+  /** The schedule that `next_at` was computed from. */
   spec: string;
   next_at: number;
   running: { hub: string; until: number } | null;
@@ -46,7 +46,7 @@ export interface BackupContext {
   readonly log: Log;
   readonly db: Pick<Db, "settings">;
   readonly backup: NonNullable<HubConfig["backup"]>;
-  /** Of this process, among those of the fleet. */
+  /** Identifies this process among those of the fleet. */
   readonly hub: string;
   /** Makes, verifies and names one, and removes those beyond `keep`. */
   readonly run: (signal: AbortSignal) => Promise<MadeBackup>;
@@ -58,7 +58,7 @@ export function demandTick(schedule: string, now: number): void {
   try {
     next = tickAfter({ pattern: schedule }, now);
   } catch {
-    // No pattern at all.
+    // Not a pattern at all.
   }
   if (next === NEVER)
     throw new ConfigError(
@@ -75,14 +75,14 @@ async function change(
   was: BackupState,
   fields: Partial<BackupState>,
 ): Promise<BackupState | null> {
-  // Two changes within a millisecond, or by a clock that was set back, are told apart all the same.
+  // Two changes within a millisecond, or after the clock was set back, must still differ.
   const written_at = Math.max(clock.now(), was.written_at + 1);
   const state = { ...was, ...fields, written_at };
   const times = { was: was.written_at, written_at };
   return (await db.settings.replace(BACKUP_STATE_KEY, state, times)) ? state : null;
 }
 
-/** Looks whether a backup is due, and makes it when no other hub does. */
+/** Checks whether a backup is due, and makes it if no other hub does. */
 export async function backUpOnce(ctx: BackupContext, signal: AbortSignal): Promise<void> {
   const { clock, db, backup } = ctx;
   const now = clock.now();

@@ -2,14 +2,14 @@ import type { HubConfig } from "#hub/platform/config.ts";
 
 /** A backup as a process of its own: packing and hashing would hold up every call of the hub. */
 
-/** Of what it says, as much as a reason needs. */
+/** How much of its output a reason needs. */
 const MAX_SAID = 500;
 const NICE = ["nice", "-n", "10"];
 
-/** What a backup that was made says. */
+/** What a finished backup prints. */
 export interface MadeBackup {
   file: string;
-  /** What it warns of, such as a bucket that keeps no versions; empty when nothing. */
+  /** What it warns about, such as a bucket that keeps no versions; empty for nothing. */
   warned: string;
 }
 

@@ -3,7 +3,7 @@ import { isOfRuntime } from "#shared/kit/runtime-flags.ts";
 import { EXIT } from "./exit.ts";
 import type { Terminal } from "./print.ts";
 
-/** Starts the compiled program anew, under the same number, without the runtime's variables. Returns where none is set. */
+/** Restarts the compiled program under the same process id without the runtime's variables. Returns if none is set. */
 export function startClean(
   program: string,
   args: string[],

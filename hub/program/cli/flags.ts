@@ -29,7 +29,7 @@ export const COMMANDS = [
   "secrets",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
-/** Those of the machine's operator: they look at stores, files and units themselves. */
+/** Commands for the machine's operator: they read stores, files and units themselves. */
 export const OPERATOR_COMMANDS = [
   "config",
   "doctor",
@@ -44,7 +44,7 @@ export const OPERATOR_COMMANDS = [
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
 export const isOperatorCommand = (command: Command): command is OperatorCommand =>
   OPERATOR_COMMANDS.some((c) => c === command);
-/** Those that speak to a running hub. `admin` opens the database of one that does not run; `guide` needs none. */
+/** Commands that call a running hub. `admin` opens the database of a stopped one; `guide` needs none. */
 export type ClientCommand = Exclude<Command, OperatorCommand | "admin" | "guide">;
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
@@ -179,7 +179,7 @@ const TIMEOUT: Flag = {
   help: "how long a started service may take until it is well (120)",
 };
 
-/** Of everything that reads the variables of a mode. */
+/** Flags of everything that reads the variables of a mode. */
 const CONFIG: Flag = {
   name: "config",
   env: "SVC_CONFIG",

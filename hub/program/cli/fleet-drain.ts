@@ -38,17 +38,17 @@ async function listWorkers(client: HubClient): Promise<Worker[]> {
   }
 }
 
-/** Those that are named, or all that are there and to be changed. @throws UsageError for a name nobody has */
+/** The named workers, or all present ones that need the change. @throws UsageError for a name nobody has */
 function pick(all: Worker[], word: DrainWord, ids: string[]): Worker[] {
   const unknown = ids.find((id) => all.every(({ worker_id }) => worker_id !== id));
   if (unknown !== undefined) throw new UsageError(`fleet ${word}: there is no worker ${unknown}`);
   if (ids.length > 0) return all.filter(({ worker_id }) => ids.includes(worker_id));
   if (word === "activate") return all.filter(({ status }) => status === "drain");
-  // One in standby takes nothing new as it is.
+  // A worker in standby takes nothing new anyway.
   return all.filter(({ alive, status }) => alive && status !== "standby");
 }
 
-/** What still runs there: leased lanes, or jobs that gave theirs back and upload on. */
+/** What still runs there: leased lanes, or jobs that have given theirs back and are still uploading. */
 async function inUse(client: HubClient, worker: Worker): Promise<number> {
   if (worker.in_flight > 0) return worker.in_flight;
   const query = new URLSearchParams({ status: "running", worker_id: worker.worker_id, limit: "1" });

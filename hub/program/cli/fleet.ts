@@ -81,7 +81,7 @@ function statusText(found: FleetUpdates, width: number | null): string {
   return lines.map((line) => (line.includes("\n") ? line : printable(line))).join("\n");
 }
 
-/** `flotilla fleet …`: which version the workers are to have, and what an operator says of it. */
+/** `flotilla fleet …`: which version the workers should have, and the operator's orders about it. */
 export async function runFleetCommand(
   { client, terminal, env }: FleetDeps,
   words: string[],

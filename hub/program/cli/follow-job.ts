@@ -6,7 +6,7 @@ import { describeError, type HubClient, HubUnreachable } from "./hub-client.ts";
 /** How long the hub may be away before following gives up. */
 const PATIENCE_MS = 30_000;
 const POLL_MS = 500;
-/** A stream that says nothing for so long is opened anew: a cut cable closes no socket. */
+/** A stream that is silent for this long is reopened: a cut cable closes no socket. */
 const SILENCE_MS = 30_000;
 
 const isTerminalStatus = (status: string): boolean =>
@@ -65,7 +65,7 @@ async function readEvents(
 
 /**
  * Follows a job to its end over WS /jobs/{id}/events (rules/events#event-stream), asking for its record whenever the stream
- * breaks. A hub that restarts meanwhile is waited for.
+ * breaks. Waits for a hub that restarts meanwhile.
  * @returns the terminal record, or null when `signal` aborted first.
  * @throws HubUnreachable when the hub stays away for 30 s.
  */

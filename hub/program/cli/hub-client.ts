@@ -3,7 +3,7 @@ import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 import { UsageError } from "./exit.ts";
 
-/** A server that expects TLS closes what begins otherwise without a word. */
+/** A server that expects TLS silently closes anything else. */
 const whyNot = (hub: string, cause: unknown): string => {
   const closed = cause instanceof Error && "code" in cause && cause.code === "ECONNRESET";
   const hint = closed && hub.startsWith("http:") ? " (does it speak https:// instead?)" : "";
@@ -35,7 +35,7 @@ export interface HubClient {
     timeout_ms?: number,
     headers?: Record<string, string>,
   ): Promise<HubAnswer>;
-  /** A body as it comes, for downloads. */
+  /** A streamed body, for downloads. */
   open(path: string, signal: AbortSignal): Promise<Response>;
   /** The same address for a WebSocket. */
   socketUrl(path: string): string;

@@ -2,21 +2,21 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { UnavailableError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
 
-/** Between two tries. */
+/** Wait between two tries. */
 const RETRY_MS = 5_000;
 
 export interface RetryDeps {
   clock: Clock;
   log: Log;
-  /** Ends the waiting: what was wrong last is thrown. */
+  /** Ends the waiting: the last error is thrown. */
   signal: AbortSignal;
-  /** Told what is waited for, in a line for people. */
+  /** Called with a line for people that says what is awaited. */
   say(text: string): void;
 }
 
 /**
- * Calls `open` until nothing that it needs is away any more, however long that takes: a service that ended for it would be
- * started over and over, and given up by systemd for what is not its fault. Every other error is thrown.
+ * Calls `open` until everything that it needs is available, however long that takes: systemd would restart a service
+ * that exits over and over, and give it up for what is not its fault. Every other error is thrown.
  */
 export async function retryUnavailable<T>(open: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { clock, log, signal, say } = deps;

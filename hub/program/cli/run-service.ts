@@ -3,17 +3,22 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { EXIT } from "./exit.ts";
 
-/** What a stop takes beside its drain: cancelled runs, lanes that are reset, open calls. What takes longer is a bug. */
+/**
+ * How long a stop takes besides its drain: cancelled runs, lanes that are reset, open calls. Anything longer is a bug.
+ */
 const STOP_DEADLINE_MS = 60_000;
-/** The longest that a stop takes whose drain is that long, in milliseconds. */
+/** The longest time that a stop with such a drain may take, in milliseconds. */
 export const stopWithin = (drain_ms: number): number => drain_ms + STOP_DEADLINE_MS;
-/** After a bug reached the top, the browsers are still to be ended. */
+/** Time to end the browsers after a bug has reached the top. */
 const CRASH_STOP_MS = 5_000;
 
 export interface Service {
   /** Stops in order; idempotent, and safe while half started. */
   stop(): Promise<void>;
-  /** Takes what has changed outside; after its configuration was replaced. @throws ConfigError for what stays as it was. */
+  /**
+   * Applies what has changed outside, after the configuration was replaced. @throws ConfigError for what stays as it
+   * was.
+   */
   reload?(): void;
   /** Resolves with an exit code when the service ends by itself (a watchdog, an update). */
   exited?: Promise<number>;
@@ -31,7 +36,7 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 /**
  * Runs a service until a signal, the end of standard input (when asked), or its own end.
  * The first signal drains, the second exits at once with 128 + its number. `start` is given a signal that aborts when
- * the stop is asked for, so that a slow start need not come to its end. SIGHUP never ends it: `reload` is called.
+ * a stop is requested, so that a slow start need not finish. SIGHUP never ends it: `reload` is called.
  * @param drain_ms how long `stop` may wait for what runs (SVC_DRAIN_TIMEOUT_S).
  * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
  * @throws what `start` threw.

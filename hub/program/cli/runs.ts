@@ -7,18 +7,18 @@ export interface RunsRequest {
   slug: string;
   follow: boolean;
   failed: boolean;
-  /** As it was written: the control plane judges it. */
+  /** Passed on as written: the control plane validates it. */
   limit: string | null;
   json: boolean;
 }
 
 const POLL_MS = 500;
 const PAGE = 100;
-/** Runs that are shown before those that follow. */
+/** How many past runs are shown before new ones follow. */
 const FIRST = 10;
 const PATIENCE_MS = 30_000;
 
-/** What came of it, on one line. */
+/** The outcome, on one line. */
 const resultText = ({ success, output_json, error }: Run): string =>
   success ? JSON.stringify(output_json) : (error ?? "");
 
@@ -48,7 +48,7 @@ const line = (run: Run, json: boolean): string =>
   json ? JSON.stringify(run) : cells(run).map(printable).join("  ");
 
 /**
- * Runs that were recorded since `after`, oldest first. A call looks again over what the last one found: a run whose
+ * Runs that were recorded since `after`, oldest first. A call rereads what the last one found, because a run whose
  * number is lower may be committed a moment later than its neighbours.
  */
 export function createRunReader(

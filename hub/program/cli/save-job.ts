@@ -5,7 +5,7 @@ import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
 import type { HubClient } from "./hub-client.ts";
 
-/** A file that takes longer than this to arrive is given up. */
+/** A file that takes longer than this to arrive is abandoned. */
 const FILE_DEADLINE_MS = 600_000;
 const PARALLEL = 4;
 const DOCUMENTS = ["page.html", "log.txt", "links.json", "har.json"];
@@ -17,7 +17,7 @@ export interface SavedFiles {
   problems: { name: string; reason: string }[];
 }
 
-/** Makes `dir` and refuses one that is a link: a file written through it would land outside. */
+/** Creates `dir`, and refuses a link: a file written through it would land outside. */
 function ownDirectory(dir: string): void {
   mkdirSync(dir, { recursive: true });
   if (!lstatSync(dir).isDirectory()) throw new Error(`${dir} is not a directory`);

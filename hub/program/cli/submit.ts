@@ -22,10 +22,10 @@ export interface SubmitDeps extends WatchDeps {
   openInput(file: string): Promise<ReadableStream<Uint8Array>>;
 }
 
-/** A batch is sent when it holds so much, and is the most that is in memory. */
+/** A batch is sent when it reaches this size; no more than one is in memory. */
 const BATCH = { items: MAX_BATCH_ITEMS, bytes: 8 * 1024 * 1024 };
 const FIRST_CALL_MS = 10_000;
-/** A queue that stands still for so long may have nobody who runs it. */
+/** A queue that has not moved for this long may have no worker. */
 const HINT_MS = 5_000;
 
 interface Sent {
@@ -33,7 +33,7 @@ interface Sent {
   duplicates: number;
   /** Keys of the tasks, those in the queue already among them; kept only where they are waited for. */
   pks: Set<string> | null;
-  /** Place of the last task that was taken. */
+  /** Place of the last task that was accepted. */
   last: string | null;
 }
 
@@ -146,7 +146,7 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
     terminal.out(`${json ? JSON.stringify(record) : text}\n`);
   };
   try {
-    // Before anything is read: whether there is such a workload, and somebody who answers.
+    // Before anything is read, check that the workload exists and that somebody answers.
     await deps.workloads.get(slug, { timeout_ms: FIRST_CALL_MS });
     await sendAll(deps, slug, sourceOf(request, stream), progress, sent).catch((err) => {
       if (signal.aborted) return;

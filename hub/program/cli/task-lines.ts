@@ -5,7 +5,7 @@ import { UsageError } from "./exit.ts";
 export interface PlacedTask {
   task: TaskIn;
   place: string;
-  /** Of its line: what it costs to hold. */
+  /** Length of its line: what it costs to hold. */
   bytes: number;
 }
 

@@ -20,7 +20,7 @@ function writeAll(fd: number, text: string): void {
     try {
       at += writeSync(fd, bytes, at);
     } catch (err) {
-      // The reader left (`| head`): nobody is there to be told.
+      // The reader has left (`| head`), so nobody would see an error.
       if (codeOf(err) === "EPIPE") return;
       if (codeOf(err) !== "EAGAIN") throw err;
       Bun.sleepSync(5);
@@ -28,7 +28,7 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-/** Refusals and failures begin with the program's name; what else is said meanwhile is for information. */
+/** Refusals and failures begin with the program's name; all other lines are for information. */
 const forJournal = (text: string): string =>
   withPriority(text, text.startsWith("flotilla: ") ? "error" : "info");
 

@@ -27,7 +27,7 @@ interface Wanted {
   method: string;
   path: string;
   body?: unknown;
-  /** Of the answer. */
+  /** Fields of the answer. */
   text: (body: unknown, width: number | null) => string;
 }
 

@@ -15,9 +15,9 @@ const POLL_MS = 500;
 const CALL_MS = 10_000;
 /** How long the control plane may be away before watching gives up. */
 const PATIENCE_MS = 30_000;
-/** Where lines cannot be rewritten, one of them says what changed in so long. */
+/** Where lines cannot be rewritten, one line per interval says what changed. */
 const PLAIN_EVERY_MS = 2_000;
-/** Of the bar, on wide terminals and on others. */
+/** Width of the bar, on wide terminals and on others. */
 const BAR_COLUMNS = { wide: 20, narrow: 10 };
 const WIDE = 110;
 
@@ -35,7 +35,7 @@ export function barText(done: number, of: number, columns: number): string {
 export const countsText = ({ pending, claimed, failed }: QueueCounts): string =>
   `${counted(pending)} pending, ${counted(claimed)} claimed, ${counted(failed)} failed`;
 
-/** Tasks a second and the seconds that are left at that pace, when it can be told. */
+/** Tasks per second, and the seconds left at that pace when it is known. */
 function paceText(done: number, left: number, ms: number): string {
   const rate = ms > 0 ? (done * 1_000) / ms : 0;
   if (rate < 0.1) return "";
@@ -43,7 +43,7 @@ function paceText(done: number, left: number, ms: number): string {
   return `, ${counted(shown)}/s${left > 0 ? `, ${counted(Math.ceil(left / rate))} s left` : ""}`;
 }
 
-/** How far a queue is that had `most` tasks to do when it had the most, `ms` after that began. */
+/** Progress of a queue that held at most `most` tasks, `ms` after the start. */
 export function drainText(counts: QueueCounts, most: number, ms: number): string {
   const left = counts.pending + counts.claimed;
   const done = most - left;
@@ -60,7 +60,7 @@ export function drainBar(counts: QueueCounts, most: number, ms: number, width: n
   return `${bar}  ${counted(done)}/${counted(most)}${failed}${pace}, ${counted(counts.claimed)} running`;
 }
 
-/** Counts every half second, or as seldom as counting takes. A control plane that restarts meanwhile is waited for. */
+/** Counts every half second, or as seldom as counting takes. Waits for a control plane that restarts meanwhile. */
 async function* pollCounts(
   { clock, signal }: WatchDeps,
   count: () => Promise<QueueCounts>,
@@ -94,7 +94,7 @@ const wholeQueue = ({ workloads, signal }: WatchDeps, slug: string): Watched => 
 
 /**
  * Shows a queue's counts while they change.
- * @param onChange told of every change, for `--json`; `isOver` ends the watching.
+ * @param onChange called at every change, for `--json`; `isOver` ends the watching.
  * @returns the last counts, or null when Ctrl-C ended it.
  */
 export async function watchQueue(

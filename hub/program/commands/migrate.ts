@@ -35,8 +35,8 @@ const reach = (url: string): Promise<SchemaState> =>
 
 /**
  * `flotilla migrate`: applies the migrations the database lacks and names them. Hubs do the same when they start; of
- * several at once on Postgres one applies each. `--dry-run` only tells: `EXIT.ok` up to date, `migrations_pending`, or
- * `no_database`.
+ * several at once on Postgres one applies each. `--dry-run` only reports: `EXIT.ok` up to date, `migrations_pending`,
+ * or `no_database`.
  * @returns the exit code (`EXIT`). @throws ConfigError when the database is newer than this program.
  */
 export async function runMigrate({ env, overrides, flags, terminal }: CommandDeps) {

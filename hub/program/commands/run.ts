@@ -68,7 +68,7 @@ function run(
     case "config":
       return runConfig(words, deps);
     case "doctor":
-      // It tells unknown names itself, as something to mend.
+      // It reports unknown names itself, as something to fix.
       return runDoctor(words, {
         ...deps,
         ...gatherConfig({ env: deps.env, flags: deps.overrides }),

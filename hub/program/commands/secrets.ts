@@ -37,8 +37,8 @@ const said = ({
 
 /**
  * `flotilla secrets status|rotate|decrypt|forget`: what cookies and profiles are encrypted with, a new key for all of them,
- * none at all (for a version that knows of no keys), or without those whose key is lost. No hub may run; a SQLite file that one
- * has open is refused.
+ * none at all (for a version that does not know keys), or without those whose key is lost. No hub may run; a SQLite
+ * file that one has open is refused.
  * @returns the exit code (`EXIT`). @throws CommandRefused, ConfigError
  */
 export async function runSecrets([word = ""]: string[], deps: CommandDeps): Promise<number> {

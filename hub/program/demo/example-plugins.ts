@@ -27,7 +27,7 @@ const FILES: Record<string, unknown> = {
   "page-fetch/web/index.html": pagePage,
 };
 
-/** Makes the folder `dir` with the example plugins, whole or not at all. A folder that is there stays as it is. */
+/** Creates the folder `dir` with the example plugins, whole or not at all. An existing folder stays as it is. */
 export async function installExamplePlugins(dir: string): Promise<void> {
   if (await stat(dir).catch(() => null)) return;
   const temp = `${dir}.${process.pid}.part`;

@@ -6,7 +6,7 @@ import type { Mode } from "../cli/flags.ts";
 
 /** Every variable of the program, from the schemas that read them. */
 
-/** What a schema says of its variable beside the description (`.meta()`). */
+/** What a schema says about its variable besides the description (`.meta()`). */
 interface VariableMeta {
   /** `whole`: never shown. `in_url`: shown without its password. Both may come from a file. */
   secret?: "whole" | "in_url";
@@ -43,7 +43,7 @@ export const secrecyOf = (name: string): "whole" | "in_url" | null =>
 export function shownValue(name: string, value: string): string {
   const secrecy = secrecyOf(name);
   if (secrecy === "whole") return MASK;
-  // A proxy may be written without a scheme, and then only its @ tells that there is a password.
+  // A proxy may be written without a scheme, and then only its @ shows that there is a password.
   if (secrecy === "in_url" && !value.includes("://") && value.includes("@")) return MASK;
   return hideCredentials(value);
 }

@@ -19,7 +19,7 @@ export interface ConfigSources {
 /** A configuration, and how it came about. */
 export interface LoadedConfig<C> extends GatheredVariables {
   config: C;
-  /** What is to be said at the start: one sentence each, beginning with the name of a variable. */
+  /** What must be said at the start: one sentence each, beginning with the name of a variable. */
   warnings: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export function judgeConfig(mode: Mode, { env, origins }: GatheredVariables) {
   }
 }
 
-/** @returns what is to be said of unknown names. @throws ConfigError for those that were to be secrets. */
+/** @returns what to say about unknown names. @throws ConfigError for those that were meant to be secrets. */
 export function judgeNames(gathered: GatheredVariables): string[] {
   const { warnings, refusals } = unknownNames(gathered);
   if (refusals.length > 0) throw new ConfigError(refusals.join("\n"));

@@ -51,7 +51,7 @@ export interface UnknownNames {
   refusals: string[];
 }
 
-/** Names in the lists that nobody can be given: the executable starts without them, whoever has set them. */
+/** Names in the lists that nobody can be given: the executable starts without them, no matter who set them. */
 const ofRuntime = (list: string, names: readonly string[]): string[] =>
   names
     .filter(isOfRuntime)
@@ -61,7 +61,7 @@ const ofRuntime = (list: string, names: readonly string[]): string[] =>
         (list === "SVC_TASK_ENV" ? ": set it in the workload's env" : ""),
     );
 
-/** What is to be said of the names that nobody reads, in the environment and in the configuration file. */
+/** What to say about the names that nobody reads, in the environment and in the configuration file. */
 export function unknownNames({ env, origins }: GatheredVariables): UnknownNames {
   const lists = LISTS.map((list) => ({
     list,

@@ -28,7 +28,7 @@ import { tellFull } from "./room.ts";
 import { runVerify, verifyBackup } from "./verify.ts";
 import { versionsRisk } from "./versions-risk.ts";
 
-/** As `targetOf` names them; their order is that of their times. */
+/** Names as `targetOf` gives them; they sort by time. */
 const NAMED = /^flotilla-\d{8}T\d{6}Z\.tar\.gz$/;
 const VERIFY = "verify";
 const WORK_PREFIX = ".flotilla-backup-";
@@ -37,7 +37,7 @@ const HOST = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 /**
  * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
  * directory the file is named after the time. The file appears whole and verified, or not at all. Objects in a bucket are
- * left to it, and what it does not keep is warned of.
+ * left to it, with a warning about what it does not keep.
  * `flotilla backup verify FILE`: whether it could be restored.
  * @returns the exit code (`EXIT`).
  */
@@ -112,7 +112,7 @@ async function writeBackup(
     return EXIT.ok;
   } catch (err) {
     await rm(work, { recursive: true, force: true });
-    // The database is there twice while it is packed.
+    // The database exists twice while it is packed.
     return await tellFull(err, dir, [places.database, ...pathsOf(places)]);
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -127,7 +127,7 @@ function readKeep(given: string | undefined): number | null {
   return keep;
 }
 
-/** Of those that were named after their time; the newest `keep` stay. */
+/** Removes old backups among those named after their time; the newest `keep` stay. */
 async function removeOldest(dir: string, keep: number): Promise<string[]> {
   const named = (await readdir(dir)).filter((name) => NAMED.test(name)).sort();
   const old = named.slice(0, Math.max(0, named.length - keep)).map((name) => join(dir, name));

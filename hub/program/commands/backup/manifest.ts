@@ -4,11 +4,11 @@ import { z } from "zod";
 export const DATABASE_ENTRY = "database.sqlite";
 export const OBJECTS_DIR = "objects";
 export const PLUGINS_DIR = "plugins";
-/** The file of keys, in a backup that was asked to have it. */
+/** The file of keys, in a backup that was asked to include it. */
 export const KEY_ENTRY = "secret.key";
 export const MANIFEST_ENTRY = "manifest.json";
 
-/** Of the layout of the archive; another layout gets another number. */
+/** Version of the archive's layout; a different layout gets a different number. */
 export const FORMAT = 1;
 /** Without bodies, which are in `bucket`: a program that does not know the field must not restore it. */
 export const BUCKET_FORMAT = 2;

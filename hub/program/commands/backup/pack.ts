@@ -72,7 +72,7 @@ export async function* entriesOf(
   finish: () => Manifest,
   with_key = false,
 ): AsyncGenerator<ArchiveFile> {
-  // The snapshot's own permissions are those of a new file.
+  // The snapshot itself has the permissions of a new file.
   const { mode } = await stat(places.database);
   yield* readEntry([DATABASE_ENTRY], database, contents, mode);
   if (places.objects !== null) yield* objectEntries(places.objects, snapshot, contents);

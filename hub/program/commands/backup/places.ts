@@ -13,11 +13,11 @@ export interface Places {
   /** Null: bodies are in a bucket, and its own tools keep them. */
   objects: string | null;
   plugins: string;
-  /** The file of keys; in a backup only when that was asked for. */
+  /** The file of keys; in a backup only on request. */
   key: string;
 }
 
-/** To be run as it is printed: without the password, which a command line would show to everybody on the machine. */
+/** A command to run as printed, without the password: a command line is visible to everybody on the machine. */
 function pgDump(db_url: string): string {
   const url = URL.parse(db_url);
   if (url) url.password = "";

@@ -24,8 +24,8 @@ const each = (places: Places, change: (path: string) => string): Places => ({
 });
 
 /**
- * `flotilla restore FILE`: verifies all of a backup beside the data and then exchanges them; what was there is kept as
- * `….before-restore`. The hub must not run. Killed at any moment it leaves the old data or, until it is run again, a
+ * `flotilla restore FILE`: verifies all of a backup next to the data and then exchanges the two; what was there is kept
+ * as `….before-restore`. The hub must not run. Killed at any moment it leaves the old data or, until it is run again, a
  * journal that keeps hubs away.
  * @returns the exit code (`EXIT`).
  */
@@ -188,6 +188,6 @@ function movesOf(places: Places, staged: Places, aside: Places): Move[] {
   };
   // A backup without keys leaves those that are there.
   const key = existsSync(staged.key) ? move("key") : [];
-  // The log of the old database must not lie beside the new one.
+  // The log of the old database must not lie next to the new one.
   return [wal, shm, ...key, ...move("database"), ...move("objects"), ...move("plugins")];
 }

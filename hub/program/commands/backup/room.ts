@@ -13,7 +13,7 @@ export async function demandRoom(dir: string, bytes: number): Promise<void> {
     );
 }
 
-/** Of the files at or below `path`; a path that is not there takes none. */
+/** Size of the files at or below `path`; a missing path takes no room. */
 async function bytesOf(path: string): Promise<number> {
   const found = await stat(path).catch(() => null);
   if (found === null || !found.isDirectory()) return found?.size ?? 0;

@@ -16,7 +16,7 @@ import type { Places } from "./places.ts";
 import { readBackup } from "./read.ts";
 import { demandRoom } from "./room.ts";
 
-/** Who the restored files of a place belong to; null: whoever runs this. */
+/** Who the restored files of a place belong to; null: the user who runs this. */
 export type Owner = { uid: number; gid: number } | null;
 
 /** What may be given to others: never a right to write for all, nor a setuid bit that a forged manifest names. */
@@ -101,7 +101,7 @@ async function writeEntry(
   made.set(path, "file");
 }
 
-/** Of what was unpacked alone: a manifest may name anything. */
+/** Applied only to what was unpacked, because a manifest may name anything. */
 async function applyModes({ modes }: Manifest, staged: Places, made: Made): Promise<void> {
   for (const [name, mode] of modes) {
     const path = pathIn(staged, name.split("/"));

@@ -97,7 +97,7 @@ function adviceOnSqlite(err: unknown, url: string): string {
   return `look at ${file}: it must be a SQLite database that ${whoAmI()} may write`;
 }
 
-/** SQLite says no more than that it cannot. */
+/** SQLite says only that it cannot open the file. */
 function adviceOnRights(file: string): string {
   const at = existsSync(file) ? file : dirname(file);
   const { uid, mode } = statSync(at, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };

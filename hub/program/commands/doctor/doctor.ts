@@ -118,8 +118,8 @@ function readRole(word: string | undefined): Role {
 }
 
 /**
- * `flotilla doctor [hub|worker|control]`: what this machine lacks to be one, and what it is to talk to. Changes nothing.
- * `--installed`: as the service that is installed here would find it.
+ * `flotilla doctor [hub|worker|control]`: what this machine lacks to be one, and whether it reaches what it must talk
+ * to. Changes nothing. `--installed`: as the service that is installed here would find it.
  * @returns 0, or 1 when a check failed.
  */
 export async function runDoctor(

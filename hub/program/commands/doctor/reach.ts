@@ -6,7 +6,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import { codeOf } from "./write.ts";
 
-/** Why an HTTP address cannot be reached, and what it answers to a WebSocket: the client tells neither. */
+/** Why an HTTP address cannot be reached, and what it answers to a WebSocket: the client reports neither. */
 
 const PROBE_MS = 5_000;
 

@@ -17,7 +17,7 @@ export async function checkSecrets({
   secret_key_file: path,
   makes_secret_key: makes,
 }: Pick<HubConfig, "db_url" | "secret_key_file" | "makes_secret_key">): Promise<Check> {
-  // What is wrong with the database is told beside this.
+  // Another check reports what is wrong with the database.
   const state = await readSchemaState(db_url).catch(() => null);
   try {
     const [first, ...more] = readKeyFile(path) ?? [];

@@ -50,7 +50,7 @@ export async function checkRedis(url: string): Promise<Check> {
       return warn(name, found, "Redis 6 or later is what is tested");
     return ok(name, found);
   } catch (err) {
-    // Bun says no more than that the connection was closed.
+    // Bun says only that the connection was closed.
     const why = hideCredentials(await whyNot(readRedisUrl(url), err));
     return fail(
       name,

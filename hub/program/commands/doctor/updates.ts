@@ -5,7 +5,7 @@ import { type Check, fail, ok, warn } from "./check.ts";
 
 const HUB_MS = 5_000;
 
-/** How the workers' updates go, as the hub of this machine tells; one that does not run tells nothing. */
+/** How the workers' updates go, as this machine's hub reports; a hub that does not run reports nothing. */
 export async function checkUpdates({
   port,
   api_token,

@@ -11,7 +11,7 @@ export const readText = (path: string): Promise<string | null> =>
     throw err;
   });
 
-/** The whole new text or what was there before, also after a crash. */
+/** Atomic: leaves the whole new text or what was there before, even after a crash. */
 export async function writeText(path: string, text: string, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temp = `${path}.new`;
@@ -63,8 +63,8 @@ export async function sameFile(a: string, b: string): Promise<boolean> {
 }
 
 /**
- * Puts an executable into place while the one before it runs. What is at `keep` stays as `<path>.previous`, for a rollback;
- * null leaves the previous one as it is.
+ * Puts an executable into place while the previous one runs. What is at `keep` stays as `<path>.previous`, for a
+ * rollback; null leaves the previous one as it is.
  */
 export async function replaceExecutable(
   from: string,

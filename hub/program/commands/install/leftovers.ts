@@ -8,7 +8,7 @@ import { type Paths, pathsOf } from "./plan.ts";
 import { stateName, type Target, unitName, userOf } from "./roles.ts";
 import type { System } from "./system.ts";
 
-/** What is left of a service beside its unit. */
+/** What is left of a service besides its unit. */
 export interface Leftovers {
   /** Files and directories that are this service's alone. */
   paths: string[];
@@ -47,7 +47,7 @@ const present = async (paths: string[]): Promise<string[]> => {
   return paths.filter((_, i) => there[i]);
 };
 
-/** Looks for it. The unit is gone or goes; `target` does not count among the services of this machine any more. */
+/** Looks for it. The unit is gone or goes; `target` no longer counts among the services of this machine. */
 export async function findLeftovers(asked: Asked): Promise<Leftovers> {
   const { target, prefix, staged, system } = asked;
   const paths = pathsOf(target, prefix);

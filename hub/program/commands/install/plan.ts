@@ -31,7 +31,7 @@ export interface Plan {
   env_text: string;
   /** What the environment file sets. */
   values: Record<string, string>;
-  /** How that differs from the file that is there; null where there is none. */
+  /** How that differs from the existing file; null if there is none. */
   changes: EnvChanges | null;
   generated: boolean;
 }
@@ -43,7 +43,7 @@ export interface EnvChanges {
   removed: string[];
 }
 
-/** What an installation is to set and to unset. */
+/** What an installation should set and unset. */
 export interface Given {
   values: Record<string, string>;
   unset: string[];

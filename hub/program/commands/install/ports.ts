@@ -9,7 +9,7 @@ const MAX_BLOCKS = 50;
 const baseOf = (values: Record<string, string>): number =>
   Number(values.SVC_CDP_PORT_BASE ?? CDP_PORT_BASE);
 
-/** Displays and ports for one more worker of a machine, beside those that have the environments `others`. */
+/** Displays and ports for one more worker of a machine, besides those that have the environments `others`. */
 export function freeLanePorts(others: Record<string, string>[]): Record<string, string> {
   const taken = others.map(baseOf);
   for (let block = 0; block < MAX_BLOCKS; block += 1) {

@@ -7,10 +7,10 @@ import type { System } from "./system.ts";
 /** What `systemctl show` says of a unit. */
 interface UnitState {
   active: string;
-  /** Automatic starts since the last one that was asked for. */
+  /** Automatic starts since the last one that was requested. */
   restarts: number;
   pid: number;
-  /** What the service says of itself. */
+  /** What the service says about itself. */
   status: string;
   /** Why it ended, such as `exit-code` or `start-limit-hit`. */
   result: string;
@@ -28,9 +28,9 @@ export interface Expected {
 
 const DEFAULT_TIMEOUT_S = 120;
 const POLL_MS = 500;
-/** So many starts of its own account say that it does not come up. */
+/** This many automatic starts mean that it does not come up. */
 const LOOP_RESTARTS = 2;
-/** A service that does not tell when it is ready has to live so long. */
+/** A service that does not report when it is ready must live this long. */
 const SETTLED_MS = 5_000;
 const LOG_LINES = 20;
 
@@ -78,7 +78,7 @@ export function healthUrl(role: Role, values: Record<string, string>): string | 
   return `${scheme}://${name}:${values.SVC_PORT?.trim() || "8000"}${path}`;
 }
 
-/** Null when the service is well; what is wrong, or what is waited for, in words. */
+/** Null when the service is well; otherwise what is wrong or what it waits for, in words. */
 async function lookAt(
   system: System,
   expected: Expected,
@@ -114,7 +114,7 @@ export async function waitUntilWell(
     const state = await unitState(system, unit);
     const now = systemClock.monotonic();
     if (state.active === "failed") return `${unit} failed (${state.result})`;
-    // A start that was asked for may count from zero again.
+    // A requested start may count from zero again.
     const restarts = state.restarts - (state.restarts < restarts_before ? 0 : restarts_before);
     if (restarts >= LOOP_RESTARTS) return `${unit} ended and was started again ${restarts} times`;
     const missing = await lookAt(system, expected, state);
@@ -146,7 +146,7 @@ export async function startAndWait(
 ): Promise<string | null> {
   const unit = unitName(expected.target);
   const since = Math.floor(systemClock.now() / 1_000);
-  // A unit that gave up must be forgiven first; one that did not does not mind.
+  // The failed state of a unit that gave up must be reset first; for others that does nothing.
   await system.run(["systemctl", "reset-failed", unit]).catch(() => {});
   const { restarts } = await unitState(system, unit);
   await system.run(["systemctl", how, "--no-block", unit]);

@@ -14,7 +14,7 @@ export interface System {
   run(argv: string[]): Promise<string>;
   /** The executable a process runs; null when there is none. */
   executableOf(pid: number): Promise<string | null>;
-  /** What a hub or a control plane at `url` says of itself; null when it does not answer. */
+  /** What a hub or a control plane at `url` says about itself; null when it does not answer. */
   health(url: string): Promise<Health | null>;
   /** What somebody at the terminal answers; null where there is none. */
   ask(question: string): Promise<string | null>;
@@ -28,7 +28,7 @@ interface Health {
 const RUN_MS = 120_000;
 const HEALTH_MS = 5_000;
 
-/** Without the operator's own variables: what is run is told by its words alone. */
+/** Without the operator's own variables: only its arguments decide what runs. */
 const plainEnvironment = ({ PATH, HOME }: EnvSource) => ({
   PATH: PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   HOME: HOME ?? "/root",
@@ -54,7 +54,7 @@ async function spawn(argv: string[], env: EnvSource) {
 async function health(url: string): Promise<Health | null> {
   try {
     const signal = AbortSignal.timeout(HEALTH_MS);
-    // This machine's own service, by an address that its certificate need not have.
+    // This machine's own service, at an address that its certificate need not name.
     const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
     const body = (await answer.json()) as { version?: unknown };
     return {

@@ -87,7 +87,7 @@ async function takeAway({ terminal, system, target, paths, staged, shared }: Wor
   }
   if (!systemd) return;
   await system.run(["systemctl", "daemon-reload"]);
-  // A unit that had failed would be listed for ever.
+  // A unit that had failed would stay listed forever.
   await system.run(["systemctl", "reset-failed", unit]).catch(() => {});
 }
 
