@@ -23,7 +23,7 @@ export type Topic =
   | "v1/admin"
   | "v1/updates";
 
-/** What changed of late, for pages that are open. It carries no data: a page reads again what it shows. */
+/** What changed recently, for open pages. It carries no data: a page reads again what it shows. */
 export interface Changes {
   /** Nearly free while nobody listens: there is one for every change of a job, and for every call of a pull worker. */
   touch(topic: Topic): void;
@@ -31,7 +31,7 @@ export interface Changes {
   listen(heard: (topics: Topic[]) => void): () => void;
 }
 
-/** A page that shows a busy fleet reads it again so often. */
+/** How often a page that shows a busy fleet reads it again. */
 const GATHER_MS = 1_000;
 
 export function createChanges(): Changes {
@@ -49,7 +49,7 @@ export function createChanges(): Changes {
   const touch = (topic: Topic) => {
     if (listeners.size === 0) return;
     touched.add(topic);
-    // The first change after a quiet while is told at once.
+    // The first change after a quiet period is announced at once.
     timer ??= setTimeout(tell, Math.max(0, told_at + GATHER_MS - performance.now()));
   };
   return {

@@ -20,24 +20,24 @@ export interface PlatformContext {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
-  /** By which it may be called (`http/own-names.ts`). */
+  /** The names by which it may be called (`http/own-names.ts`). */
   readonly own_names: readonly string[];
   readonly kv: Kv;
   readonly objects: ObjectStore;
-  /** Signs what workers update to; null where its key cannot be had. */
+  /** Signs what workers update to; null where its key is not available. */
   readonly update_key: UpdateKey | null;
   /** Which worker takes which version when. */
   readonly rollout: Rollout;
   readonly admin: AdminGate;
   /** Tokens with roles. */
   readonly tokens: Tokens;
-  /** Browsers that were let in. */
+  /** Browsers that have logged in. */
   readonly logins: Logins;
-  /** Slows down whoever guesses. */
+  /** Slows down callers who guess. */
   readonly throttle: Throttle;
   /** Who changed what. */
   readonly audit: AuditLog;
-  /** What open pages of the admin UI read again. */
+  /** Tells open pages of the admin UI what to read again. */
   readonly changes: Changes;
   /** Calls with an Idempotency-Key that run in this process. */
   readonly running_calls: RunningCalls;
@@ -45,12 +45,12 @@ export interface PlatformContext {
   readonly access_log: Log;
 }
 
-/** What a hub among others has beside that: who it is, where the others reach it, and what is passed on to them. */
+/** What a hub of a fleet has besides that: who it is, where the others reach it, and what it passes on to them. */
 export interface ClusterContext
   extends Pick<PlatformContext, "config" | "log" | "clock" | "version" | "own_names" | "kv"> {
   /** Names this hub among several, new at every start. */
   readonly hub_id: string;
-  /** The other hubs of the fleet: who they are, and what is said to them. */
+  /** The other hubs of the fleet: who they are, and how to speak to them. */
   readonly cluster: Cluster;
   /** Where the other hubs reach this one; known once it listens. */
   readonly advertise: { url: string };

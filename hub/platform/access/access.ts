@@ -48,7 +48,7 @@ export async function openAccess(deps: AccessDeps, scope: Scope): Promise<Access
       startLoop({ name, everyMs, clock, log, pass: async () => void (await pass()) }),
       (l) => l.stop(),
     );
-  // While the database does not answer, what was known stays; that it is away is told elsewhere.
+  // While the database does not answer, what was known stays; another loop reports that it is away.
   loop("look for tokens", LOOK_EVERY_MS, () => tokens.look().catch(() => {}));
   loop("prune logins", PRUNE_EVERY_MS, logins.prune);
   if (config.api_token === null && !tokens.exist) tellOpen(deps);

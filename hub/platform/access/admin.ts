@@ -53,7 +53,7 @@ export interface AdminGate {
   check(given: string | null, count: string): Promise<void>;
   /** Whether there is a password. */
   isSet(): Promise<boolean>;
-  /** What is another one after every change of the password; null when there is none. */
+  /** A value that differs after every change of the password; null when there is none. */
   credential(): Promise<string | null>;
 }
 
@@ -66,14 +66,14 @@ export interface AdminGateDeps {
   throttle: Throttle;
 }
 
-/** Checks that may wait for each other: who comes then is told to come back, and nobody waits for more than seconds. */
+/** Checks that may queue: further callers are told to come back, so that nobody waits for more than seconds. */
 const MAX_WAITING = 50;
 
 /** Guards what runs commands and what changes settings on the control plane (rules/access#administrator). */
 export function createAdminGate({ settings, password, throttle }: AdminGateDeps): AdminGate {
   // One at a time: a crowd of guesses takes the memory of one. Browsers that were let in before do not stand behind it.
   const hashing = createTurns<"known" | "unknown">();
-  // Calls at once of one who knows the password are counted and forgiven one after the other.
+  // Simultaneous calls by someone who knows the password are counted and forgiven one after the other.
   const counted = createTurns<string>();
   let waiting = 0;
   /** Hash and digest of the password that was last found right: a second look takes no argon2. */

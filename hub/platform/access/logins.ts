@@ -7,7 +7,7 @@ import type { Caller } from "../http/caller.ts";
 import type { Kv } from "../stores/kv.ts";
 import { callerOfToken, hashOf, isOver, newSecret } from "./tokens.ts";
 
-/** What was found counts for so long, as of tokens. */
+/** How long a lookup is reused, as for tokens. */
 const FRESH_MS = 1_000;
 const MAX_KEPT = 5_000;
 /** A browser that was let in stays so for this long, and never longer than its token. */
@@ -27,7 +27,7 @@ export interface Logins {
   /** A code that lets one browser in as the administrator, once. */
   newCode(): Promise<string>;
   takeCode(code: string): Promise<boolean>;
-  /** What was found before is looked up again. */
+  /** Looks everything up again. */
   forget(): void;
   /** A cookie for a browser that was let in, `of`: as whom. The nonce of one that it has stays. */
   knownCookie(of: string, nonce: string | null): Promise<string>;

@@ -7,7 +7,7 @@ import type { Kv } from "../stores/kv.ts";
 /** Wrong answers that are free unless a caller says otherwise; then each one doubles the wait, up to a minute. */
 const FREE = 5;
 const WAIT_MS = { first: 1_000, most: 60_000 };
-/** Without a try for so long a count begins anew. */
+/** After this long without a try a count starts again. */
 const FORGET_MS = 15 * 60_000;
 /** So many counts at most are kept; addresses beyond share them, and slow each other down. */
 const COUNTS = 10_000;
@@ -24,7 +24,7 @@ interface Count {
 /** The count of a browser that was let in before: nobody else can take from it, so it has one of its own. */
 export const browserCount = (nonce: string): string => `browser:${nonce}`;
 
-/** Slows down whoever guesses: counts tries by who makes them, for all processes that share a store. */
+/** Slows down callers who guess: counts tries by caller, for all processes that share a store. */
 export interface Throttle {
   /**
    * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
@@ -35,7 +35,7 @@ export interface Throttle {
    * @throws AppError unavailable while the shared store does not answer.
    */
   take(count: string, free?: number): Promise<number>;
-  /** Milliseconds to wait, as far as this process has told them or was told: costs no look into the store. */
+  /** Milliseconds to wait, as far as this process knows without asking the store. */
   waits(count: string, free?: number): number;
   /** The try was right: the count begins anew. */
   passed(count: string): Promise<void>;

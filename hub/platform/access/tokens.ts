@@ -14,7 +14,7 @@ import type { AccessTokenRow } from "../db/rows.ts";
 import type { Db } from "../db/types.ts";
 import type { Caller } from "../http/caller.ts";
 
-/** What was found counts for so long: a token that another hub revoked is refused here a second later. */
+/** How long a lookup is reused: a token that another hub revoked is refused here a second later. */
 const FRESH_MS = 1_000;
 /** How often a use is written. */
 const USED_EVERY_MS = 60_000;
@@ -50,7 +50,7 @@ export interface TokensDeps {
   readonly log: Log;
   readonly config: { readonly api_token: string | null; readonly worker_secret: string | null };
   readonly admin: { isSet(): Promise<boolean> };
-  /** Told when what was found before may be wrong. */
+  /** Called when earlier lookups may be wrong. */
   readonly onRevoked?: () => void;
 }
 

@@ -5,9 +5,9 @@ import type { PubSub } from "../stores/pubsub.ts";
 import { HUBS_CHANNEL, HubMessage, type HubNews, MAX_WAKE_JOBS } from "./messages.ts";
 import type { Peer } from "./peers.ts";
 
-/** Wakes that are asked for within so long of each other are one message. */
+/** Wakes requested this close together share one message. */
 const WAKE_EVERY_MS = 50;
-/** A hub that says nothing for so long, and is not in the registry, is not counted any more. It speaks every second. */
+/** A hub that is silent for this long and not in the registry no longer counts. A live one speaks every second. */
 const SILENT_MS = 15_000;
 
 /** What this hub knows of the others, and how it speaks to them. Says nothing while there are none. */
@@ -34,11 +34,11 @@ export interface Cluster {
   publish(channel: string): void;
   /** This hub is there; told even when no other is known. */
   greet(): void;
-  /** Hubs found in the registry are counted; those neither there nor heard of are forgotten. */
+  /** Counts the hubs in the registry; forgets those that are neither there nor heard from. */
   found(hub_ids: readonly string[]): void;
   /** Hears the other hubs from now on. */
   listen(): Promise<void>;
-  /** Says goodbye and hears nothing any more. */
+  /** Says goodbye and stops listening. */
   stop(): void;
 }
 

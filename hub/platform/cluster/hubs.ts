@@ -19,7 +19,7 @@ export interface HubEntry {
   /** Where the other hubs reach it: `http://host:port`; empty while it starts. */
   url: string;
   version: string;
-  /** What it is called beside that (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
+  /** Its other names (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
   names?: string[];
   at: number;
   /** Every address under which it answers; absent in earlier versions. */
@@ -28,7 +28,7 @@ export interface HubEntry {
 
 const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
 
-/** Says that this hub lives, and where. */
+/** Announces that this hub is alive, and where. */
 export async function beatHubOnce(ctx: ClusterContext): Promise<void> {
   const { kv, hub_id, advertise, version, clock, cluster } = ctx;
   const { registered } = cluster;

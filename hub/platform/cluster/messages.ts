@@ -33,7 +33,7 @@ export type Best = z.infer<typeof Best>;
  * during a rolling update.
  */
 export const HubMessage = z.discriminatedUnion("type", [
-  /** A hub has started; it wants to hear of the others. */
+  /** A hub has started and wants to hear from the others. */
   z.object({ type: z.literal("hello"), from }),
   /** A hub stops. */
   z.object({ type: z.literal("bye"), from }),
@@ -43,7 +43,7 @@ export const HubMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("attach"), from, to: z.string().max(64), job_id }),
   /** A worker has accepted the job. */
   z.object({ type: z.literal("job_taken"), from, job_id }),
-  /** The job has its end; the lease and session are those it ran under. */
+  /** The job has ended; the lease and session are those it ran under. */
   z.object({
     type: z.literal("job_ended"),
     from,

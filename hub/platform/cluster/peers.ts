@@ -6,9 +6,9 @@ const BEST_MAX_AGE_MS = 5_000;
 /** Another hub of the fleet, as this one knows it. Times epoch ms of this hub's clock. */
 export interface Peer {
   readonly hub_id: string;
-  /** When it was last heard of. */
+  /** When it was last heard from. */
   seen_at: number;
-  /** What it said last of its free lanes, and when. */
+  /** What it last said about its free lanes, and when. */
   best: Best | null;
   told_at: number;
   /** Jobs left to it since it said so. */

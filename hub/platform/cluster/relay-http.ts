@@ -19,18 +19,18 @@ export interface PassedCall {
   body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null;
   /** Aborts when the client has gone. */
   signal: AbortSignal;
-  /** How long nothing may happen: no piece of the body taken, and after it no answer begun. */
+  /** How long nothing may happen: no chunk of the body taken and, after it, no answer begun. */
   answer_ms: number;
 }
 
-/** Bun has 256 calls on their way at a time and lets the others wait; some are for the workers' bridges. */
+/** Bun has 256 calls in flight at a time and lets the others wait; some are for the workers' bridges. */
 const MAX_PASSED_ON = 200;
 /** A call without an answer looks whether its hub is there: soon after it began, then this often. */
 const FIRST_LOOK_MS = 2_000;
 const LOOK_MS = 15_000;
 /** A hub too busy to answer is still connected to, by its kernel. */
 const CONNECT_MS = 3_000;
-/** Between two pieces of an answer. */
+/** Between two chunks of an answer. */
 const STALL_MS = 60_000;
 /** Answers up to this size are read whole, so that one that breaks off becomes a 502. */
 const SMALL_BYTES = 256 * 1024;
@@ -129,7 +129,7 @@ async function answerOf(
 }
 
 interface AnswerWatch {
-  /** A piece of the body was taken. */
+  /** A chunk of the body was taken. */
   fed(): void;
   stop(): void;
 }

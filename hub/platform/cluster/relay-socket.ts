@@ -22,7 +22,7 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 /** A hub whose machine went away closes nothing: it is asked this often, and given up after three silences. */
 const PING_EVERY_MS = 10_000;
 const MAX_SILENT = 3;
-/** What the other hub is still to be told when the client has gone. */
+/** How long the other hub has to read the client's close. */
 const FAREWELL_MS = 1_000;
 
 const CLOSE = { normal: 1000, none: 1005, too_much: 1009, unreachable: 4502 };

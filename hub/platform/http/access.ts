@@ -39,7 +39,7 @@ export interface RouteRules {
   readonly also?: "worker";
   /** Absent: any hub answers. */
   readonly owner?: Owner;
-  /** What open pages read again after it. */
+  /** What open pages should read again after it. */
   readonly changes?: readonly Topic[];
   /** Paths of a GET that make something: for people who go there and for programs, for nothing that a page loads by itself. */
   readonly by_visit?: RegExp;
@@ -68,7 +68,7 @@ export function access(rules: RouteRules): MiddlewareHandler<HttpEnv> {
   return line;
 }
 
-/** The route that is to answer this call: its rules, and its path as Hono writes it; null when there is none. */
+/** The route that answers this call: its rules, and its path as Hono writes it; null when there is none. */
 export function matchOf(c: Context): Omit<TableRow, "method"> | null {
   for (const { handler, path } of matchedRoutes(c)) {
     const rules = declared.get(handler);

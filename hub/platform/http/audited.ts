@@ -64,7 +64,7 @@ export const audited = ({ audit, isPassedOn }: AuditDeps): MiddlewareHandler<Htt
   async function auditedCall(c, next) {
     const match = matchOf(c);
     const changes = changesSomething(c, match?.rules);
-    // Of a socket that was opened Bun tells no address any more.
+    // Bun no longer gives the address of a socket once it is open.
     const address = changes ? addressOf(c) : null;
     await next();
     const status = statusOf(c);

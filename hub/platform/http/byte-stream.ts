@@ -39,7 +39,7 @@ function whyNotTrusted(socket: Socket, hostname: string, failed: Error | null): 
   return err ? (tlsTrouble(err) ?? errorMessage(err)) : null;
 }
 
-/** What is said first, and how the answer is told from its start. */
+/** What is sent first, and how to recognise the answer from its start. */
 export interface Opening {
   hello: string | null;
   /**

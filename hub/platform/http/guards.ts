@@ -15,7 +15,7 @@ export const KNOWN_COOKIE = "flotilla_known";
 export const bearerOf = (c: Context): string | null =>
   /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 
-/** What who is not known is answered with. */
+/** The answer to an unknown caller. */
 export const tokenRequired = (): AppError =>
   new AppError("unauthorized", "a bearer token is required", {
     headers: { "WWW-Authenticate": "Bearer" },

@@ -26,7 +26,7 @@ export interface ListenOptions {
   tls: TlsPair | null;
   /** Ceiling of uploads; JSON calls have a limit of their own. */
   max_body_bytes: number;
-  /** A connection on which so long nothing moves is ended; default IDLE_TIMEOUT_S. */
+  /** Ends a connection on which nothing moves for this long; default IDLE_TIMEOUT_S. */
   idle_timeout_s?: number;
 }
 

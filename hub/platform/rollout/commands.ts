@@ -21,7 +21,7 @@ const answer = async ({ rollout, log }: CommandContext): Promise<FleetUpdates> =
   return viewUpdates(rollout.look(), rollout.config);
 };
 
-/** Nobody else is told to go; who is on the way gets there. */
+/** Sends no further worker; those already on the way finish. */
 export async function pauseUpdates(ctx: CommandContext): Promise<FleetUpdates> {
   await ctx.rollout.change((state) => {
     state.paused_since ??= ctx.clock.now();

@@ -2,7 +2,7 @@ import type { UpdateOrder, UpdateReport, WorkerKind } from "#shared/protocol/sch
 import { WORKER_KINDS } from "#shared/protocol/schema/updates.ts";
 import { type RolloutState, type Turn, turnKey } from "./state.ts";
 
-/** A worker that lives, as the fleet sees it now. Times epoch ms. */
+/** A live worker as the fleet sees it now. Times are epoch ms. */
 export interface SeenWorker {
   kind: WorkerKind;
   worker_id: string;
@@ -30,25 +30,25 @@ export interface Circumstances {
   /** Kinds of worker this process sees: of the others nothing is known, not even that they are away. */
   kinds: readonly WorkerKind[];
   proofs: Proofs;
-  /** Since when this process looks: who was away before may have been here. */
+  /** When this process began to look: a worker that was away before may have been here. */
   watching_since: number;
   parallel: number;
   approval: "auto" | "manual";
   deadline_ms: number;
 }
 
-/** What is told of a decision, in the log. */
+/** What the log says about a decision. */
 export interface News {
   level: "info" | "warn" | "error";
   message: string;
   fields: Record<string, unknown>;
 }
 
-/** A refusal that may pass, such as a download cut off, is given so long; the worker tries again by itself. */
+/** How long a refusal may last that can pass, such as a download cut off; the worker tries again by itself. */
 const REFUSED_MS = 90_000;
 const HISTORY = 10;
 
-/** The version this worker is to have; null while that is not known. */
+/** The version this worker should have; null while that is not known. */
 export const wantedOf = (
   { target, pin, worker_pins }: Pick<RolloutState, "target" | "pin" | "worker_pins">,
   worker_id: string,
@@ -191,11 +191,11 @@ function remember(
   if (turn.target !== wanted) return false;
   if (!worker) return true;
   if (worker.version === turn.target) {
-    // Somebody has brought it there by hand. One that failed on the version stays where it is said.
+    // Somebody has updated it by hand. One that failed on the version stays listed.
     if (turn.state === "off" || turn.rolled_back) enter(turn, "done", now);
     return true;
   }
-  // It has gone back to another version since, or was started anew with other settings.
+  // It has gone back to another version since, or was restarted with other settings.
   return turn.state === "failed" || (turn.state === "off" && worker.since <= turn.since);
 }
 
@@ -245,7 +245,7 @@ export function orderOf(
   return { target: wanted, go: turn.state === "ordered" && version !== wanted };
 }
 
-/** Why nobody is told to go now; null when somebody may. */
+/** Why no worker may be sent now; null when one may. */
 export function heldBack(
   state: RolloutState,
   { hub_versions }: Pick<Circumstances, "hub_versions">,
@@ -256,7 +256,7 @@ export function heldBack(
   return null;
 }
 
-/** Those that are to go next, the canary of a kind alone. */
+/** The workers that go next; the canary of a kind goes alone. */
 function give(state: RolloutState, seen: Circumstances, news: News[]): void {
   if (heldBack(state, seen) !== null) return;
   let free = seen.parallel - Object.values(state.turns).filter(isActive).length;
@@ -319,7 +319,9 @@ function order(
   };
   news.push({
     level: "info",
-    message: canary ? "a canary is to take the new version" : "a worker is to take the new version",
+    message: canary
+      ? "a canary should take the new version"
+      : "a worker should take the new version",
     fields: { worker_id, kind, from, version: target },
   });
 }

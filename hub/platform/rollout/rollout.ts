@@ -19,11 +19,11 @@ import { type RolloutLook, updateOf } from "./view.ts";
 
 /** How often the fleet is looked at; orders reach a worker at once, or with its next heartbeat. */
 export const LOOK_EVERY_MS = 2_000;
-/** A canary that got no job for this part of its deadline is given one of the hub's own. */
+/** A canary that got no job for this part of its deadline gets one of the hub's own. */
 export const CHECK_AFTER = 0.1;
-/** A hub says that it looks once in so long; a control plane beside it decides nothing for as long. */
+/** How often a hub says that it looks, and how long a control plane next to it then leaves the decisions to it. */
 const HUB_MARK_MS = { every: 60_000, counts: 180_000 };
-/** A change that another process' write came before is tried again so often. */
+/** How often to retry a change when another process wrote first. */
 const TRIES = 10;
 
 /** One kind of worker, as this process sees it. */
@@ -53,9 +53,9 @@ export interface RolloutDeps {
 export interface Rollout {
   readonly config: HubConfig["updates"];
   look(): RolloutLook;
-  /** Which version the worker is to have, and whether it is its turn. Null before this process has looked. */
+  /** Which version the worker should have, and whether it is its turn. Null before this process has looked. */
   orderFor(worker: Pick<SeenWorker, "kind" | "worker_id" | "version">): UpdateOrder | null;
-  /** How the update of a worker goes; null while it has the version it is to have. */
+  /** How a worker's update is going; null while it has the version it should have. */
   updateOf(worker: Pick<SeenWorker, "kind" | "worker_id">): WorkerUpdate | null;
   /** One look at the fleet, and what follows from it. */
   pass(): Promise<void>;
@@ -74,7 +74,7 @@ export function createRollout(deps: RolloutDeps): Rollout {
   let looked = false;
 
   const keep = (next: StoredState) => {
-    // That a hub looked is nothing to show.
+    // Pages need not hear that a hub looked.
     const shown = { ...next.state, hub_at: stored.state.hub_at };
     const changed = !Bun.deepEquals(shown, stored.state);
     stored = next;
@@ -120,7 +120,7 @@ export function createRollout(deps: RolloutDeps): Rollout {
         state.hub_at = now;
       if (!Bun.deepEquals(state, before.state)) {
         const written = await writeState(settings, before, state, now);
-        // Whoever came first has told it, and everybody reads it with the next look.
+        // The process that came first has logged it, and all others read it with their next look.
         if (written) for (const { level, message, fields } of news) log[level](fields, message);
         keep(written ?? (await readState(settings, log)));
       }

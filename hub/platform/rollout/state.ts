@@ -7,14 +7,14 @@ import { WorkerKind } from "#shared/protocol/schema/updates.ts";
 export const Turn = z.object({
   kind: WorkerKind,
   worker_id: z.string(),
-  /** What it had before. */
+  /** The version it had before. */
   from: z.string(),
   target: z.string(),
   canary: z.boolean(),
   state: z.enum(["ordered", "proving", "done", "failed", "off"]),
   /** Of this state. */
   since: z.number(),
-  /** Since when it is away, is back but not well, or says that it cannot; null while it is not. */
+  /** Since when it has been away, back but not well, or unable to update; null otherwise. */
   away_since: z.number().nullable().default(null),
   unwell_since: z.number().nullable().default(null),
   refused_since: z.number().nullable().default(null),
@@ -46,9 +46,9 @@ export const RolloutState = z.object({
     .nullable()
     .default(null),
   turns: z.record(z.string(), Turn).default({}),
-  /** Versions the fleet was to have, the newest first. */
+  /** Versions the fleet should have had, the newest first. */
   history: z.array(z.string()).default([]),
-  /** When a hub looked last: a control plane beside it leaves the decisions to it. */
+  /** When a hub last looked: a control plane next to it leaves the decisions to the hub. */
   hub_at: z.number().nullable().default(null),
 });
 export type RolloutState = z.infer<typeof RolloutState>;

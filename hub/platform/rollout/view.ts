@@ -37,7 +37,7 @@ export function updateOf(
   if (!worker || wanted === null || worker.version === wanted) return null;
   const since = null;
   if (report?.off) return { target: wanted, state: "off", error: report.error, since };
-  // One of an earlier version goes by itself.
+  // A worker of an earlier version updates by itself.
   if (!worker.waits_for_order) return report && { ...pick(report), since };
   return { target: wanted, state: "held", error: null, since };
 }

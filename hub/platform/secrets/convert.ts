@@ -12,7 +12,7 @@ import { keyIdOf, openValue, sealValue, Unopened } from "./values.ts";
 
 /** Hosts read at a time. */
 const PAGE = 50;
-/** Somebody else may write the cookies of a host just now. */
+/** How often to try: another process may be writing the cookies of a host. */
 const TRIES = 5;
 
 export interface ConvertDeps {
@@ -39,7 +39,7 @@ export interface Converted {
  */
 export type Conversion = "seal" | "open" | "forget";
 
-/** Null: it is left as it is. Undefined: it is to go. */
+/** Null: leave it unchanged. Undefined: delete it. */
 function changed(
   { keys }: ConvertDeps,
   to: Conversion,
@@ -97,7 +97,7 @@ async function convertCookies(deps: ConvertDeps, to: Conversion, done: Converted
     for (const row of rows) {
       deps.signal?.throwIfAborted();
       tries += 1;
-      // Somebody else has written them meanwhile: they are read again.
+      // Another process has written them meanwhile: read them again.
       if (!(await convertHost(deps, to, row, done)) && tries < TRIES) break;
       after = row.host;
       tries = 0;

@@ -74,7 +74,7 @@ export async function loadKeys(
   return { keys: followKeyFile(path, opened.keys, clock), made: opened.made };
 }
 
-/** Everything is encrypted with the first key by now: the others need not be in the file any more. */
+/** Everything is encrypted with the first key by now: the file no longer needs the others. */
 export async function adoptFirst(settings: Settings, keys: Keyring, now: number): Promise<void> {
   const stored = readCheck(await settings.get(KEY_CHECK));
   if (stored !== null && stored.key_id !== keys.first.id)

@@ -1,6 +1,6 @@
 import { type Key, readKeyFile } from "./key-file.ts";
 
-/** The file is looked at again for a key that is not known, at most so often. */
+/** How often at most the file is read again for an unknown key. */
 const LOOK_MS = 5_000;
 
 export interface Keyring {

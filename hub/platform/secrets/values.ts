@@ -43,7 +43,7 @@ export function sealValue({ first }: Pick<Keyring, "first">, text: string, place
 /** Id of the key that a value is encrypted with; null for one that is stored as it is. */
 export const keyIdOf = (stored: string): string | null => SHAPE.exec(stored)?.[1] ?? null;
 
-/** Why a value cannot be had. */
+/** Why a value cannot be decrypted. */
 export class Unopened extends Error {
   override readonly name = "Unopened";
 }

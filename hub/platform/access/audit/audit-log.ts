@@ -28,7 +28,7 @@ export interface AuditLogDeps {
 }
 
 const STORE_EVERY_MS = 1_000;
-/** Of a database that takes nothing: some 5 MB. */
+/** How many calls wait while the database cannot store them: about 5 MB. */
 const MAX_WAITING = 10_000;
 /** Calls that are refused again and again for the same reason are two rows a minute, however many they are. */
 const REPEAT_MS = 60_000;
@@ -49,7 +49,7 @@ interface Repeated {
 const keyOf = ({ address, caller_kind, caller_name, method, route, status }: AuditedCall) =>
   [address, caller_kind, caller_name, method, route, status].join(" ");
 
-/** Who did what, stored in batches beside the calls: none of them waits for it. */
+/** Who did what, stored in batches in the background: no call waits for it. */
 export function createAuditLog({ db, clock, log, hub, days }: AuditLogDeps): AuditLog {
   let waiting: NewAuditRow[] = [];
   const repeated = new Map<string, Repeated>();
@@ -60,7 +60,7 @@ export function createAuditLog({ db, clock, log, hub, days }: AuditLogDeps): Aud
   const put = (row: NewAuditRow) => {
     if (waiting.length < MAX_WAITING) return void waiting.push(row);
     dropped += row.times;
-    // Once for each time it begins: what is told each time would fill the log as well.
+    // Once each time it begins: a line for every call would fill the log as well.
     if (!failing) log.warn({ waiting: MAX_WAITING }, "calls are not recorded: too many wait");
     failing = true;
   };

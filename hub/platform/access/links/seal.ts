@@ -38,7 +38,7 @@ const sign = ({ signing }: LinkKeys, sealed: string): string =>
 
 /**
  * The grant as text for a URL, encrypted and then signed (AES-256-CTR, HMAC-SHA256): a session's id is itself the key to
- * its viewer, so whoever may only look must not read it out of the link.
+ * its viewer, so someone who may only watch must not be able to read it from the link.
  */
 export function sealLink(keys: LinkKeys, grant: LinkGrant): string {
   const { kind, id, name, mode, expires_at, token_id } = grant;

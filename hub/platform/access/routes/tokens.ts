@@ -22,10 +22,10 @@ const create = createRoute({
   ...{ method: "post", path: "/tokens", tags, ...who },
   changes: ["tokens"],
   operationId: "createToken",
-  summary: "Make a token with a role",
+  summary: "Create a token with a role",
   description:
-    "`token` is shown in this answer alone. With the first one every call asks for a token. Unless there is an administrator's " +
-    "password or SVC_API_TOKEN, the first must be of the role admin and never expire: else 409.",
+    "`token` is shown only in this answer. From the first one on every call requires a token. Unless there is an " +
+    "administrator's password or SVC_API_TOKEN, the first must be of the role admin and never expire: else 409.",
   middleware: [jsonBodyLimit],
   request: json(CreateToken, { name: "nightly crawl", role: "submitter", expires_in_s: 7_776_000 }),
   responses: {
@@ -37,7 +37,7 @@ const revoke = createRoute({
   ...{ method: "delete", path: "/tokens/{id}", tags, ...who },
   changes: ["tokens"],
   operationId: "revokeToken",
-  summary: "Revoke a token and the logins that came of it",
+  summary: "Revoke a token and the logins that came from it",
   description:
     "It counts no more, at every hub within two seconds. 409 for the last of the role admin, while others are left that nobody " +
     "could revoke.",
