@@ -1,7 +1,7 @@
 import type { End, GateSocket } from "./gate-socket.ts";
 import { EgressError, type OpenSocket } from "./reach.ts";
 
-/** What a socket is told before its tunnel has it. */
+/** Handles a socket's events until its tunnel takes over. */
 export class Waiting implements End {
   readonly early: Buffer[] = [];
   gone: { err: Error | undefined } | null = null;
@@ -15,7 +15,7 @@ export class Waiting implements End {
   }
 }
 
-/** One set of handlers for all sockets of all gates: each says itself what it does. */
+/** One set of handlers for all sockets of all gates: each socket carries its own behaviour. */
 export const HANDLERS = {
   data: ({ data }: GateSocket, chunk: Buffer) => data.data(chunk),
   drain: ({ data }: GateSocket) => data.drain(),
@@ -23,7 +23,7 @@ export const HANDLERS = {
   error: () => {},
 };
 
-/** Opens a socket to an address; one that was given up is closed as soon as it stands. */
+/** Opens a socket to an address; one that was given up is closed as soon as it is open. */
 export const openSocket: OpenSocket<GateSocket> = (address, port) => {
   let abandoned = false;
   const opened = Bun.connect<End>({
@@ -44,7 +44,7 @@ export const openSocket: OpenSocket<GateSocket> = (address, port) => {
   };
 };
 
-/** The same with TLS to `server_name`, which stands once its certificate is known to be the server's. */
+/** The same with TLS to `server_name`, which is ready once its certificate is known to be the server's. */
 export const openTlsSocket =
   (server_name: string): OpenSocket<GateSocket> =>
   (address, port) => {

@@ -3,12 +3,12 @@ import type { EgressError } from "./reach.ts";
 
 /** What became of the last connection to a host and port. */
 export interface Contact {
-  /** Where it was made to; null when it was not, or a proxy made it. */
+  /** The address it was made to; null when it failed, or a proxy made it. */
   address: string | null;
   failure: EgressError | null;
 }
 
-/** The places of one browser, the latest ones. */
+/** The latest places that one browser connected to. */
 export interface Contacts {
   made(host: string, port: number, address: string | null): void;
   /** The address that the last connection was made to. */
@@ -33,7 +33,7 @@ export function createContacts(): Contacts {
     made: (host, port, address) => put(keyOf(host, port), { address, failure: null }),
     failed: (host, port, failure) => {
       const key = keyOf(host, port);
-      // What came over an earlier connection came from its address all the same.
+      // Bytes from an earlier connection still came from its address.
       put(key, { address: places.get(key)?.address ?? null, failure });
     },
     at: (host, port) => places.get(keyOf(host, port))?.address ?? null,

@@ -10,36 +10,36 @@ import { Tunnel } from "./tunnel.ts";
 import { bypasses } from "./upstream.ts";
 import type { OnRefused, Way } from "./way.ts";
 
-/** Bytes from and to servers, or the proxy before them. */
+/** Bytes from and to servers, or the proxy in front of them. */
 export interface Traffic {
   received: number;
   sent: number;
 }
 
 export interface DoorOptions {
-  /** How its clients ask: `socks5` or `httpProxy`. */
+  /** The protocol of its clients: `socks5` or `httpProxy`. */
   speaks: () => Handshake;
   way: Way;
   resolve: Resolve;
-  /** Waited for before anything is judged. */
+  /** A promise to wait for before anything is judged. */
   settled?: (() => Promise<void>) | undefined;
-  /** 0, the default: any that is free. */
+  /** 0, the default, means any free port. */
   port?: number;
-  /** Told what became of each connection before its client is. */
+  /** Called with the fate of each connection before its client learns of it. */
   contacts: Pick<Contacts, "made" | "failed" | "at">;
   onReceived(bytes: number): void;
   onSent(bytes: number): void;
-  /** How many connections stand now. */
+  /** Limit of open connections. */
   onOpen?: (count: number) => void;
 }
 
 /** The listener of a gate and what goes through it. */
 export interface Door {
   readonly port: number;
-  /** Connections that stand now. */
+  /** Number of open connections. */
   readonly open: number;
   go(way: Way): void;
-  /** Ends what stands. */
+  /** Ends open connections. */
   cut(): void;
   close(): void;
 }
@@ -119,7 +119,7 @@ export function openDoor(options: DoorOptions): Door {
   };
 }
 
-/** Tells a refusal as people read it; of other failures nothing. */
+/** Reports a refusal in words for people; ignores other failures. */
 export function tellRefusal(
   host: string,
   port: number,

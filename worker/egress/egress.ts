@@ -17,26 +17,26 @@ export interface EgressSettings {
   /** `TARGET[:PORT[-PORT]]` each. */
   allow: readonly string[];
   deny: readonly string[];
-  /** Where job, session and host name none. */
+  /** Used when job, session and host name none. */
   proxy: ProxyOption | null;
   navigation_block: readonly string[];
   /** CDP, VNC and viewer ports of this worker's lanes. */
   lane_ports: readonly number[];
-  /** Where the worker dials: hub and control plane. */
+  /** The addresses that the worker dials: hub and control plane. */
   dialled: readonly FleetPlace[];
 }
 
-/** The way out of a worker's lanes: who judges, who resolves, and the gates. */
+/** The egress of a worker's lanes: the judge, the resolver and the gates. */
 export interface Egress {
   readonly judge: Judge;
   readonly resolve: Resolve;
-  /** The proxy of this worker's own. */
+  /** This worker's own proxy. */
   readonly upstream: Upstream | null;
-  /** Told by the hub: what else of the fleet nobody may open. */
+  /** Other places of the fleet that nobody may open, as reported by the hub. */
   tell: FleetPlaces["tell"];
   /**
-   * Opens the gate of a lane's browser, in a thread that runs as long as there is one; whoever opens it closes it. Null: the
-   * lane goes out by itself. @throws
+   * Opens the gate of a lane's browser, in a thread that runs as long as there is one; the caller must close it. Null:
+   * the lane connects directly. @throws
    */
   openLaneGate(): Promise<Gate | null>;
 }
@@ -74,7 +74,7 @@ export function createEgress(
     },
     openLaneGate: async () => {
       const gate = await gates.open({ judge, upstream });
-      // Nothing that a lane asks for is another lane's gate.
+      // No lane may reach another lane's gate.
       own_ports.add(gate.port);
       return gate;
     },

@@ -5,18 +5,18 @@ import { bareHost, knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import { isOwn, type ProtectedPlaces, type Resolve } from "./judge.ts";
 
-/** Hubs, control planes and bridges: what no lane may open, whatever it is called. */
+/** Hubs, control planes and bridges, which no lane may open under any name. */
 export interface FleetPlaces extends ProtectedPlaces {
-  /** What the hub says now; it takes the place of what it said before. */
+  /** Sets what the hub reports now, in place of what it reported before. */
   tell(places: readonly FleetPlace[]): void;
   /** Resolves once every name was looked up. */
   settled(): Promise<void>;
 }
 
 interface Known extends FleetPlace {
-  /** As numbers; of a name what it resolved to last. */
+  /** Numeric addresses; for a name, those it resolved to last. */
   addresses: Set<string>;
-  /** It is on this machine, and answers at every address of it. */
+  /** It is on this machine, and answers at each of its addresses. */
   local: boolean;
 }
 
@@ -25,7 +25,7 @@ const WHAT: Record<FleetPlace["is"], string> = {
   control: "is the control plane of this fleet",
   bridge: "is a viewer bridge of this fleet",
 };
-/** Names are looked up again after so long. */
+/** Names are looked up again after this time. */
 const FRESH_MS = 60_000;
 
 const keyOf = (address: string): string => {
@@ -33,7 +33,7 @@ const keyOf = (address: string): string => {
   return plain === null ? "" : `${plain.family} ${plain.bits}`;
 };
 
-/** @param own what the worker knows by itself: where it dials. */
+/** @param own places that the worker itself knows: those it dials. */
 export function createFleetPlaces(
   own: readonly FleetPlace[],
   { resolve, clock, log }: { resolve: Resolve; clock: Clock; log: Log },
@@ -51,7 +51,7 @@ export function createFleetPlaces(
     try {
       learn(place, literal.length > 0 ? literal : await resolve(place.host));
     } catch (err) {
-      // What it resolved to before is still refused, and its name is in any case.
+      // Its previous addresses are still refused, and so is its name.
       log.debug({ host: place.host, err }, "a place of the fleet does not resolve");
     }
   };
@@ -74,7 +74,7 @@ export function createFleetPlaces(
     settled: () => {
       if (clock.monotonic() < fresh_until) return looking;
       look();
-      // What was known goes on to count while names are looked up again.
+      // Known addresses still count while names are looked up again.
       return Promise.resolve();
     },
     at: (address, port) => {

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Socket } from "bun";
 
-/** Above it the other side is not read from: what is larger waits in the kernel's buffers. */
+/** Above this, the other side is not read: further bytes wait in the kernel's buffers. */
 const HIGH_WATER_BYTES = 1024 * 1024;
 
-/** What is on its way to one socket: in order, whole, and with the sender held back while the socket takes no more. */
+/** Bytes on their way to one socket: in order, complete, and with the sender paused while the socket accepts no more. */
 export class Flow<Data> {
   private readonly socket: Socket<Data>;
   private backlog: Uint8Array[] = [];
@@ -16,12 +16,12 @@ export class Flow<Data> {
     this.socket = socket;
   }
 
-  /** False when the sender is to wait until `drain` says that all is gone. */
+  /** False when the sender must wait until `drain` reports that everything is written. */
   write(chunk: Uint8Array): boolean {
     if (this.ending) return true;
     this.carried = true;
     const sent = this.held > 0 ? 0 : this.socket.write(chunk);
-    // Closed: nobody is there to have it.
+    // It is closed: nobody is there to receive the bytes.
     if (sent < 0) return true;
     if (sent < chunk.length) {
       this.backlog.push(sent === 0 ? chunk : chunk.subarray(sent));
@@ -30,7 +30,7 @@ export class Flow<Data> {
     return this.held < HIGH_WATER_BYTES;
   }
 
-  /** The socket takes bytes again. True when everything is gone. */
+  /** The socket accepts bytes again. True when everything is written. */
   drain(): boolean {
     while (this.backlog.length > 0) {
       const chunk = this.backlog[0] as Uint8Array;
@@ -47,7 +47,7 @@ export class Flow<Data> {
     return true;
   }
 
-  /** Closes the socket behind what is on its way, as the other side was closed. */
+  /** Closes the socket after the pending bytes, in the same way as the other side was closed. */
   end(how: "end" | "reset"): void {
     if (this.ending) return;
     this.ending = how;
@@ -57,7 +57,7 @@ export class Flow<Data> {
   private finish(): void {
     if (this.ending === "end") this.socket.end();
     else if (!this.carried) this.socket.terminate();
-    // A reset would take back what the kernel has not delivered yet.
+    // A reset would discard what the kernel has not delivered yet.
     else void untilDelivered(this.socket).finally(() => this.socket.terminate());
   }
 }
@@ -65,7 +65,7 @@ export class Flow<Data> {
 const LOOK_MS = 20;
 const DELIVER_MS = 10_000;
 
-/** Waits until the peer's kernel has everything that was written; the table of connections is the only one who knows. */
+/** Waits until the peer's kernel has everything that was written; only the kernel's table of connections shows that. */
 async function untilDelivered<Data>({ localPort, remotePort }: Socket<Data>): Promise<void> {
   const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const until = performance.now() + DELIVER_MS;

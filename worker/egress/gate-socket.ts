@@ -6,6 +6,6 @@ export type GateSocket = Socket<End>;
 export interface End {
   data(chunk: Buffer): void;
   drain(): void;
-  /** `err`: it was not closed in order. */
+  /** `err`: it was not closed cleanly. */
   closed(err: Error | undefined): void;
 }

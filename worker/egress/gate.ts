@@ -17,54 +17,57 @@ export type { Narrowing, OnRefused } from "./way.ts";
 export interface Narrowed {
   /** Since it began, or until `quiet`. */
   readonly bytes: Traffic;
-  /** Counts and tells no more; what it refuses stays refused until the gate is another browser's. */
+  /** Stops counting and reporting; what it refuses stays refused until another browser gets the gate. */
   quiet(): void;
-  /** Takes it back. */
+  /** Removes the narrowing. */
   end(): void;
 }
 
-/** What a run may know of its browser's gate, and ask of it. */
+/** What a run may know about its browser's gate, and request from it. */
 export interface BrowserGate {
-  /** The address that was really connected to for this URL, the last time; null when none was, and through a proxy. */
+  /**
+   * The address that was really connected to for this URL, the last time; null when there was none, or it went
+   * through a proxy.
+   */
   addressOf(url: string): string | null;
   /** Why the last connection for this URL was not made; null when it was. */
   failureOf(url: string): EgressError | null;
-  /** What is given back holds: no connection stands or is made that it would refuse. */
+  /** Once this returns, the narrowing applies: no connection that it would refuse remains or is made. */
   narrow(by: Narrowing): Narrowed | Promise<Narrowed>;
-  /** What it goes by now, for what is downloaded beside the browser. */
+  /** The rules and proxy that it uses now, for downloads outside the browser. */
   wayOut(): Way;
 }
 
-/** A way out: a proxy on loopback that resolves, judges and connects for those who know its port. */
+/** A gate: a proxy on loopback that resolves, judges and connects for those who know its port. */
 export interface Gate extends BrowserGate {
   readonly port: number;
   /** Bytes from and to servers since the last `reset`. */
   readonly bytes: Traffic;
-  /** Connections that stand now. */
+  /** Number of open connections. */
   readonly open: number;
-  /** Cuts what stands and forgets what was: for another browser. `same_user`: what narrows it goes on. */
+  /** Cuts open connections and forgets the past, for another browser. `same_user`: its narrowings continue. */
   reset(options?: { same_user: boolean }): void | Promise<void>;
   close(): void | Promise<void>;
 }
 
 export interface GateOptions extends Pick<DoorOptions, "speaks" | "resolve" | "settled"> {
   judge: Judge;
-  /** What it goes out through where a run says nothing else. */
+  /** The proxy that it uses unless a run names another. */
   upstream?: Upstream | null;
   onRefused?: OnRefused;
-  /** Told of bytes as they come in. */
+  /** Called as bytes arrive. */
   onReceived?: (bytes: number) => void;
 }
 
-/** Where a gate's connections are: on this event loop, or in a thread that is told. */
+/** Where a gate's connections are: on this event loop, or in a thread that receives messages. */
 export interface GateBody {
   readonly port: number;
   readonly open: number;
   /** Bytes since it was opened. */
   totals(): Traffic;
-  /** What became of the connections, as far as any client of theirs can know it. */
+  /** What became of the connections, as far as their clients can know. */
   contacts(): Contacts;
-  /** What is given back holds from then on, or once its promise resolves. */
+  /** The change applies once this returns, or once its promise resolves. */
   go(way: Way, how: { cut: boolean; forget: boolean }): void | Promise<void>;
   close(): void | Promise<void>;
 }
@@ -111,7 +114,7 @@ export function openGate(options: GateOptions): Gate {
   });
 }
 
-/** A gate as those who use it know it. */
+/** A gate as its users see it. */
 export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
   const since = (before: Traffic): Traffic => {
     const { received, sent } = body.totals();
@@ -143,7 +146,7 @@ export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
           return counted ?? since(began);
         },
         quiet: () => {
-          // What was refused until now is still told.
+          // Refusals up to now are still reported.
           body.contacts();
           counted ??= since(began);
           is_quiet = true;
@@ -152,7 +155,7 @@ export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
           const { upstream } = narrowings.way;
           narrowings.remove(own);
           const cut = narrowings.way.upstream !== upstream;
-          // It only widens: nobody waits for it.
+          // This only widens the rules, so nobody waits for it.
           void body.go(narrowings.way, { cut, forget: false })?.catch(() => {});
         },
       };
@@ -160,7 +163,7 @@ export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
       narrowings.add(own);
       const { upstream } = narrowings.way;
       if (by.judge === before.judge && upstream === before.upstream) return narrowed;
-      // No connection that stands goes on by what held before.
+      // No open connection continues under the previous rules.
       const gone = body.go(narrowings.way, { cut: true, forget: false });
       if (!gone) return narrowed;
       return gone.then(

@@ -1,11 +1,11 @@
 import type { EgressError } from "./reach.ts";
 
-/** How a client of a gate says where it wants to go: one per connection, fed what comes until it knows. */
+/** How a client of a gate says where it wants to connect: one per connection, fed with incoming bytes until it knows. */
 export interface Handshake {
   take(chunk: Buffer): Step;
 }
 
-/** `reply` is what the client is told now. `bad`: what came is no request, and the reply is the last word. */
+/** `reply` is sent to the client now. `bad`: the bytes are not a request, and the reply ends the connection. */
 export type Step = { reply: Uint8Array[] } & (
   | { kind: "more" }
   | { kind: "bad" }
@@ -15,13 +15,13 @@ export type Step = { reply: Uint8Array[] } & (
 export interface Ask {
   host: string;
   port: number;
-  /** What the client is told once the connection stands. */
+  /** Sent to the client once the connection is made. */
   granted: Uint8Array | null;
-  /** What the server is sent first. */
+  /** Sent to the server first. */
   first: Uint8Array[];
-  /** What the client is told when it does not come to stand. */
+  /** Sent to the client when the connection fails. */
   failed(err: EgressError): Uint8Array;
 }
 
-/** Printable ASCII without white space: anything else is no name that could be resolved. */
+/** Printable ASCII without white space: anything else is not a name that could be resolved. */
 export const isHostText = (host: string): boolean => /^[\x21-\x7e]{1,255}$/.test(host);

@@ -21,44 +21,44 @@ import {
 export interface JudgeSettings {
   /** Default `open`. */
   mode?: EgressMode;
-  /** Exceptions from `public` and from `navigation_block`; all that `listed` leaves. */
+  /** Exceptions from `public` and from `navigation_block`; the only places that `listed` allows. */
   allow?: readonly EgressRule[];
   deny?: readonly EgressRule[];
-  /** `loopback` and `private` when they are to be refused. */
+  /** `loopback` and `private` when they must be refused. */
   navigation_block: readonly string[];
-  /** Ports of the lanes on this machine: CDP, VNC, viewer bridge, gates. Read at every question. */
+  /** Ports of the lanes on this machine: CDP, VNC, viewer bridge, gates. Read for each decision. */
   own_ports: Iterable<number>;
-  /** What else of the fleet is nobody's to open; asked at every question. */
+  /** Other places of the fleet that nobody may open; asked for each decision. */
   protected?: ProtectedPlaces;
 }
 
-/** Hubs and bridges, as the hub tells them. */
+/** Hubs and bridges, as the hub reports them. */
 export interface ProtectedPlaces {
-  /** What of the fleet listens at this address; null when nothing does. */
+  /** The part of the fleet that listens at this address; null when none does. */
   at(address: string, port: number): string | null;
   /** The same for a host as it is spelled. */
   named(host: string, port: number): string | null;
 }
 
 export interface Judge {
-  /** What it was made of, for another thread that judges by the same. */
+  /** Its settings, for another thread that judges by the same rules. */
   readonly settings: readonly JudgeSettings[];
   /**
-   * Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. `host` is the name
-   * that was asked for, where there was one.
+   * Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. `host` is the
+   * requested name, if there was one.
    */
   refusal(address: string, port: number, host?: string): string | null;
-  /** The same for a host and a port before its name is resolved, where that is enough to know. */
+  /** The same for a host and a port before its name is resolved, if that is enough to decide. */
   refusalOfPlace(host: string, port: number): string | null;
   /** The same for a name whose addresses nobody here knows: a proxy resolves it. */
   refusalOfName(host: string, port: number): string | null;
   /** The same for a URL. */
   refusalOfUrl(url: string): string | null;
-  /** The same for a URL before it is opened, with all that its name resolves to. */
+  /** The same for a URL before it is opened, with every address of its name. */
   checkUrl(url: string): Promise<string | null>;
 }
 
-/** Gives every address of a name. @throws when it has none. */
+/** Returns every address of a name. @throws when it has none. */
 export type Resolve = (host: string) => Promise<string[]>;
 
 const ALWAYS: Partial<Record<AddressClass, string>> = {
@@ -79,7 +79,7 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
     for (const own of settings.own_ports) if (own === port) return true;
     return false;
   };
-  /** Why the mode refuses what no list names. */
+  /** Why the mode refuses a place that no list names. */
   const byMode = (address: string, kind: AddressClass): string | null => {
     const what = KIND[kind];
     if (what && blocked.has(kind)) return `${address} ${what}, refused by SVC_NAVIGATION_BLOCK`;
@@ -137,14 +137,14 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
       const { host, port } = placeOfUrl(url);
       const known = refusalOfPlace(host, port);
       if (known || knownAddresses(host).length > 0) return known;
-      // A name that does not resolve here is the browser's to report.
+      // The browser reports a name that does not resolve here.
       const addresses = await withDeadline("DNS", DNS_TIMEOUT_MS, resolve(host)).catch(() => []);
       return refusalOfAny(addresses, host, port);
     },
   };
 }
 
-/** What both allow: a job narrows what its worker says, and never widens it. */
+/** Allows what both allow: a job narrows its worker's rules and never widens them. */
 export const bothJudges = (one: Judge, other: Judge): Judge => ({
   settings: [...one.settings, ...other.settings],
   refusal: (address, port, host) =>

@@ -3,8 +3,8 @@ import { knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { Judge, Resolve } from "./judge.ts";
 
 /**
- * Why a connection was not made. `refused_by_gate`: nobody was asked; the message says which rule was in the way. The
- * others are Chromium's names without `ERR_`, in small letters; the last four are what an upstream proxy was in the way of.
+ * Why a connection was not made. `refused_by_gate`: no connection was attempted; the message says which rule prevented
+ * it. The others are Chromium's names without `ERR_`, in lower case; the last four are failures at an upstream proxy.
  */
 export const EGRESS_FAILURES = [
   "refused_by_gate",
@@ -31,15 +31,15 @@ export class EgressError extends Error {
   }
 }
 
-/** How a socket is opened. `abandon` is called when somebody else was faster, or the time is over. */
+/** How a socket is opened. `abandon` is called when another attempt was faster, or the time is over. */
 export type OpenSocket<S> = (
   address: string,
   port: number,
 ) => { opened: Promise<S>; abandon(): void };
 
-/** The next address is tried beside one that is silent for so long (RFC 8305). */
+/** While one address stays silent for this long, the next is tried in parallel (RFC 8305). */
 const NEXT_ADDRESS_MS = 300;
-/** Chromium waits 30 s for a SOCKS proxy, and tells the page nothing of why. */
+/** Chromium waits 30 s for a SOCKS proxy, and does not tell the page why. */
 const REACH_MS = 25_000;
 const MAX_ADDRESSES = 8;
 
@@ -49,9 +49,9 @@ export interface Reached<S> {
 }
 
 /**
- * The one way out: resolves the name, judges each address and connects to those that may be connected to, so that what was
- * judged is what is connected to. `first`: the address to begin with, so that what is told of one connection to a place holds
- * for the others. @throws EgressError
+ * The only way out: resolves the name, judges each address and connects to an allowed one, so that the address that
+ * was judged is the one that is used. `first`: the address to begin with, so that reports about one connection to a
+ * place hold for the others. @throws EgressError
  */
 export async function reach<S>(
   {
@@ -95,7 +95,7 @@ async function addressesOf(resolve: Resolve, host: string): Promise<string[]> {
   }
 }
 
-/** The first address that answers; the attempts at the others are given up. */
+/** Connects to the first address that answers; the other attempts are given up. */
 function connectFirst<S>(
   addresses: readonly string[],
   port: number,

@@ -2,14 +2,15 @@ import { dns } from "bun";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import type { Resolve } from "./judge.ts";
 
-/** As long as Chromium keeps what it is told without a time to live. */
+/** As long as Chromium keeps an answer without a time to live. */
 const KEPT_MS = 60_000;
 const MAX_NAMES = 1_000;
 const DNS_MS = 10_000;
 
 /**
- * Resolves as every other program of the machine does (`getaddrinfo`: the hosts file, mDNS, search domains), asks once for
- * all that wait for a name, and remembers its addresses, for a minute unless told otherwise. Failures are not remembered.
+ * Resolves as every other program of the machine does (`getaddrinfo`: the hosts file, mDNS, search domains), asks once
+ * for all callers that wait for a name, and remembers its addresses, for a minute unless told otherwise. Failures are
+ * not remembered.
  */
 export function createResolver(
   clock: Clock,

@@ -25,7 +25,7 @@ const REPLIES: Record<EgressFailure, number> = {
 const COMMAND_NOT_SUPPORTED = 7;
 const ADDRESS_NOT_SUPPORTED = 8;
 
-/** The address that a proxy is bound to is of no use to anybody. */
+/** Nobody needs the address that a proxy is bound to. */
 const reply = (code: number): Uint8Array => Uint8Array.of(VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0);
 const bad = (code: number): Step => ({ kind: "bad", reply: [reply(code)] });
 const MORE: Step = { kind: "more", reply: [] };

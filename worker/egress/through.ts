@@ -10,11 +10,11 @@ import { EgressError, type OpenSocket, type Reached, reach } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 import { connectByHttp, connectBySocks, type Line } from "./upstream-speech.ts";
 
-/** What the proxy resolves is looked up here beforehand, and for no longer. */
+/** Names that the proxy resolves are first looked up here, for at most this long. */
 const LOOK_UP_MS = 3_000;
 /** Proxy and server together; Chromium waits 30 s. */
 const THROUGH_MS = 25_000;
-/** What a proxy is asked for: names as they are registered, and nothing that it could read otherwise than the gate did. */
+/** The names that a proxy is given: registered names, and nothing that it could parse differently from the gate. */
 const PROXY_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
 
 interface Deps {
@@ -22,15 +22,15 @@ interface Deps {
   resolve: Resolve;
 }
 
-/** For the proxy of whoever runs the fleet: where it listens is theirs to say. */
+/** For the fleet operator's own proxy: the operator decides where it listens. */
 const TRUSTED: Pick<Judge, "refusal" | "refusalOfPlace"> = {
   refusal: () => null,
   refusalOfPlace: () => null,
 };
 
 /**
- * Reaches a place through a proxy, which resolves its name. Judged are addresses as they are written, names as they are
- * spelled, and what a name resolves to here, where it does. @throws EgressError
+ * Reaches a place through a proxy, which resolves its name. Judges addresses as written, names as spelled, and the
+ * addresses to which a name resolves here, if it does. @throws EgressError
  */
 export async function reachThrough(
   upstream: Upstream,
@@ -76,7 +76,7 @@ async function judgeTarget(
       `${host} would be the own machine of the proxy ${shown}: name it in the proxy's bypass list to reach this one`,
     );
   if (known.length > 0) return;
-  if (!PROXY_NAME.test(host)) throw refuse(`${host} is no host name`);
+  if (!PROXY_NAME.test(host)) throw refuse(`${host} is not a host name`);
   const here = await withDeadline("DNS", LOOK_UP_MS, resolve(host)).catch(() => []);
   const reason =
     here.length === 0
@@ -107,7 +107,7 @@ async function reachProxy(
   }
 }
 
-/** Says one line after the other. What comes behind the last answer waits for the tunnel. @throws EgressError */
+/** Sends one line after the other. Bytes after the last answer wait for the tunnel. @throws EgressError */
 async function converse(socket: GateSocket, first: Line, upstream: Upstream): Promise<void> {
   let line: Line | null = first;
   while (line !== null) line = await sayLine(socket, line, upstream);

@@ -14,16 +14,16 @@ export interface TunnelDeps {
 }
 
 const HANDSHAKE_MS = 10_000;
-/** What a client may send before it is told that it may. */
+/** How much a client may send before it is told that it may. */
 const MAX_EARLY_BYTES = 64 * 1024;
-/** How long a server may take what its client sent before it went. */
+/** How long a server may take to accept what its client sent before leaving. */
 const LINGER_MS = 30_000;
-/** Chromium's own figure: a server that is gone is found out. */
+/** Chromium's own figure: detects a server that is gone. */
 const KEEP_ALIVE_MS = 45_000;
 
 /**
- * One client and the server it asked for. Whatever closes one of them closes the other in the same way, behind what is
- * still on its way to it.
+ * One client and the server it requested. Whatever closes one of them closes the other in the same way, after the
+ * bytes that are still on their way to it.
  */
 export class Tunnel implements End {
   private readonly client: GateSocket;
@@ -79,7 +79,7 @@ export class Tunnel implements End {
   closed(err: Error | undefined): void {
     const { server } = this;
     this.to_server?.end(err ? "reset" : "end");
-    // A server that does not take the rest is left.
+    // A server that does not accept the rest is abandoned.
     if (server) this.linger = setTimeout(() => server.terminate(), LINGER_MS);
     this.end();
   }

@@ -6,7 +6,7 @@ import {
 } from "#shared/protocol/proxy.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** @throws Error when `server` is none, which no schema lets through */
+/** @throws Error when `server` is not a proxy server, which no schema accepts */
 export function upstreamOf(proxy: ProxyOption, { trusted }: { trusted: boolean }): Upstream {
   const read = readProxyUrl(proxy.server);
   if (!read) throw new Error("not a proxy server");

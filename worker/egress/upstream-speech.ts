@@ -4,10 +4,10 @@ import type { Upstream } from "./upstream.ts";
 
 /** What a gate says to an upstream proxy, and what the answers mean; no socket is known here. */
 
-/** One thing that is said, and how its answer is read. @throws EgressError when the proxy says no. */
+/** One message, and how its answer is read. @throws EgressError when the proxy refuses. */
 export interface Line {
   say: Uint8Array;
-  /** Null: more has to come. `next` is what is said after it. */
+  /** Null: more bytes are needed. `next` is the message after it. */
   read(held: Buffer): { taken: number; next: Line | null } | null;
 }
 
@@ -29,7 +29,7 @@ const nonsense = ({ shown, scheme }: Upstream): EgressError =>
 const hostPort = (host: string, port: number) =>
   `${ipFamily(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** A tunnel by HTTP (RFC 9110, section 9.3.6). */
+/** A tunnel over HTTP (RFC 9110, section 9.3.6). */
 export function connectByHttp(upstream: Upstream, host: string, port: number): Line {
   const place = hostPort(host, port);
   const { login, shown } = upstream;
@@ -53,7 +53,7 @@ export function connectByHttp(upstream: Upstream, host: string, port: number): L
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
       if (status === 0) throw nonsense(upstream);
       if (status >= 200 && status < 300) return { taken: end + 4, next: null };
-      // Some say of a wrong login what only a server should say.
+      // Some proxies answer a wrong login with a status that only a server should send.
       if (status === 407 || status === 401) throw authFailed(upstream);
       throw refusedByHttp(shown, place, port, head);
     },
@@ -63,7 +63,7 @@ export function connectByHttp(upstream: Upstream, host: string, port: number): L
 const start = (held: Buffer, length: number) =>
   held.toString("latin1", 0, Math.min(length, held.length));
 
-/** RFC 9209, section 2.3, and what Squid says in a header of its own. */
+/** RFC 9209, section 2.3, and what Squid says in its own header. */
 const TOLD: readonly (readonly [RegExp, EgressFailure])[] = [
   [/dns_error|dns_timeout|ERR_DNS_FAIL/i, "name_not_resolved"],
   [/connection_refused/i, "connection_refused"],
@@ -98,7 +98,7 @@ const BY_PASSWORD = 2;
 const NONE_TAKEN = 0xff;
 const REPLY_LENGTHS: Record<number, number> = { 1: 4, 4: 16 };
 
-/** RFC 1928, section 6: what each code of a refusal says. */
+/** RFC 1928, section 6: the meaning of each refusal code. */
 const REPLIES: Record<number, readonly [EgressFailure, string]> = {
   1: ["tunnel_connection_failed", "failed"],
   2: ["tunnel_connection_failed", "does not allow it"],
@@ -110,7 +110,7 @@ const REPLIES: Record<number, readonly [EgressFailure, string]> = {
   8: ["tunnel_connection_failed", "does not take such addresses"],
 };
 
-/** A tunnel by SOCKS5 (RFC 1928), with a password where there is one (RFC 1929). Names are the proxy's to resolve. */
+/** A tunnel by SOCKS5 (RFC 1928), with a password if there is one (RFC 1929). The proxy resolves names. */
 export function connectBySocks(upstream: Upstream, host: string, port: number): Line {
   const { login } = upstream;
   const request = requestLine(upstream, host, port);
@@ -180,7 +180,7 @@ function addressBytes(host: string): Uint8Array {
   return Buffer.concat([Buffer.of(3, name.length), name]);
 }
 
-/** Of the canonical form, in which no address is written with dots. */
+/** Takes the canonical form, in which no address is written with dots. */
 function bytesOfV6(host: string): number[] {
   const [head = "", tail] = host.split("::");
   const groups = (part: string) =>

@@ -8,15 +8,17 @@ export interface Upstream {
   readonly host: string;
   readonly port: number;
   readonly login: { username: string; password: string } | null;
-  /** What is connected to without it. */
+  /** Places that are connected to without it. */
   readonly bypass: readonly EgressRule[];
-  /** It was given by whoever runs the fleet; a job's own is judged as any other place. */
+  /** It was given by whoever runs the fleet; a job's own proxy is judged like any other place. */
   readonly trusted: boolean;
-  /** For people: never with the login. */
+  /** For people; never contains the login. */
   readonly shown: string;
 }
 
-/** Whether this place is reached without the proxy. A range is compared with addresses alone: names are the proxy's. */
+/**
+ * Whether this place is reached without the proxy. A range is compared only with addresses: the proxy resolves names.
+ */
 export const bypasses = ({ bypass }: Upstream, host: string, port: number): boolean =>
   bypass.some((rule) =>
     matchesEgressRule(rule, { host: bareHost(host), address: canonicalAddress(host) ?? "", port }),

@@ -1,27 +1,27 @@
 import { bothJudges, type Judge } from "./judge.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** What a gate goes by: who judges its connections, and what they go through. */
+/** The rules of a gate: who judges its connections, and what they go through. */
 export interface Way {
   judge: Judge;
   upstream: Upstream | null;
 }
 
-/** Told of a connection that was refused: `place` is `host:port`. */
+/** Called for each refused connection: `place` is `host:port`. */
 export type OnRefused = (place: string, reason: string) => void;
 
-/** What a run or a session asks of its browser's gate, on top of what there is. */
+/** What a run or a session requests from its browser's gate, in addition to the existing rules. */
 export interface Narrowing {
-  /** What also has to allow a connection. */
+  /** A further judge that must allow a connection. */
   judge: Judge;
   onRefused: OnRefused;
-  /** Told when the gate broke and was opened again: what was being loaded is lost. */
+  /** Called when the gate broke and was opened again: what was loading is lost. */
   onBroken?: () => void;
-  /** What it goes out through from now on; absent: as before. */
+  /** The proxy it uses from now on; absent: as before. */
   upstream?: Upstream | null;
 }
 
-/** Who narrows a gate now, and the way that is left by all of them. */
+/** The narrowings of a gate, and the way that remains with all of them. */
 export interface Narrowings {
   readonly way: Way;
   add(by: Narrowing): void;

@@ -8,7 +8,7 @@ function assertNever(message: never): never {
   throw new Error(`no handler for ${JSON.stringify(message)}`);
 }
 
-/** Hands a message of a registered link to what it is about (rules/worker-link#messages-of-a-hub). */
+/** Hands a message of a registered link to the part that handles it (rules/worker-link#messages-of-a-hub). */
 export function dispatch(
   ctx: { assignments: Assignments; desk: SessionDesk; log: Log },
   session: LinkSession,

@@ -13,7 +13,7 @@ interface Work {
   stopAll(why: RunStopped): void;
 }
 
-/** Lets running jobs and open sessions end within `drain_ms`, then ends what is left. */
+/** Lets running jobs and open sessions end within `drain_ms`, then ends what remains. */
 export async function finishWork(
   work: Work,
   drain_ms: number,

@@ -2,7 +2,7 @@ import type { LaneHeld } from "#shared/protocol/link/messages.ts";
 import type { Assignments } from "#worker/browser/jobs/assignments.ts";
 import type { Sessions } from "#worker/browser/session/types.ts";
 
-/** What runs here, for a hub that was started anew: jobs whose result is not confirmed, and sessions beside them. */
+/** What runs here, for a hub that was restarted: jobs whose result is not confirmed, and sessions. */
 export function heldLanes(
   assignments: Pick<Assignments, "holds">,
   sessions: Pick<Sessions, "all">,

@@ -43,7 +43,7 @@ async function cgroupFolders(read: ReadText, controller: string): Promise<string
   return folders.map((f) => f.replace(/\/+$/, ""));
 }
 
-/** Use and quota of our cgroup; null where it has no quota, because then the whole machine is the measure. */
+/** Use and quota of our cgroup; null without a quota, because then the whole machine counts. */
 async function cgroupCpu(read: ReadText): Promise<CpuUse | null> {
   for (const dir of await cgroupFolders(read, "cpu")) {
     const [quota2, period2] = ((await read(`${dir}/cpu.max`)) ?? "").trim().split(" ").map(Number);
@@ -73,7 +73,7 @@ async function machineCpu(read: ReadText): Promise<CpuUse | null> {
   return { used_us: ticks * 10_000, cpus: Math.max(1, cpus().length) };
 }
 
-/** Memory in use in percent of the cgroup's limit, or of the machine where there is none. Page cache counts as free. */
+/** Memory in use in percent of the cgroup's limit, or of the machine when there is none. Page cache counts as free. */
 async function memPercent(read: ReadText): Promise<number> {
   const info = (await read("/proc/meminfo")) ?? "";
   const total = (numberIn(info, /^MemTotal: +(\d+)/m) ?? 0) * 1024;

@@ -4,12 +4,12 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { makeOwnDir, OWN_DIR, THROUGH_DIR, tightenMode } from "#shared/kit/own-dir.ts";
 
-/** Profiles, bodies that wait for the hub, versions and what tasks write: nobody else's to read. */
+/** Profiles, bodies that wait for the hub, versions and task output: nobody else may read them. */
 const OWN = ["profiles", "uploads", "versions", "pipeline", "agent"];
 
 /**
- * Makes the data directory for this user alone, and closes one that an earlier version made more open. A browser that runs
- * as another account passes through to its lanes and sees nothing else.
+ * Creates the data directory for this user alone, and restricts one that an earlier version left more open. A browser
+ * that runs as another account passes through to its lanes and sees nothing else.
  */
 export function closeDataDir(data_dir: string, log: Log): void {
   // Only root's browsers run as somebody else.

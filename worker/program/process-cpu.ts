@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { Clock } from "#shared/kit/clock.ts";
 
-/** Linux counts CPU time for user space in hundredths of a second on every machine we run on. */
+/** Linux counts CPU time for user space in hundredths of a second on every machine that we support. */
 const TICK_MS = 10;
 /** Heartbeats come several times a second where leases are short; a longer span says more and costs less. */
 const LEAST_SPAN_MS = 2_000;
@@ -44,7 +44,7 @@ function readAll(): Used[] | null {
   }
 }
 
-/** What `pid` and everything below it used so far. */
+/** What `pid` and its descendants have used so far. */
 export function ticksOfTree(pid: number, all: readonly Used[]): number {
   const children = new Map<number, Used[]>();
   for (const one of all) children.set(one.ppid, [...(children.get(one.ppid) ?? []), one]);
@@ -60,7 +60,7 @@ export function ticksOfTree(pid: number, all: readonly Used[]): number {
 
 /**
  * CPU use of this process and all it started, in percent of every CPU, between two calls at least two seconds apart
- * (rules/pipeline-views#cpu-use). Null before there are two, and where the system does not tell.
+ * (rules/pipeline-views#cpu-use). Null before there are two, and where the system does not report it.
  */
 export function createProcessCpu(deps: {
   clock: Clock;

@@ -29,9 +29,9 @@ export interface SelfReportDeps {
 export interface SelfReport {
   registration(): Promise<Registration>;
   heartbeat(): Promise<WorkerHeartbeat>;
-  /** A lane as the hub is to see it. */
+  /** A lane as the hub should see it. */
   laneAsTold(lane: Lane): Lane;
-  /** Lanes that differ from what was told last, by a registration or by this call. */
+  /** Lanes that differ from the last report, by a registration or by this call. */
   changedLanes(): Lane[];
   /** From now on free lanes are shown as gone, with `reason`, so that the hub offers them to nobody. */
   drain(reason: string): void;

@@ -17,7 +17,7 @@ import type { WorkerDeps } from "./worker-deps.ts";
 /**
  * Starts what this worker was told to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or both in
  * this one process. `stop` drains both at once. With SVC_AGENT it is the host's agent and nothing else.
- * @throws ConfigError when it was told neither.
+ * @throws ConfigError when neither is set.
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
   const { config, clock, log } = deps;
@@ -98,7 +98,7 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     ...{ onVersion, update },
     onJoined: () => deps.onReady?.(`pulls tasks from ${control_url}`),
   });
-  // It has no handshake: its tasks are what a version is judged by.
+  // It has no handshake: a version is judged by its tasks.
   deps.onRegistered?.();
   updater = startUpdates(deps, scope, log, {
     sessions: () => 0,

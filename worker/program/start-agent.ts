@@ -11,9 +11,9 @@ import { readGpus } from "#worker/tasks/gpus.ts";
 import type { RunningWorker } from "./start.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
-/** Beyond an instance's own drain: what its tasks' processes may take to end. */
+/** Added to an instance's own drain: time for its tasks' processes to end. */
 const TERM_GRACE_MS = 15_000;
-/** Below what the program itself may take to stop. */
+/** Less than the program itself may take to stop. */
 const MAX_TERM_MS = 50_000;
 
 /**

@@ -15,14 +15,14 @@ import { type PullDeps, startPullWorker } from "#worker/tasks/pull.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
 export interface RunningPull {
-  /** Claims nothing more and lets running tasks end within `ms`. */
+  /** Stops claiming and lets running tasks end within `ms`. */
   drain(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * Starts the part of a worker that pulls tasks (rules/pipeline-pull#what-a-worker-must-do). Its processes carry this
- * directory's tag: they end with this process, however it ends, and what is left all the same before the first task is
+ * directory's tag: they end with this process, however it ends, and any that remain are ended before the first task is
  * claimed again.
  * @throws DataDirInUseError when another worker pulls tasks with this data directory.
  */

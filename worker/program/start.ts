@@ -110,7 +110,7 @@ export async function startWorker(
     );
     const sessions = createSessions();
     const guard = egress.judge;
-    /** Of the standing link; without one the bridges answer nobody. */
+    /** The secret of the standing link; without one the bridges answer nobody. */
     let bridge_token: string | null = null;
     scope.add(
       "bridges",
@@ -222,7 +222,7 @@ export async function startWorker(
           if (!gone.signal.aborted) desk.stopAll(new RunStopped("worker_stopping", why));
         });
         const sessions = desk.idle().finally(() => gone.abort());
-        // Jobs are never cut short by an update.
+        // An update never cuts jobs short.
         await Promise.all([assignments.idle(), sessions, deps.drainOthers?.()]);
       },
       exit: () => exit.resolve(EXIT_UPDATED),
@@ -237,7 +237,7 @@ export async function startWorker(
         return `${base_url ?? hub.http}/worker-source.tar.gz`;
       });
     };
-    // A hub of an earlier version gives no orders: its own version is to be taken at once (rules/updates#orders).
+    // A hub of an earlier version gives no orders: its own version must be taken at once (rules/updates#orders).
     const obeyHello = (session: LinkSession, said: HubRegistered) => {
       if (said.fleet_places) egress.tell(said.fleet_places);
       obey(session, said.update ?? { target: said.expected_worker_version, go: true });
@@ -340,7 +340,7 @@ export async function startWorker(
 /** Long enough for the first job of a worker that was just started to be on its way. */
 const PRELOAD_AFTER_MS = 3_000;
 
-/** The first session would wait up to a second for Playwright to be read. */
+/** Otherwise the first session would wait up to a second for Playwright to load. */
 function preload(load: () => Promise<void>, clock: Clock, log: Log) {
   const stopping = new AbortController();
   void clock.sleep(PRELOAD_AFTER_MS, stopping.signal).then(async () => {
@@ -360,7 +360,7 @@ const uploadBase = (session: LinkSession, hub: HubAddress, log: Log): Promise<st
 
 const laneIndexes = (config: WorkerConfig) => [...Array(config.lanes.count).keys()];
 
-/** Viewer bridges of the lanes (rules/lanes#viewer-links-of-a-lane); the hub puts in the address it sees. */
+/** Viewer bridges of the lanes (rules/lanes#viewer-links-of-a-lane); the hub inserts the address it sees. */
 const viewerUrls = (config: WorkerConfig): string[] =>
   laneIndexes(config).map(
     (i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`,

@@ -16,11 +16,11 @@ export interface WorkerDeps {
   base?: string;
   /** What the program was built with; null or absent: an unsigned build. */
   release?: { key: string; released_at: string } | null;
-  /** Told of every handshake with a hub. */
+  /** Called for every handshake with a hub. */
   onRegistered?: () => void;
-  /** Told, in a line for people, that it serves: the hub or the control plane has answered; again whenever it does. */
+  /** Called with a line for people when it serves: the hub or the control plane has answered; again whenever it does. */
   onReady?: (status: string) => void;
-  /** What else of this process is to end its work before an update. */
+  /** Other parts of this process that must finish their work before an update. */
   drainOthers?: () => Promise<void>;
   /** Command that starts this program: an agent's instances are the same program. */
   self?: readonly string[];
@@ -28,7 +28,7 @@ export interface WorkerDeps {
   signal?: AbortSignal;
 }
 
-/** What a worker is made of beside its link; tests put their own in. */
+/** The parts of a worker besides its link; tests supply their own. */
 export interface WorkerParts {
   createLanePool(deps: LanePoolDeps): Promise<LanePool>;
   runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;

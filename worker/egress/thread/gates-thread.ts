@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
 
 /**
- * Where the thread begins. A version that runs inside of another program's process finds its own modules because that program
- * says where they are (`update/packages.ts`), in its own thread alone: here it is said again, before any of them is loaded.
+ * Entry point of the thread. A version that runs inside another program's process finds its own modules because that
+ * program says where they are (`update/packages.ts`), but only in that program's thread: this file repeats it before
+ * any module is loaded.
  */
 
 declare const self: Worker;

@@ -24,14 +24,14 @@ import {
 export interface ThreadGates {
   /** @throws when the thread does not start, or no port is free */
   open(base: Way): Promise<Gate>;
-  /** What else of the fleet nobody may open. */
+  /** Sets the other places of the fleet that nobody may open. */
   tell(places: readonly FleetPlace[]): void;
 }
 
 export interface ThreadGatesDeps {
-  /** The worker's own judge's; every way is narrower. */
+  /** Settings of the worker's own judge; every way is narrower. */
   judge: JudgeSettings;
-  /** The places of the fleet that the worker knows by itself. */
+  /** The places of the fleet that the worker itself knows. */
   own_places: readonly FleetPlace[];
   resolve: Resolve;
   clock: Clock;
@@ -39,11 +39,14 @@ export interface ThreadGatesDeps {
   startThread?: () => Worker;
 }
 
-/** Beside this file; in the compiled program, whose modules are all in one place, `scripts/build.ts` puts it there. */
+/**
+ * It is next to this file; in the compiled program, whose modules are all in one place, `scripts/build.ts` puts it
+ * there.
+ */
 const THREAD = new URL("./gates-thread.ts", import.meta.url).href;
 const realThread = () => new Worker(THREAD, { smol: true });
 
-/** What is asked of a thread that only moves bytes; one that does not answer for so long is given up. */
+/** Deadline for answers of a thread that only moves bytes; one that does not answer in this time is given up. */
 const ANSWER_MS = 20_000;
 const STOP_MS = 3_000;
 const RESTART_MS = 500;
@@ -53,7 +56,7 @@ interface Thread {
   answers: MessagePort;
   bell: Int32Array<SharedArrayBuffer>;
   ended: Promise<void>;
-  /** It is to end, or has. */
+  /** It must end, or has ended. */
   over: boolean;
 }
 
@@ -62,18 +65,18 @@ interface FarGate {
   readonly narrowings: Narrowings;
   readonly contacts: Contacts;
   readonly counts: Counts;
-  /** 0 until it is known; then it is the same for as long as the gate lives. */
+  /** 0 until it is known; then it stays the same for as long as the gate lives. */
   port: number;
-  /** Counts what was asked of it. */
+  /** Number of requests to it. */
   step: number;
   waiting: Waiting[];
-  /** Its port could not be had again, and is tried again before long. */
+  /** Its port was not available again; another try follows soon. */
   shut: boolean;
 }
 
 interface Waiting {
   step: number;
-  /** Called in its turn among what the thread says. */
+  /** Called in order with the thread's messages. */
   held?: (() => void) | undefined;
   done: PromiseWithResolvers<void>;
 }
@@ -139,7 +142,7 @@ export function createThreadGates(deps: ThreadGatesDeps): ThreadGates {
       (addresses) => ({ kind: "resolved", ask, addresses, reason: "" }),
       (err) => ({ kind: "resolved", ask, addresses: null, reason: errorMessage(err) }),
     );
-    // Another thread has questions of its own by the same numbers.
+    // Another thread has its own questions with the same numbers.
     if (!one.over) one.worker.postMessage(said);
   };
   const settle = (gate: FarGate, { step, port, error }: Extract<ToWorker, { kind: "done" }>) => {
@@ -152,7 +155,7 @@ export function createThreadGates(deps: ThreadGatesDeps): ThreadGates {
       one.done.resolve();
     }
   };
-  /** Its port is somebody else's for now, so that its lane reaches nothing. */
+  /** Another process has its port for now, so its lane reaches nothing. */
   const shut = (gate: FarGate, error: string) => {
     for (const one of gate.waiting.splice(0)) one.done.reject(new Error(error));
     if (gate.port === 0 || gate.shut) return;
@@ -170,7 +173,7 @@ export function createThreadGates(deps: ThreadGatesDeps): ThreadGates {
   const broke = (one: Thread, reason: string) => {
     if (one.over) return;
     one.over = true;
-    // What it still said is true.
+    // Its last messages are still true.
     drain(one);
     one.answers.close();
     one.worker.terminate();
@@ -178,7 +181,7 @@ export function createThreadGates(deps: ThreadGatesDeps): ThreadGates {
     const open: FarGate[] = [];
     for (const gate of gates.values()) {
       if (gate.port !== 0) open.push(gate);
-      // Where a thread does not even start, trying again would not help.
+      // When a thread does not even start, trying again would not help.
       else for (const { done } of gate.waiting.splice(0)) done.reject(new Error(reason));
     }
     if (open.length === 0) return;
@@ -198,7 +201,7 @@ export function createThreadGates(deps: ThreadGatesDeps): ThreadGates {
     for (const gate of gates.values()) postOpen(gate);
   };
 
-  /** Waits until the thread has done what was asked of the gate last. */
+  /** Waits until the thread has done the gate's latest request. */
   const done = async (gate: FarGate, held?: () => void): Promise<void> => {
     const one: Waiting = { step: gate.step, held, done: Promise.withResolvers<void>() };
     gate.waiting.push(one);

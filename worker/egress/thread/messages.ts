@@ -4,14 +4,14 @@ import type { JudgeSettings } from "../judge.ts";
 import type { EgressFailure } from "../reach.ts";
 import type { Upstream } from "../upstream.ts";
 
-/** What the worker's event loop and the thread of its gates say to each other. All of it is copied on its way. */
+/** The messages between the worker's event loop and the thread of its gates. All of them are copied. */
 
-/** A judge's settings without what cannot be copied, which the thread has of its own. */
+/** A judge's settings without what cannot be copied, of which the thread has its own. */
 export type JudgeData = Omit<JudgeSettings, "protected" | "own_ports"> & {
   own_ports: readonly number[];
 };
 
-/** What a gate goes by: the worker's own judge, which the thread has, these beside it, and the proxy. */
+/** The rules of a gate: the worker's own judge, which the thread has, these in addition, and the proxy. */
 export interface WayData {
   judges: readonly JudgeData[];
   upstream: Upstream | null;
@@ -27,15 +27,15 @@ export type ToThread =
       kind: "begin";
       /** Where `ToWorker` goes. */
       answers: MessagePort;
-      /** Not 0 while the worker has been told that there are answers, and has not looked yet. */
+      /** Not 0 while the worker has been notified of answers and has not looked yet. */
       bell: Int32Array<SharedArrayBuffer>;
       judge: JudgeData;
-      /** What the worker dials. */
+      /** The addresses that the worker dials. */
       own_places: readonly FleetPlace[];
-      /** What else the hub has told. */
+      /** The other places that the hub has reported. */
       places: readonly FleetPlace[];
     }
-  /** `port` 0: any that is free. */
+  /** `port` 0: any free port. */
   | { kind: "open"; gate: number; step: number; port: number; way: WayData; counts: Counts }
   | { kind: "go"; gate: number; step: number; way: WayData; cut: boolean; forget: boolean }
   | { kind: "close"; gate: number; step: number }
@@ -46,9 +46,9 @@ export type ToThread =
 export type Counts = BigInt64Array<SharedArrayBuffer>;
 
 export type ToWorker =
-  /** The step and all before it hold. `error`: it could not be taken, the gate is shut. */
+  /** The step and all before it apply. `error`: it could not be applied, and the gate is shut. */
   | { kind: "done"; gate: number; step: number; port: number; error: string | null }
-  /** Said before the client of the connection hears of it. */
+  /** Sent before the client of the connection learns of it. */
   | { kind: "made"; gate: number; host: string; port: number; address: string | null }
   | {
       kind: "failed";

@@ -20,11 +20,11 @@ import {
 } from "./messages.ts";
 
 /**
- * The thread in which the gates of a worker's lanes are: what goes through them does not wait for the event loop that records
- * it. An error that nobody expected ends the thread and with it every connection and listener of it; `gates.ts` starts it again.
+ * The thread that runs the gates of a worker's lanes: their traffic does not wait for the event loop that records it.
+ * An unexpected error ends the thread and with it all its connections and listeners; `gates.ts` starts it again.
  */
 
-/** Names are remembered by the worker; here for the connections of one page. */
+/** The worker remembers names; here they are kept only for the connections of one page. */
 const NAMES_KEPT_MS = 5_000;
 
 interface OpenDoor {
@@ -55,7 +55,7 @@ function begin(message: Extract<ToThread, { kind: "begin" }>): State {
   const say = sayBy(answers, bell);
   const { ask, answered } = askWorker(say);
   const resolve = createResolver(systemClock, ask, NAMES_KEPT_MS);
-  // The worker has the same places, and tells of those that do not resolve.
+  // The worker has the same places, and reports those that do not resolve.
   const fleet = createFleetPlaces(own_places, { resolve, clock: systemClock, log: silentLog });
   if (places.length > 0) fleet.tell(places);
   const own_ports = new Set(judge.own_ports);
@@ -136,7 +136,7 @@ function close(at: State, { gate, step }: Extract<ToThread, { kind: "close" }>):
 function open(at: State, message: Extract<ToThread, { kind: "open" }>): void {
   const { gate, step, port, way, counts } = message;
   const contacts = createContacts();
-  // One that could not be opened is tried again, and may be open by then.
+  // A gate that could not be opened is tried again, and may be open by then.
   at.doors.get(gate)?.door.close();
   try {
     const door = openDoor({
@@ -156,7 +156,7 @@ function open(at: State, message: Extract<ToThread, { kind: "open" }>): void {
       },
       ...counting(counts),
     });
-    // No lane goes out by another one's gate.
+    // No lane may use another lane's gate.
     at.own_ports.add(door.port);
     at.doors.set(gate, { door, contacts });
     at.say({ kind: "done", gate, step, port: door.port, error: null });

@@ -6,7 +6,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import { UpdateRefused } from "./stage.ts";
 
-/** The archive has half a megabyte: a link that needs longer is broken. */
+/** The archive has half a megabyte: a link that takes longer is broken. */
 const DEADLINE_MS = 120_000;
 
 /** `fetch`, or the hub's own. */
@@ -14,7 +14,7 @@ type Get = (url: string, init: BunFetchRequestInit) => Promise<Response>;
 
 /**
  * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256, and the headers of the answer.
- * @throws UpdateRefused when it is larger, not there, cut off, or takes longer than two minutes.
+ * @throws UpdateRefused when it is larger, missing, cut off, or takes longer than two minutes.
  */
 export async function download(
   { clock, signal, get }: { clock: Clock; signal: AbortSignal; get: Get },

@@ -1,6 +1,6 @@
 /**
- * What the program tells an updated version that it runs in itself, and what a started version tells its launcher.
- * Programs of different versions speak through this: it may grow, but never change.
+ * What the program tells an updated version that it runs in its own process, and what a started version tells its
+ * launcher. Programs of different versions communicate through this: it may grow, but never change.
  */
 
 const MARK = Symbol.for("flotilla.launched");
@@ -14,7 +14,7 @@ export interface Launched {
   base: string;
   /** Command that starts the program. */
   self: string[];
-  /** Its release key, where it was built with one; programs of earlier versions say nothing. */
+  /** Its release key, if it was built with one; programs of earlier versions give none. */
   release?: { key: string; released_at: string } | null;
 }
 

@@ -13,11 +13,11 @@ import { offerPackages } from "./packages.ts";
 import { findStaged, pruneVersions } from "./stage.ts";
 import { readState, type UpdateState, versionsDir, writeState } from "./state.ts";
 
-/** A version that fails to shake hands so often is rolled back (rules/updates#trial-and-rollback). */
+/** A version that fails its handshake this often is rolled back (rules/updates#trial-and-rollback). */
 const MAX_ATTEMPTS = 2;
-/** How long a hub may take to say that it is there. */
+/** How long a hub may take to answer. */
 const PROBE_MS = 5_000;
-/** What the second signal does to a service: an end at once. */
+/** A second signal ends a service at once. */
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export interface LauncherDeps {
@@ -39,8 +39,8 @@ export interface LauncherDeps {
 
 /**
  * Decides what `flotilla worker` runs: the version its data directory names, or the program's own. A version that has
- * not shaken hands with a hub yet is run in a child process under this one's eyes; any other one in this process.
- * @returns the exit code, or null when the caller is to run the program's own version.
+ * not shaken hands with a hub yet is run in a child process under supervision; any other one in this process.
+ * @returns the exit code, or null when the caller should run the program's own version.
  */
 export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
   const { base, log } = deps;
@@ -72,7 +72,7 @@ export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
 /** A version with this file, which versions in the field look for at this very path, tells systemd itself that it serves; for an older one the program does, in the same event loop. */
 const NOTIFIES = "shared/service-notify.ts";
 
-/** The launcher is gone, so this process is nobody's. */
+/** The launcher is gone, so nobody supervises this process. */
 const EXIT_ORPHANED = 70;
 
 /** Starts versions on trial, one after the other, until one ends that had its handshake. */
@@ -141,7 +141,7 @@ interface Trial {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Exit code as a shell tells it. */
+/** Exit code as a shell reports it. */
 const codeOf = (code: number | null, signal: NodeJS.Signals | number | null): number =>
   code ?? 128 + (typeof signal === "string" ? constants.signals[signal] : (signal ?? 0));
 
@@ -153,7 +153,7 @@ function startTrial(deps: LauncherDeps, stopping: AbortSignal): Trial {
     env: { ...process.env, [TRIAL_ENV]: "1" },
     stdio: ["inherit", "inherit", "inherit"],
     serialization: "json",
-    // Ctrl-C in a terminal is this process's to pass on, once.
+    // This process passes on Ctrl-C from a terminal, once.
     detached: true,
     ipc: (message) => {
       if (message === REGISTERED) settled.resolve(null);
@@ -176,7 +176,7 @@ function startTrial(deps: LauncherDeps, stopping: AbortSignal): Trial {
   return { failure: settled.promise, exited, kill: (signal) => child.kill(signal) };
 }
 
-/** Resolves with true when the time is over. The time of a hub that is away does not count. */
+/** Resolves with true when the time is over. Time during which the hub is away does not count. */
 async function waitForHandshake(deps: LauncherDeps, over: AbortSignal): Promise<boolean> {
   for (;;) {
     await deps.clock.sleep(deps.handshake_ms, over);
@@ -198,7 +198,7 @@ async function hubAnswers(hub_url: string, over: AbortSignal): Promise<boolean> 
   }
 }
 
-/** This process begins anew, under the same number: nothing of what it ran is left in its memory. */
+/** Restarts this process under the same pid: nothing of what it ran remains in memory. */
 export function restart({ self, argv, log }: Pick<LauncherDeps, "self" | "argv" | "log">): never {
   const [program = process.execPath, ...rest] = self;
   try {

@@ -2,8 +2,8 @@ import { createRequire, isBuiltin } from "node:module";
 import { isCompiled } from "#shared/protocol/version.ts";
 
 /**
- * npm packages are no part of the sources (rules/updates#what-is-propagated): an updated version uses the ones of the program
- * it runs in. Those of the compiled binary can only be named here, one by one.
+ * npm packages are not part of the sources (rules/updates#what-is-propagated): an updated version uses the ones of the
+ * program it runs in. Those in the compiled binary must be named here, one by one.
  */
 const PACKAGES: Record<string, () => Promise<object>> = {
   "@hono/zod-openapi": () => import("@hono/zod-openapi"),

@@ -5,12 +5,12 @@ import type { BuiltRelease } from "#shared/protocol/release.ts";
 import { fingerprintOf, isOffer, isRelease, PROOF_HEADERS } from "#shared/protocol/update-proof.ts";
 import { UpdateRefused } from "./stage.ts";
 
-/** In the directory of versions: the key of the installation's hubs, as it was first seen. */
+/** In the directory of versions: the key of the installation's hubs, as first seen. */
 export const HUB_KEY_FILE = "hub-key";
 
 /** Whom this worker believes. */
 export interface Trusted {
-  /** Null: an unsigned build. */
+  /** Null for an unsigned build. */
   release: Pick<BuiltRelease, "key" | "released_at"> | null;
   /** SVC_UPDATE_KEY; null: the first key that is seen. */
   hub_key: string | null;
@@ -44,7 +44,7 @@ async function pin(dir: string, key: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-/** @returns when the sources were released; null where nothing says so. */
+/** @returns when the sources were released; null when nothing says so. */
 function demandRelease({ release }: Trusted, { version, sha256, headers }: Fetched): string | null {
   const released_at = headers.get(PROOF_HEADERS.released_at);
   if (release === null) return released_at;
@@ -90,7 +90,7 @@ async function demandOffer(
 }
 
 /**
- * Judges an archive before anything of it is unpacked.
+ * Judges an archive before any of it is unpacked.
  * @throws UpdateRefused saying what is not proven; nothing was taken then
  */
 export async function demandProof(
@@ -107,7 +107,7 @@ export async function demandProof(
       { version: fetched.version },
       "nothing proves where this update comes from: this build is unsigned, and its hub, of an older version, signs nothing",
     );
-  // Who answers in the hub's place may have kept an old release.
+  // An impostor of the hub may have kept an old release.
   if (released_at !== null && released_at < own.released_at)
     throw new UpdateRefused(
       `the sources of ${fetched.version} were released at ${released_at}, before those of this program, and no hub has signed that they are to be taken`,

@@ -24,7 +24,7 @@ const LIST_MS = 30_000;
 /** Looks are spread over the interval plus or minus this part of it. */
 const JITTER = 0.2;
 
-/** What is read of `GET {repo}/releases/latest`. */
+/** The part of `GET {repo}/releases/latest` that is read. */
 const Release = z.object({
   tag_name: z.string().default(""),
   assets: z.array(z.object({ name: z.string(), browser_download_url: z.string() })).max(1_000),
@@ -102,7 +102,7 @@ async function demandSigned(
     throw new UpdateRefused(`the release is of ${found}, before this program's (${released_at})`);
 }
 
-/** Looks at the feed once; a release that was looked at before is left alone. */
+/** Checks the feed once; a release that was checked before is skipped. */
 export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promise<void> {
   const { dir, base, log, clock, updater } = deps;
   const release = await latestRelease(deps, signal);
@@ -138,7 +138,7 @@ export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promis
 }
 
 /**
- * Looks for releases now and then, for workers whose hub has offered no version for as long (SVC_CODEHOST_REPO,
+ * Checks for releases periodically, for workers whose hub has offered no version for that long (SVC_CODEHOST_REPO,
  * rules/updates#release-feed).
  */
 export function startReleaseFeed(deps: FeedDeps): { stop(): Promise<void> } {

@@ -21,10 +21,10 @@ const LIMITS: ArchiveLimits = { max_unpacked_bytes: MAX_ARCHIVE_BYTES, max_entri
 /** The shape of a version that can be staged, and the name of its directory. */
 const VERSION = /^[0-9a-f]{12}$/;
 
-/** Directories that are not finished; whoever finds one may remove it. */
+/** Unfinished directories; anyone who finds one may remove it. */
 const UNFINISHED = ".staging-";
 
-/** An update that is not taken; its message says why. */
+/** An update that is refused; its message says why. */
 export class UpdateRefused extends Error {
   override readonly name = "UpdateRefused";
 }
@@ -33,10 +33,10 @@ const pathOf = (dir: string, version: string) => join(dir, version);
 
 /** Paths of files that the sources themselves name, with their SHA-256. */
 const NAMED_FILE = /"([^"]+)":\s*"([0-9a-f]{64})"/g;
-/** Versions in the field look for it at this very path. */
+/** Versions in the field look for it at exactly this path. */
 const NAMED_IN = "shared/carried-files.ts";
 
-/** What the sources name beside themselves; nothing else that is no source may be in the archive. */
+/** Files that the sources name in addition to themselves; the archive may hold no other files that are not sources. */
 function carriedFiles(sources: readonly SourceFile[]): Map<string, string> {
   const list = sources.find(({ path }) => path === NAMED_IN);
   const text = list === undefined ? "" : Buffer.from(list.body).toString();
@@ -102,7 +102,7 @@ async function writeFiles(root: string, files: readonly SourceFile[]): Promise<v
       await file.close();
     }
   };
-  // File systems put flushes that come together onto the disk together.
+  // File systems write simultaneous flushes to the disk together.
   for (let i = 0; i < files.length; i += AT_ONCE)
     await Promise.all(files.slice(i, i + AT_ONCE).map(write));
   await Promise.all([...dirs].map(syncPath));
@@ -110,7 +110,7 @@ async function writeFiles(root: string, files: readonly SourceFile[]): Promise<v
 
 const AT_ONCE = 64;
 
-/** Version that an archive says it holds; whether it does is `stageArchive`'s to find out. */
+/** The version that an archive claims to hold; `stageArchive` verifies it. */
 export async function versionInside(archive: string): Promise<string> {
   const file = (await readArchiveAs(archive)).find(({ path }) => path === VERSION_FILE);
   if (!file) throw new UpdateRefused(`the archive has no ${VERSION_FILE}`);
@@ -128,14 +128,14 @@ async function readArchiveAs(archive: string): Promise<SourceFile[]> {
 }
 
 /**
- * Unpacks an archive beside the other versions. Everything in it was judged before anything is written, and the
- * directory gets its name in one step when all of it is on the disk.
- * @throws UpdateRefused saying why it is not taken; errors of the disk as they are.
+ * Unpacks an archive next to the other versions. Everything in it is judged before anything is written, and the
+ * directory is renamed atomically when all of it is on the disk.
+ * @throws UpdateRefused saying why it is refused; errors of the file system unchanged.
  */
 export async function stageArchive(dir: string, archive: string, version: string): Promise<void> {
   if (!VERSION.test(version))
     throw new UpdateRefused(`${JSON.stringify(version)} is not the hash of sources`);
-  // One that is whole may be running: it is left as it is.
+  // A complete version may be running: leave it as it is.
   if ((await findStaged(dir, version)) !== null) return;
   const files = await readArchiveAs(archive);
   checkFiles(files, version);
@@ -153,7 +153,7 @@ export async function stageArchive(dir: string, archive: string, version: string
   }
 }
 
-/** A disk that fills up half way would take the running jobs' room. */
+/** A disk that fills up halfway would leave no room for the running jobs. */
 async function checkRoom(dir: string, files: readonly SourceFile[]): Promise<void> {
   const { bavail, bsize } = await statfs(dir);
   const needed = files.reduce((sum, { body }) => sum + body.byteLength + bsize, 0);
@@ -181,7 +181,7 @@ export async function findStaged(dir: string, version: string): Promise<string |
   }
 }
 
-/** Removes every version but those to `keep`, and what was never finished. */
+/** Removes every version except those to `keep`, and unfinished ones. */
 export async function pruneVersions(dir: string, keep: readonly (string | null)[]): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {

@@ -10,17 +10,17 @@ import { syncPath } from "#shared/kit/sync-path.ts";
  * different versions read it, so a field may be added but never change its meaning.
  */
 export const UpdateState = z.object({
-  /** Version of the program itself when this was written: with another program all of it is void. */
+  /** Version of the program itself when this was written: with another program, all of it is void. */
   base: z.string(),
   /** The staged version to run; null: the program's own. */
   current: z.string().nullable(),
-  /** What ran before, for a way back; null: the program's own. */
+  /** The version that ran before, for a rollback; null: the program's own. */
   previous: z.string().nullable(),
   /** How often `current` was started without a handshake; null once it had one. */
   attempts: z.number().int().nullable(),
   /** The version that failed here; not tried again before the hub offers another one. */
   bad: z.object({ version: z.string(), reason: z.string(), at: z.string() }).nullable(),
-  /** Checksum of the release that was looked at last. */
+  /** Checksum of the release that was checked last. */
   release: z.string().nullable().default(null),
 });
 export type UpdateState = z.infer<typeof UpdateState>;
@@ -35,7 +35,7 @@ export const firstState = (base: string): UpdateState => ({
   ...{ base, current: null, previous: null, attempts: null, bad: null, release: null },
 });
 
-/** What is written down, or the first state: without a file, with one of another program, with one that is damaged. */
+/** The saved state, or the initial one if there is no file, or it belongs to another program or is damaged. */
 export async function readState(dir: string, base: string, log: Log): Promise<UpdateState> {
   const text = await readFile(join(dir, UPDATE_STATE_FILE), "utf8").catch(() => null);
   if (text === null) return firstState(base);
@@ -48,7 +48,7 @@ export async function readState(dir: string, base: string, log: Log): Promise<Up
   }
 }
 
-/** In one step, and on the disk when it returns: whatever happens, a reader finds the state before or the one after. */
+/** Atomic, and on the disk when it returns: whatever happens, a reader finds either the old state or the new one. */
 export async function writeState(dir: string, state: UpdateState): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, UPDATE_STATE_FILE);

@@ -2,8 +2,9 @@
 const STEADY_BEATS = 6;
 
 /**
- * Takes the version of whichever control plane answered a heartbeat, and tells one that all of the last ones had; again only
- * after another one came between. A worker without lanes has no handshake to go by (rules/updates#pull-workers).
+ * Takes the version of each control plane that answered a heartbeat, and reports a version once all of the latest
+ * answers had it; again only after a different one came in between. A worker without lanes has no handshake to go by
+ * (rules/updates#pull-workers).
  */
 export function createSteadyVersion(tell: (version: string) => void): (version: string) => void {
   let last: string | null = null;

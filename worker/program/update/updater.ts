@@ -17,10 +17,10 @@ import {
 } from "./stage.ts";
 import { readState, type UpdateState, writeState } from "./state.ts";
 
-/** A hub whose archive was refused may be mended. */
+/** A hub whose archive was refused may be repaired. */
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
-/** How often a postponed update looks whether the sessions are gone. */
+/** How often a postponed update checks whether the sessions are gone. */
 const QUIET_CHECK_MS = 1_000;
 
 export interface UpdateSettings {
@@ -39,11 +39,11 @@ export interface UpdaterDeps {
   base: string;
   version: string;
   settings: UpdateSettings;
-  /** Absent: nobody by name. */
+  /** Absent when nobody is named. */
   trusted?: Trusted;
   /** Sessions that people or programs hold open. */
   sessions(): number;
-  /** Takes nothing new and resolves when nothing runs any more; sessions are ended at `until` (epoch ms). */
+  /** Accepts nothing new and resolves when nothing is running any more; sessions are ended at `until` (epoch ms). */
   drain(why: string, until: number): Promise<void>;
   /** Everything is written down: the process may end with 42. */
   exit(): void;
@@ -53,17 +53,17 @@ export interface UpdaterDeps {
 
 export interface Updater {
   /**
-   * The version to take now (rules/updates#orders); `source` is where the archive is. Said again, one that failed is tried
-   * again.
+   * The version to take now (rules/updates#orders); `source` is where the archive is. Another call retries a version
+   * that failed.
    */
   offered(target: string, source: () => Promise<string>): void;
-  /** The version to take later, when it is this worker's turn: what was begun before its restart is left. */
+  /** The version to take later, when it is this worker's turn: work that began before its restart is abandoned. */
   held(target: string): void;
-  /** A release that was found elsewhere: its archive is on the disk already. */
+  /** A release that was found elsewhere: its archive is already on the disk. */
   install(target: string, archive: string): Promise<void>;
   /** Wall clock of the last offer, null before the first. */
   offered_at(): number | null;
-  /** What the hub and its people are to know; null while there is nothing to tell. */
+  /** What the hub and its users should know; null while there is nothing to report. */
   report(): UpdateReport | null;
   /** Idempotent. */
   stop(): Promise<void>;
@@ -87,7 +87,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   let source: (() => Promise<string>) | null = null;
 
   const refuse = (reason: string, rolled_back = false) => {
-    // It is not to be taken any more.
+    // It must not be taken any more.
     if (target === version) return;
     report = { target, state: "failed", error: reason.slice(0, 1_000) };
     if (rolled_back) report.rolled_back = true;
@@ -119,13 +119,13 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     }
   };
 
-  /** Sessions put an update off, but not for ever. */
+  /** Sessions put an update off, but not forever. */
   const waitForQuiet = async (until: number): Promise<void> => {
     while (deps.sessions() > 0 && clock.monotonic() < until && !stopping.signal.aborted)
       await clock.sleep(QUIET_CHECK_MS, stopping.signal);
   };
 
-  /** Before the drain: a disk that takes no pointer must not cost the worker its lanes. @returns the state before. */
+  /** Before the drain: a disk that takes no pointer must not cost the worker its lanes. @returns the old state. */
   const swap = async (wanted: string): Promise<UpdateState> => {
     const state = await readState(dir, base, log);
     const previous = version === base ? null : version;
@@ -159,7 +159,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     return bad?.version === wanted ? `version ${wanted} failed here: ${bad.reason}` : null;
   };
 
-  /** @returns false when it may work another time. */
+  /** @returns false when it may work later. */
   const attempt = async (wanted: string): Promise<boolean> => {
     const reason = await refusalOf(wanted);
     if (reason !== null) {
@@ -209,7 +209,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       .catch(refuseWith)
       .finally(() => {
         running = null;
-        // One that came while the last was just ending. A worker that drains has its way.
+        // An offer that came while the last was just ending. A draining worker is already decided.
         if (offers > seen && !stopping.signal.aborted && report?.state !== "draining") begin();
       });
   };
@@ -222,7 +222,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     await change(found);
   };
 
-  /** There is nothing to do; one that was under way ends before its restart. */
+  /** There is nothing to do; an update that was under way ends before its restart. */
   const stay = (offer: string) => {
     target = version;
     wake.abort();
@@ -235,7 +235,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       offered_at = clock.monotonic();
       stay(offer);
       const said = offers;
-      // Whoever looks is to know why it is not taken, also after a new start of this process.
+      // People must be able to see why it is not taken, even after a restart of this process.
       const remind = async () => {
         const error = offer === version ? null : await refusalOf(offer);
         if (error === null || said !== offers || target !== version) return;
@@ -272,7 +272,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
         .catch(() => {})
         .finally(() => {
           running = null;
-          // What a hub has offered meanwhile comes first.
+          // What a hub has offered meanwhile takes precedence.
           if (target !== found && target !== version && !stopping.signal.aborted) begin();
         });
       await work;

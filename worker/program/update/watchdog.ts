@@ -4,7 +4,7 @@ import { startLoop } from "#shared/kit/loop.ts";
 
 /** sysexits EX_SOFTWARE: the supervisor starts the worker again. */
 export const EXIT_WATCHDOG = 70;
-/** Both watchdogs look this often, or more often when their threshold is shorter (rules/workers#stall-watchdog). */
+/** Both watchdogs check this often, or more often when their threshold is shorter (rules/workers#stall-watchdog). */
 const CHECK_MS = 30_000;
 const checkEvery = (threshold_ms: number) => Math.min(CHECK_MS, Math.max(1, threshold_ms / 4));
 const BEAT_MS = 1_000;
@@ -57,8 +57,8 @@ self.onmessage = ({ data }) => {
 
 /**
  * Ends the process with `EXIT_WATCHDOG` when the event loop stood still for `threshold_ms` (rules/workers#stall-watchdog,
- * default 300 s, checked every 30 s), after a random 0–`jitter_ms` so that a fleet does not restart in step. A loop that came
- * back meanwhile is left alone.
+ * default 300 s, checked every 30 s), after a random 0–`jitter_ms` so that a fleet does not restart in step. A loop
+ * that recovered meanwhile is left alone.
  */
 export function startStallWatchdog(deps: {
   threshold_ms: number;
@@ -111,7 +111,7 @@ export function startStallWatchdog(deps: {
 
 /**
  * Calls `expire` once when a standing link brought nothing for `threshold_ms` (rules/workers#silence-watchdog, default 600 s;
- * 0 disables). Silence has to be seen in two checks running: a stepped wall clock shows in one only.
+ * 0 disables). Silence must be seen in two consecutive checks: a stepped wall clock shows in one only.
  */
 export function startLinkWatchdog(deps: {
   threshold_ms: number;
