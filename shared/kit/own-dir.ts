@@ -17,7 +17,7 @@ export interface ModeChange {
 
 const octal = (mode: number) => mode.toString(8).padStart(4, "0");
 
-/** Removes permissions that are not in `most`. @returns null when nothing is there; links are not followed. */
+/** Removes permissions that are not in `most`. @returns null when there is nothing to remove; links are not followed. */
 export function tightenMode(path: string, most: number): ModeChange | null {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) return null;
