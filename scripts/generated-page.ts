@@ -54,7 +54,7 @@ export async function writeOrCheck(all: readonly Generated[], wrong: readonly st
 }
 
 /** A row of a Markdown table. */
-export const tableRow = (cells: readonly string[]): string =>
+const tableRow = (cells: readonly string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
 /** A Markdown table. */

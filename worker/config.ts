@@ -31,7 +31,7 @@ const GIB = 1024 ** 3;
 const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
 
 /** Default of SVC_SLOTS. */
-export const DEFAULT_SLOTS = 4;
+const DEFAULT_SLOTS = 4;
 
 const controlUrl = z
   .string()

@@ -5,7 +5,7 @@ import type { GuideFiles } from "./files.ts";
 import { parsePage, plainText } from "./markdown.ts";
 
 /** A line of the table of contents. */
-export interface Entry {
+interface Entry {
   /** `start/install.md`. */
   path: string;
   title: string;

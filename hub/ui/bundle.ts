@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** One file of the app. */
-export interface AppFile {
+interface AppFile {
   /** Holds a hash of the content. */
   name: string;
   mime: string;

@@ -33,7 +33,7 @@ export function misjudged(scores: readonly TaskScore[]): { accepted: number; ref
   };
 }
 
-export function tokensOf(attempts: readonly AttemptScore[]): TokenUsage {
+function tokensOf(attempts: readonly AttemptScore[]): TokenUsage {
   const sum = (key: keyof TokenUsage) =>
     attempts.reduce((n, { tokens }) => n + (tokens?.[key] ?? 0), 0);
   return { prompt_tokens: sum("prompt_tokens"), completion_tokens: sum("completion_tokens") };

@@ -57,7 +57,7 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; re
   return { ms: performance.now() - start, result };
 }
 
-export function machine(): string {
+function machine(): string {
   const model = cpus()[0]?.model.trim() ?? "unknown CPU";
   return `${cpus().length} cores (${model}), ${humanSize(totalmem())} RAM, Bun ${Bun.version}`;
 }

@@ -12,6 +12,7 @@ export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
 export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
 export type {
+  AgentMove,
   AgentResult,
   AgentStep,
   AskResult,
@@ -45,6 +46,7 @@ export type {
   TaskIn,
   TaskInput,
   TaskStatus,
+  TokenUsage,
   Worker,
   Workload,
   WorkloadCreateInput,

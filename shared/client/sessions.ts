@@ -12,7 +12,7 @@ import type {
   SessionFile,
 } from "./types.ts";
 
-export type SessionActionName = keyof SessionActionInputs;
+type SessionActionName = keyof SessionActionInputs;
 type SessionActionInput<A extends SessionActionName> = SessionActionInputs[A];
 
 /** Answer of an action; `R` is the type of its `result`. */

@@ -1,6 +1,6 @@
 /** The closed list of ways a request can fail, and the one place that maps them to HTTP (rules/http#errors). */
 
-export const STATUS = {
+const STATUS = {
   bad_request: 400,
   unauthorized: 401,
   forbidden: 403,

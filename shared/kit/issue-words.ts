@@ -94,7 +94,7 @@ export function faultOf(issue: Issue): string | undefined {
 }
 
 /** One sentence for a rule that a value breaks: the field, the bound, and what came instead. */
-export function issueWords(issue: Issue): string | undefined {
+function issueWords(issue: Issue): string | undefined {
   const fault = faultOf(issue);
   return fault === undefined ? undefined : `${fieldOf(issue)} ${fault}`;
 }

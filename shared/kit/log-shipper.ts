@@ -13,7 +13,7 @@ import { createLogMask, type LogMask } from "./log-mask.ts";
 import { startLoop } from "./loop.ts";
 
 /** One line on its way, as POST /api/v1/service-logs takes it. */
-export interface ShippedLine {
+interface ShippedLine {
   ts: string;
   level: LogLevel;
   message: string;
@@ -32,7 +32,7 @@ export class BatchRefused extends Error {}
  * Accepts a batch and returns the lowest level that is kept. `signal` aborts when nobody waits for it any longer.
  * @throws BatchRefused, or an error after which the batch may be sent again
  */
-export type SendLogs = (batch: LogBatch, signal: AbortSignal) => Promise<{ min_level: LogLevel }>;
+type SendLogs = (batch: LogBatch, signal: AbortSignal) => Promise<{ min_level: LogLevel }>;
 
 export interface LogShipperDeps {
   host: string;

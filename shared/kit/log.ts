@@ -40,7 +40,7 @@ export const plainLogValue = (value: unknown): unknown =>
   value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 
 /** A line before it is text; `fields` are plain values. */
-export interface LogLine {
+interface LogLine {
   ts: Date;
   level: LogLevel;
   message: string;

@@ -31,7 +31,7 @@ export interface ChildOptions {
 }
 
 /** A child as its parent sees it. Times epoch ms. */
-export interface ChildView {
+interface ChildView {
   state: "starting" | "running" | "backoff" | "stopping" | "exited";
   pid: number | null;
   /** Start of the running process, or of the last one. */

@@ -11,7 +11,7 @@ export interface Frame {
   payload: Buffer;
 }
 
-export class FrameError extends Error {
+class FrameError extends Error {
   override name = "FrameError";
 }
 

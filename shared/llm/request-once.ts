@@ -8,7 +8,7 @@ import { readRefusal, readReply } from "./read-reply.ts";
 import { ChatError, type ChatRequest } from "./types.ts";
 
 /** A backend that has begun to answer says something at least this often. */
-export const SILENCE_MS = 60_000;
+const SILENCE_MS = 60_000;
 
 export interface Call {
   engine: ResolvedEngine;

@@ -15,7 +15,7 @@ export const MAX_BATCH_HEAD_BYTES = 64 * 1024;
 
 const LENGTH_BYTES = 4;
 
-export const BatchHead = AssetMeta.extend({
+const BatchHead = AssetMeta.extend({
   size: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: "must be a SHA-256 in lower-case hex" }),
 });

@@ -12,7 +12,7 @@ import {
 } from "./way.ts";
 
 export type { Traffic } from "./door.ts";
-export type { Narrowing, OnRefused } from "./way.ts";
+export type { Narrowing } from "./way.ts";
 
 export interface Narrowed {
   /** Since it began, or until `quiet`. */

@@ -6,7 +6,7 @@ import type { Judge, Resolve } from "./judge.ts";
  * Why a connection was not made. `refused_by_gate`: no connection was attempted; the message says which rule prevented
  * it. The others are Chromium's names without `ERR_`, in lower case; the last four are failures at an upstream proxy.
  */
-export const EGRESS_FAILURES = [
+const EGRESS_FAILURES = [
   "refused_by_gate",
   "name_not_resolved",
   "connection_refused",

@@ -11,7 +11,7 @@ import type { LiveRun } from "#shared/protocol/schema/pull-daemon.ts";
 import { type ControlCallDeps, createControlCall } from "./control-call.ts";
 
 export type Ref = z.infer<typeof AttemptRef>;
-export type ExchangeAnswer = z.infer<typeof Exchanged>;
+type ExchangeAnswer = z.infer<typeof Exchanged>;
 
 export interface ControlClient {
   register(hello: Omit<RegisterPull, "incarnation">): Promise<z.infer<typeof RegisteredPull>>;

@@ -11,7 +11,7 @@ import { PLUGIN_LIMITS } from "#shared/protocol/schema/plugin.ts";
 import type { PluginRef } from "#shared/protocol/schema/pull.ts";
 
 /** A version of a plugin that can be run. */
-export type PluginVersion = Pick<PluginRef, "slug"> & { sha256: string };
+type PluginVersion = Pick<PluginRef, "slug"> & { sha256: string };
 
 export interface PluginCacheDeps {
   /** Used by this worker alone. */

@@ -3,7 +3,7 @@ import { hubAsset } from "../jobs/hub-asset.ts";
 import type { ScriptedJob } from "./job.ts";
 
 /** What a scripted job stores besides what its scripts save; the worker keeps these names free. */
-export const RESULT_NAME = "result.json";
+const RESULT_NAME = "result.json";
 export const pictureName = (n: number): string => `attempt-${n}.png`;
 
 /** Stores bytes as an asset of the job. @throws AppError too_large; conflict once the job has ended. */

@@ -8,11 +8,7 @@ import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
 
 /** Stores events of a job in order and wakes the streams that follow it. */
-export async function appendEvents(
-  ctx: FleetContext,
-  job_id: string,
-  events: NewEvent[],
-): Promise<void> {
+async function appendEvents(ctx: FleetContext, job_id: string, events: NewEvent[]): Promise<void> {
   await ctx.db.events.append(job_id, events);
   ctx.bus.publish(job_id);
 }

@@ -19,7 +19,7 @@ function fieldText(fields: unknown): string {
 }
 
 /** One line: number, seconds since the job was submitted, level, stage, message, fields. */
-export function logLine(event: EventRow, created_at: number): string {
+function logLine(event: EventRow, created_at: number): string {
   const seconds = ((event.ts - created_at) / 1000).toFixed(3);
   const head = `${String(event.seq).padStart(5)} ${`+${seconds}s`.padStart(10)}`;
   const { level, stage, message, fields, detail, status } = event.data;

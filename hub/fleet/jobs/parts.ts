@@ -12,7 +12,7 @@ export interface JobBus {
 }
 
 /** The running script of a job, in this hub. */
-export interface RunningScript {
+interface RunningScript {
   /** The job or its session has ended: everything of the script ends. */
   stop(why: ScriptStopped): void;
   /** Settles when nothing of the script is left. */
@@ -35,7 +35,7 @@ export interface Scripted {
 }
 
 /** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
-export interface LaneReserve {
+interface LaneReserve {
   /** For how long: the setting lane_reserve_s as last read. */
   ms: number;
   /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */

@@ -180,7 +180,7 @@ async function settledRow(ctx: FleetContext, row: JobRow, moved: Promise<JobRow>
   return (await ctx.db.jobs.get(row.job_id)) ?? row;
 }
 
-export const atCapacity = (job_id: string, waiting_for: WaitingFor | null = null): AppError =>
+const atCapacity = (job_id: string, waiting_for: WaitingFor | null = null): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
     body: { job_id, ...(waiting_for && { waiting_for }) },
     headers: { "Retry-After": String(RETRY_AFTER_S) },

@@ -22,7 +22,7 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
  * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can
  * take a job.
  */
-export function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
+function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
   if (draining.aborted) return null;
   const now = clock.monotonic();
   let best: Best | null = null;

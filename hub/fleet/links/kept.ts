@@ -21,7 +21,7 @@ export const rememberLink = ({ kept }: Keeps, link: KeptLink): Promise<void> =>
   kept.set(`${LINKS}${link.worker_id}`, link, EXPIRY_MS);
 export const keptLink = ({ kept }: Keeps, worker_id: string): Promise<KeptLink | null> =>
   kept.get<KeptLink>(`${LINKS}${worker_id}`);
-export const forgetLink = ({ kept }: Keeps, worker_id: string): Promise<void> =>
+const forgetLink = ({ kept }: Keeps, worker_id: string): Promise<void> =>
   kept.delete(`${LINKS}${worker_id}`);
 /** Its worker was heard from. */
 export const renewLink = ({ kept }: Keeps, worker_id: string): Promise<boolean> =>

@@ -32,7 +32,7 @@ const LOCAL_NAMES = new Set(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]);
  * A worker that does not know its name on the LAN says localhost; the hub corrects it
  * (rules/lanes#viewer-links-of-a-lane).
  */
-export function correctViewerUrl(url: string, address: string): string {
+function correctViewerUrl(url: string, address: string): string {
   if (!URL.canParse(url) || address === "") return url;
   const parsed = new URL(url);
   if (!LOCAL_NAMES.has(parsed.hostname)) return url;

@@ -19,7 +19,7 @@ interface Reporting {
 }
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
-export function wayOutTrouble(
+function wayOutTrouble(
   { worker_id, capabilities: { egress: has } }: Reporting,
   { egress, proxy }: WayOut,
 ): string | null {

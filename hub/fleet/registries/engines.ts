@@ -1,8 +1,7 @@
 import type { EngineRow } from "#hub/platform/db/rows.ts";
-import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
-import type { Engine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
@@ -15,10 +14,10 @@ export const ENGINE_PURPOSES = ["codegen", "judge", "ask", "agent"] as const;
 export type EnginePurpose = (typeof ENGINE_PURPOSES)[number];
 
 /** Words that stand for an engine where a slug is expected, and so cannot be slugs themselves. */
-export const AUTO = "auto";
-export const DEFAULT = "default";
+const AUTO = "auto";
+const DEFAULT = "default";
 /** What the engine of CODEGEN_LLM_URL is called; it has no row. */
-export const ENVIRONMENT = "environment";
+const ENVIRONMENT = "environment";
 export const RESERVED_ENGINE_SLUGS: readonly string[] = [AUTO, DEFAULT, ENVIRONMENT];
 
 /** The default of an engine that has a row. */
@@ -27,11 +26,6 @@ const ENVIRONMENT_TIMEOUT_S = 120;
 export type EngineContext = SettingsContext & {
   readonly db: Pick<FleetContext["db"], "settings" | "engines">;
 };
-
-export const engineRecord = (row: EngineRow): Engine => ({
-  ...row,
-  updated_at: isoTime(row.updated_at),
-});
 
 const writesCode = ({ kind, protocol }: EngineRow): boolean =>
   kind !== "reasoning" && protocol === "openai";

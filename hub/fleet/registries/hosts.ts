@@ -17,7 +17,7 @@ import type { FleetContext } from "../context.ts";
 import { cookiesFor, hostAndParents, hostOfCookie } from "./host-cookies.ts";
 
 /** Settings as the wire shows them: cookie values masked. */
-export const hostRecord = (row: HostRow): Host => ({
+const hostRecord = (row: HostRow): Host => ({
   ...row,
   cookies: row.cookies.map((cookie) => ({ ...cookie, value: MASK })),
   proxy: row.proxy && maskProxy(row.proxy),

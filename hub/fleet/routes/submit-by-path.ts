@@ -63,7 +63,7 @@ const SCHEME = /^\/+([a-z][a-z0-9+.-]*)(:|%3a)/i;
  * The URL in a request line's path and query, or null when there is none. `//` may have been folded to `/` on the way,
  * and clients may have encoded the whole URL. Everything else stays as it was sent.
  */
-export function targetOf(path_and_query: string): string | null {
+function targetOf(path_and_query: string): string | null {
   if (!SCHEME.test(path_and_query)) return null;
   let target = path_and_query.replace(/^\/+/, "");
   if (/^[a-z][a-z0-9+.-]*%3a/i.test(target)) {

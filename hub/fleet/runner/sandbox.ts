@@ -17,7 +17,7 @@ import {
 import { isMachine } from "./seccomp/filter.ts";
 import { withInputs, writeFilter } from "./seccomp/filter-file.ts";
 
-export const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
+const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 /** The parts of a hub's configuration that decide. */

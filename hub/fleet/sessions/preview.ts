@@ -16,7 +16,7 @@ interface KeptPreview {
   jpeg_base64: string;
 }
 
-export const previewKey = (session_id: string): string => `preview:${session_id}`;
+const previewKey = (session_id: string): string => `preview:${session_id}`;
 
 const previewIntervalMs = async (ctx: FleetContext): Promise<number> =>
   (await fleetSetting(ctx, "preview_interval_s")) * 1_000;

@@ -6,7 +6,7 @@ import type { HubSession } from "./types.ts";
  * Why the session's time is up; null while it is not (rules/sessions#end-of-a-session). A job's session lives as long
  * as the job.
  */
-export function overdue(session: HubSession, now: number): string | null {
+function overdue(session: HubSession, now: number): string | null {
   if (session.kind === "job" || session.idle_ttl_ms === null) return null;
   if (now >= session.expires_at) return "its time is up";
   // What runs is activity, however long it takes.

@@ -12,8 +12,6 @@ import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
 import { comingBack, type HubSession, SessionOver } from "./types.ts";
 
-export type { SessionPlace } from "./places.ts";
-
 export interface AddSession {
   session_id: string;
   kind: HubSession["kind"];

@@ -49,7 +49,7 @@ type DeployContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
 };
 
 /** A deploy as the wire shows it. */
-export const deployRecord = (row: DeployRow): Deploy => ({
+const deployRecord = (row: DeployRow): Deploy => ({
   deploy_id: row.deploy_id,
   target: row.target,
   args: row.args,

@@ -13,7 +13,7 @@ export interface PluginsDeps {
 /** Workers hear of a changed plugin within this time. Scanning an unchanged folder of 1,000 files takes 15 ms. */
 const LOOK_EVERY_MS = 2_000;
 
-export function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
+function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
   let seen = new Map<string, PluginFolder>();
   let last: Promise<unknown> = Promise.resolve();
   /** One scan serves all who ask while another is under way: their scan must begin after their call. */

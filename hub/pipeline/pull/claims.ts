@@ -22,7 +22,7 @@ interface ClaimWant {
  * Claims for up to `slots` slots, up to batch_size tasks of one workload each. Workloads of the highest priority come
  * first, and those of one priority take turns, so that a flooded one does not starve its neighbours.
  */
-export async function claimTasks(
+async function claimTasks(
   ctx: PipelineContext,
   worker: PullWorkerRow,
   { slots, exclude, reporting = false }: ClaimWant,

@@ -11,7 +11,7 @@ import { callerOfToken, hashOf, isOver, newSecret } from "./tokens.ts";
 const FRESH_MS = 1_000;
 const MAX_KEPT = 5_000;
 /** A browser that was let in stays so for this long, and never longer than its token. */
-export const SESSION_MS = 30 * 86_400_000;
+const SESSION_MS = 30 * 86_400_000;
 /** The link that dev mode prints. */
 const CODE_MS = 15 * 60_000;
 /** Signs the cookies of browsers that were let in before; beside the settings that are listed. */

@@ -15,7 +15,7 @@ import type {
 } from "./rows.ts";
 
 /** What a claim writes on the row (rules/jobs#two-hubs-and-one-job). */
-export interface ClaimJob {
+interface ClaimJob {
   job_id: string;
   worker_id: string;
   lane_idx: number;
@@ -40,7 +40,7 @@ export interface FinishJob {
 }
 
 /** What is stored together with a new job. */
-export interface JobCompany {
+interface JobCompany {
   key: { key: string; owner: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
   /** Of a job that runs a script: its first attempt, which holds the script. */
   attempt: AttemptRow | null;
@@ -124,7 +124,7 @@ export interface JobsRepo {
 export type QueuedModes = "all" | "fetch" | "scripted";
 
 /** An asset before the repository gave it its place. */
-export type NewAsset = Omit<AssetRow, "position">;
+type NewAsset = Omit<AssetRow, "position">;
 
 export interface AssetsRepo {
   /** Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and

@@ -21,7 +21,7 @@ export interface MigrationTarget {
 export const MIGRATIONS_TABLE = `create table if not exists schema_migrations (
   name text primary key not null, hash text not null, applied_at bigint not null)`;
 
-export const hashOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
+const hashOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
 
 const statementsOf = (sql: string): string[] =>
   sql

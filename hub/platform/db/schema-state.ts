@@ -132,7 +132,7 @@ function sqliteVersion(client: InstanceType<Awaited<ReturnType<typeof loadDriver
 }
 
 /** What this program's schema is made of. */
-export const migrationsOf = (dialect: SchemaState["dialect"]): readonly Migration[] =>
+const migrationsOf = (dialect: SchemaState["dialect"]): readonly Migration[] =>
   dialect === "postgres" ? pgMigrations : sqliteMigrations;
 
 /** Names of the migrations that are missing. @throws ConfigError when the database is newer than this program. */

@@ -4,10 +4,10 @@ import type { RunRow } from "./rows.ts";
 /** What the dashboard, the flow graph, schedules and retention ask of the database (rules/pipeline-views#dashboard-overview). */
 
 export type ScheduleRow = Tables["schedules"]["$inferSelect"];
-export type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
+type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
 export type PositionRow = Tables["flow_positions"]["$inferSelect"];
 
-export type LeaseRow = Pick<
+type LeaseRow = Pick<
   Tables["tasks"]["$inferSelect"],
   "task_id" | "workload_id" | "pk" | "epoch" | "attempt" | "claimed_at" | "lease_until"
 >;

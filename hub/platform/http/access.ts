@@ -8,7 +8,7 @@ import type { HttpEnv } from "./env.ts";
  * Who may call a route. Without SVC_API_TOKEN and without tokens, `view`, `submit` and `operate` are open to everybody
  * (rules/access#open-lan). SVC_API_TOKEN opens these three.
  */
-export const ACCESS = {
+const ACCESS = {
   public: "Anybody.",
   view: "Who may look: where there is a token, its holder, of any role.",
   submit: "Who may put work in: where there is a token, one of the role submitter or above.",

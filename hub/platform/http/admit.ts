@@ -18,7 +18,7 @@ import { holderOf, refusalOf, refuseWhileWaiting } from "./token-guesses.ts";
 type C = Context<HttpEnv>;
 
 /** Read at each call: both may change while the hub runs, and what is null is not asked for. */
-export interface Secrets {
+interface Secrets {
   readonly api_token: string | null;
   readonly worker_secret: string | null;
 }

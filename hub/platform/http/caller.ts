@@ -1,7 +1,7 @@
 import type { Role } from "#shared/protocol/schema/token.ts";
 
 /** How a caller showed who it is. */
-export type CallerKind =
+type CallerKind =
   /** Nobody that the server knows: what it gave is wrong or missing, or the route asks for nothing. */
   | "nobody"
   /** Anybody on a server that asks for no token (rules/access#open-lan). */

@@ -47,7 +47,7 @@ type Range = ByteRange | "unsatisfiable" | undefined;
  * One byte range of RFC 9110 §14. Several ranges, other units and nonsense are ignored, as the RFC allows: the whole
  * body is the answer.
  */
-export function parseRange(header: string | undefined, size: number): Range {
+function parseRange(header: string | undefined, size: number): Range {
   const [, from, to] = /^bytes=([0-9]{0,15})-([0-9]{0,15})$/i.exec((header ?? "").trim()) ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return undefined;
   if (from === "") {

@@ -65,7 +65,7 @@ export interface StoredState {
 }
 
 /** Outside of the prefixes under which settings are listed. */
-export const STATE_KEY = "fleet_rollout";
+const STATE_KEY = "fleet_rollout";
 
 export async function readState(
   settings: Pick<SettingsRepo, "find">,

@@ -6,7 +6,7 @@ import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 
 /** The key of the installation, the same for all hubs and control planes of a database. */
-export const UPDATE_KEY = "update_signing_key";
+const UPDATE_KEY = "update_signing_key";
 const PLACE: Place = ["update key"];
 
 /** What hubs sign updates for workers with. */

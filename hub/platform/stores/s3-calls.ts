@@ -15,7 +15,7 @@ const RETRY_AFTER_S = "2";
 /** SHA-256 of nothing: what is signed for a call without a body. */
 const NO_BODY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-export interface S3Call {
+interface S3Call {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Null: the bucket itself. */
   key: string | null;
@@ -29,7 +29,7 @@ export interface S3Call {
   expect?: readonly number[];
 }
 
-export interface S3Answer {
+interface S3Answer {
   status: number;
   headers: Headers;
   text: string;

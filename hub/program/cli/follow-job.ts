@@ -13,7 +13,7 @@ const isTerminalStatus = (status: string): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";
 
 /** The record of a job. @throws Error with the hub's words when there is none. */
-export async function getJob(client: HubClient, job_id: string): Promise<Job> {
+async function getJob(client: HubClient, job_id: string): Promise<Job> {
   const answer = await client.call("GET", `/jobs/${job_id}`, undefined, 10_000);
   if (answer.status !== 200) throw new Error(describeError(answer));
   return answer.body as Job;

@@ -137,9 +137,6 @@ const FILES: Record<string, DemoFile> = {
   "tone.wav": { type: "audio/wav", body: tone },
 };
 
-/** Paths below `/demo/` that the page makes a browser download, the page itself first. */
-export const DEMO_PATHS: readonly string[] = Object.keys(FILES);
-
 /** Answers a request below `/demo/`; null for any other path. */
 export function serveDemo(request: Request): Response | null {
   const { pathname } = new URL(request.url);

@@ -12,7 +12,7 @@ import {
 } from "./load.ts";
 
 /** What reading the variables again comes to. */
-export interface Reloaded {
+interface Reloaded {
   /** `NAME: before → after`, of those that count from now on; secrets masked. */
   changed: readonly string[];
   /** The same of those that count after a restart. */

@@ -7,7 +7,7 @@ import { readSecretFile } from "#shared/kit/secret-file.ts";
  * Where the value of a variable comes from. Of several that give one, the first in this order counts; a variable that none
  * gives has its default.
  */
-export const ORIGINS = ["flag", "environment", "credential", "config_file", "default"] as const;
+const ORIGINS = ["flag", "environment", "credential", "config_file", "default"] as const;
 
 export interface Origin {
   from: (typeof ORIGINS)[number];

@@ -17,7 +17,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-export interface Counts {
+interface Counts {
   jobs: number;
   failed: number;
   sessions: number;

@@ -31,7 +31,7 @@ export interface Service {
   fds: number;
 }
 
-export const MB = 1024 * 1024;
+const MB = 1024 * 1024;
 
 export async function takeSample(fleet: FleetProcesses, minute: number): Promise<Sample> {
   const { dir } = fleet;

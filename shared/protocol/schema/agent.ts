@@ -29,7 +29,7 @@ export const DesiredInstance = z
   .openapi("DesiredInstance");
 export type DesiredInstance = z.infer<typeof DesiredInstance>;
 
-export const INSTANCE_STATES = ["starting", "running", "backoff", "stopping", "exited"] as const;
+const INSTANCE_STATES = ["starting", "running", "backoff", "stopping", "exited"] as const;
 export const InstanceReport = z
   .strictObject({
     instance_id: z.string().regex(PULL_WORKER_ID),

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { isSafeName } from "../names.ts";
 import { CaptureReport, JobStatus } from "./job.ts";
 
-export const ASSET_KINDS = ["image", "video", "audio", "other"] as const;
+const ASSET_KINDS = ["image", "video", "audio", "other"] as const;
 export const AssetKind = z.enum(ASSET_KINDS);
 export type AssetKind = z.infer<typeof AssetKind>;
 

@@ -19,7 +19,7 @@ const CookieDomain = z
     return z.NEVER;
   });
 
-export const SameSite = z.enum(["Strict", "Lax", "None"]);
+const SameSite = z.enum(["Strict", "Lax", "None"]);
 
 /** A stored cookie of a host. `expires` epoch seconds, -1 for a session cookie; a leading dot of `domain` covers subdomains. */
 export const StoredCookie = z

@@ -9,7 +9,7 @@ export const RegistrySlug = z
     "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit",
   );
 
-export const ENGINE_KINDS = ["chat", "vision-chat", "reasoning"] as const;
+const ENGINE_KINDS = ["chat", "vision-chat", "reasoning"] as const;
 
 const EngineUrl = z
   .string()

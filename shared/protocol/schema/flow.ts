@@ -4,7 +4,7 @@ import { Supervision } from "./supervisor.ts";
 
 /** Dashboard, flow graph and load of workers (rules/pipeline-views#dashboard-overview). */
 
-export const MAX_RATE_MINUTES = 2_880;
+const MAX_RATE_MINUTES = 2_880;
 export const RATE_METRICS = [
   "submitted",
   "claimed",
@@ -61,7 +61,7 @@ export const RunsSummary = z
   .openapi("RunsSummary");
 export type RunsSummary = z.infer<typeof RunsSummary>;
 
-export const Position = z.strictObject({
+const Position = z.strictObject({
   x: z.number().min(-1e6).max(1e6),
   y: z.number().min(-1e6).max(1e6),
 });

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-export const DEGRADABLE = ["database", "worker_registry", "object_store", "backup"] as const;
+const DEGRADABLE = ["database", "worker_registry", "object_store", "backup"] as const;
 
 /** A part that does not work as it should, and what is wrong with it. */
 export const Degraded = z

@@ -7,7 +7,7 @@ import { NextCursor } from "./page.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
 
 /** Lower-cased and in punycode, without scheme, port or path. */
-export const HostName = z
+const HostName = z
   .string()
   .max(253)
   .transform((raw, ctx) => {

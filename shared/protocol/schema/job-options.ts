@@ -13,7 +13,7 @@ import { isMasked, ProxyOption } from "../proxy.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
 
-export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
+const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
 export const JobMode = z.enum(JOB_MODES);
 export type JobMode = z.infer<typeof JobMode>;
 

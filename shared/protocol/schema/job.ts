@@ -2,11 +2,11 @@ import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
 import { withScheme } from "../missing-scheme.ts";
 import { RegistrySlug } from "./engine.ts";
-import { JOB_MODES, JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
+import { JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
 
-export { JOB_MODES, JobMode, JobOptions, SubmitOptions };
+export { JobMode, JobOptions, SubmitOptions };
 
-export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
+const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 export const JobStatus = z.enum(JOB_STATUSES);
 export type JobStatus = z.infer<typeof JobStatus>;
 export const TERMINAL: readonly JobStatus[] = ["completed", "failed", "cancelled"];
@@ -89,7 +89,7 @@ export const CaptureReport = z
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;
 
-export const WAITING_REASONS = [
+const WAITING_REASONS = [
   "stopping",
   "no_worker",
   "workers_paused",
@@ -168,7 +168,7 @@ export const JobListQuery = z.object({
 });
 export type JobListQuery = z.infer<typeof JobListQuery>;
 
-export const LOG_ENTRY_LEVELS = ["debug", "info", "warn", "error"] as const;
+const LOG_ENTRY_LEVELS = ["debug", "info", "warn", "error"] as const;
 
 /** One line of the job's story, as the worker tells it. `ts` epoch ms. */
 export const JobLogEntry = z.object({

@@ -5,7 +5,7 @@ import { NextCursor, NumberCursor } from "./page.ts";
 /** Settings, service logs and deploys of the control plane (rules/pipeline-operations#settings). */
 
 /** Where the value comes from: `stored` (PUT) wins over `env` (a variable or flag), and that over `default`. */
-export const SETTING_SOURCES = ["default", "env", "stored"] as const;
+const SETTING_SOURCES = ["default", "env", "stored"] as const;
 export const Setting = z
   .object({
     key: z.string(),
@@ -65,7 +65,7 @@ export const LlmTest = z
   .openapi("LlmTest");
 export type LlmTest = z.infer<typeof LlmTest>;
 /** `refused_address`: a cloud metadata or link-local address; `no_key`: the variable of the key is not set. */
-export const LLM_ERRORS = [
+const LLM_ERRORS = [
   "refused_address",
   "no_key",
   "dns",
@@ -172,7 +172,7 @@ export const DeployQuery = z.object({
 export type DeployQuery = z.infer<typeof DeployQuery>;
 export const DeployStarted = z.object({ deploy_id: z.int() }).openapi("DeployStarted");
 /** `interrupted`: the control plane that ran it stopped or died before its end. */
-export const DEPLOY_OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
+const DEPLOY_OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
 export type DeployOutcome = (typeof DEPLOY_OUTCOMES)[number];
 export const Deploy = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 
 /** Lists that fit one answer for nearly everybody: all of it unless the caller asks for less. */
-export const MAX_PAGE = 1_000;
+const MAX_PAGE = 1_000;
 
 /** Query of a list: `cursor` is the `next_cursor` of the previous page, and opaque. */
 export const PageQuery = z.object({

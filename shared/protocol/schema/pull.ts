@@ -148,7 +148,7 @@ export const Exchange = z
   .openapi("Exchange");
 export type Exchange = z.infer<typeof Exchange>;
 
-export const ReportResult = z
+const ReportResult = z
   .object({
     task_id: z.int(),
     epoch: z.int(),

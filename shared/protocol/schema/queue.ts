@@ -9,7 +9,7 @@ export const MAX_EXTRA_BYTES = 1024 * 1024;
 /** Levels of an `extra` or an output; Postgres gives up on JSON of some thousands. */
 export const MAX_JSON_DEPTH = 500;
 /** Runs of one answer (rules/pipeline-runs#list-runs). */
-export const MAX_RUNS = { all: 1_000, workload: 500 } as const;
+const MAX_RUNS = { all: 1_000, workload: 500 } as const;
 
 export const TaskKey = z
   .string()
@@ -63,7 +63,7 @@ export const TaskStatus = z
   .openapi("TaskStatus");
 export type TaskStatus = z.infer<typeof TaskStatus>;
 /** What a peek may ask for: `ready` and `delayed` are the two kinds of pending tasks. */
-export const PEEK_STATES = [...QUEUE_STATES, "ready", "delayed"] as const;
+const PEEK_STATES = [...QUEUE_STATES, "ready", "delayed"] as const;
 export const QueueRow = z
   .object({
     pk: z.string(),
@@ -94,14 +94,7 @@ export const PeekQuery = z.object({
 
 export const ResetFailed = z.object({ reset: z.int() }).openapi("ResetFailed");
 
-export const OUTCOMES = [
-  "success",
-  "error",
-  "timeout",
-  "lease_expired",
-  "crashed",
-  "cancelled",
-] as const;
+const OUTCOMES = ["success", "error", "timeout", "lease_expired", "crashed", "cancelled"] as const;
 
 /** A run (rules/pipeline-runs#fields-of-a-run). `output_json` on success, `error` otherwise. */
 export const Run = z

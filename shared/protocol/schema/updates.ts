@@ -5,7 +5,7 @@ import { z } from "@hono/zod-openapi";
  * reported since; `restarting`: it is away for its restart; `proving`: it is back on the new version, which has to show
  * that it works; `off`: it does not follow, by its own settings.
  */
-export const WORKER_UPDATE_STATES = [
+const WORKER_UPDATE_STATES = [
   "held",
   "starting",
   "fetching",
@@ -58,7 +58,7 @@ export const WORKER_KINDS = ["browser", "pull"] as const;
 export const WorkerKind = z.enum(WORKER_KINDS);
 export type WorkerKind = z.infer<typeof WorkerKind>;
 
-export const ROLLOUT_STATES = [
+const ROLLOUT_STATES = [
   "up_to_date",
   "canary",
   "rolling",

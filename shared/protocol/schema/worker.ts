@@ -3,7 +3,7 @@ import { EgressReport } from "../egress-cover.ts";
 import { NextCursor } from "./page.ts";
 import { WorkerUpdate } from "./updates.ts";
 
-export const LANE_STATES = [
+const LANE_STATES = [
   "booting",
   "warm",
   "running",
@@ -30,7 +30,7 @@ export const Lane = z
   .openapi("Lane");
 export type Lane = z.infer<typeof Lane>;
 
-export const WORKER_STATUSES = ["active", "drain", "standby"] as const;
+const WORKER_STATUSES = ["active", "drain", "standby"] as const;
 export const WorkerStatus = z.enum(WORKER_STATUSES);
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 

@@ -3,7 +3,7 @@ import { ProxyOption } from "../proxy.ts";
 import { ExecutorCheck, ExecutorState } from "./executor.ts";
 import { NextCursor } from "./page.ts";
 
-export const EXECUTOR_TYPES = ["python_module", "bun_module", "command", "fleet_fetch"] as const;
+const EXECUTOR_TYPES = ["python_module", "bun_module", "command", "fleet_fetch"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
 export type ExecutorType = z.infer<typeof ExecutorType>;
 

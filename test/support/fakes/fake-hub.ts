@@ -37,7 +37,7 @@ export interface FakePeer {
   closed: Promise<{ code: number; reason: string }>;
 }
 
-export interface FakeUpload {
+interface FakeUpload {
   path: string;
   /** Counts from 1 for each path. */
   attempt: number;
@@ -49,7 +49,7 @@ export interface FakeUpload {
 }
 
 /** `drop`: cut the connection after the first bytes; `hold`: never answer; a number: answer this status. */
-export type Fault = "drop" | "hold" | "corrupt" | number | null;
+type Fault = "drop" | "hold" | "corrupt" | number | null;
 
 export interface FakeHub {
   /** For HUB_URL. */

@@ -10,7 +10,7 @@ import { silentLog } from "#shared/kit/log.ts";
 import { startTestHub, type TestHub } from "./hub.ts";
 
 /** What stands between a hub and the others: cut, its hub is dead to them; frozen, it is reached and silent. */
-export interface Front {
+interface Front {
   url: string;
   cut(): void;
   freeze(): void;

@@ -24,7 +24,7 @@ export interface CodegenRig {
   stop(): Promise<unknown>;
 }
 
-export interface Scenario {
+interface Scenario {
   /** Unique among the scenarios of a rig: requests are told apart by it. */
   goal: string;
   /** Answers to requests for a script, in order; the last one again when there are no more. */
@@ -32,7 +32,7 @@ export interface Scenario {
   judge?: LlmTurn[];
 }
 
-export interface Outcome {
+interface Outcome {
   job: Job;
   attempts: AttemptSummary[];
   events: JobEvent[];

@@ -6,7 +6,7 @@ import { until } from "./fleet-process.ts";
  * that it or anybody else sends gets through.
  */
 export const BLOWS = ["hub", "redis", "worker", "freeze", "postgres", "cut"] as const;
-export type Blow = (typeof BLOWS)[number];
+type Blow = (typeof BLOWS)[number];
 
 export interface BlowsOptions {
   /** In [0, 1); the same numbers make the same blows. */

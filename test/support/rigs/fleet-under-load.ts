@@ -18,7 +18,7 @@ import type { Program } from "./program.ts";
  */
 
 export const JOBS = Number(process.env.FLOTILLA_UPGRADE_JOBS ?? 8);
-export const TASKS = Number(process.env.FLOTILLA_UPGRADE_TASKS ?? 30);
+const TASKS = Number(process.env.FLOTILLA_UPGRADE_TASKS ?? 30);
 /** Two for jobs and one for the session, on two workers. */
 const LANES = { w1: 2, w2: 1 };
 export const BROWSER_WORKERS = Object.keys(LANES);

@@ -24,7 +24,7 @@ export interface Block {
 }
 
 /** The blocks of a page that are marked `sh`, with the `text` that stands after each. Those that say `no-run` are left out. */
-export function blocksOf(text: string): Block[] {
+function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let shown = false;
   for (const { type, info, content } of parsePage(text)) {

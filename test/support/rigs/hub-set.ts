@@ -41,7 +41,7 @@ export const isFleetMode = ({ env = {}, mode, shared, alone }: TestHubOptions): 
   env.SVC_DB_URL === undefined;
 
 /** One hub, with the context of its start. */
-export async function startOne(deps: HubDeps): Promise<HubSet & { running: RunningHub }> {
+async function startOne(deps: HubDeps): Promise<HubSet & { running: RunningHub }> {
   let ctx: ProgramContext | undefined;
   const running = await startHub({
     ...deps,

@@ -18,7 +18,7 @@ export interface Lossy extends PubSub {
   gap(): void;
 }
 
-export function lossy(inner: PubSub): Lossy {
+function lossy(inner: PubSub): Lossy {
   const gaps = new Set<() => void>();
   const lost = (message: unknown) => {
     const type = (message as { type?: string }).type ?? "events";

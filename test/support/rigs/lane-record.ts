@@ -11,7 +11,7 @@ export interface LaneRecord {
   runs: LaneRun[];
 }
 
-export interface LaneRun {
+interface LaneRun {
   worker_id: string;
   lane_idx: number;
   lease_token: number;

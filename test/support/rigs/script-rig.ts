@@ -17,7 +17,7 @@ export interface ScriptRig {
   close(): void;
 }
 
-export interface RigOptions {
+interface RigOptions {
   kind?: SandboxKind;
   /** Where programs are looked up. */
   path?: string;

@@ -24,7 +24,7 @@ export interface HttpSession {
   end(): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
   body: any;

@@ -28,7 +28,7 @@ export interface WorkerRig {
   close(): Promise<void>;
 }
 
-export interface FakeRun {
+interface FakeRun {
   run: JobRun;
   end(outcome?: Partial<JobOutcome>): void;
   fail(err: Error): void;

@@ -14,7 +14,7 @@ export interface LlmRequest {
 }
 
 /** What a backend may not know, by the name of the field in a request. */
-export type LlmRefuses = "json_schema" | "json_object" | "tools" | "stream_options" | "temperature";
+type LlmRefuses = "json_schema" | "json_object" | "tools" | "stream_options" | "temperature";
 
 export interface LlmServerOptions {
   /** Taken one after the other; a request beyond the last is answered 500. */

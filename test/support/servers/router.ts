@@ -47,7 +47,7 @@ const NGINX_SERVERS = /( *server 10\.0\.0\.\d+:8000[^\n]*\n?)+/g;
 const HAPROXY_SERVERS = /( *server hub\d+ 10\.0\.0\.\d+:8000[^\n]*\n?)+/g;
 
 /** scripts/router/nginx.conf with these hubs, everything it writes below `dir`. */
-export function nginxConfig(
+function nginxConfig(
   dir: string,
   port: number,
   hubs: readonly string[],
@@ -95,7 +95,7 @@ export interface HaproxyOptions {
 }
 
 /** scripts/router/haproxy.cfg with these hubs, its command socket in `dir`. */
-export function haproxyConfig(
+function haproxyConfig(
   dir: string,
   port: number,
   hubs: readonly string[],

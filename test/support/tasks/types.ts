@@ -1,5 +1,5 @@
 /** One request of a visitor below the task's path. */
-export interface Visit<S> {
+interface Visit<S> {
   /** What the server knows of this visitor; changed in place. */
   state: S;
   method: string;
@@ -19,7 +19,7 @@ export interface TaskAsset {
 }
 
 /** What a job left behind. */
-export interface Done<S> {
+interface Done<S> {
   /** What the script gave back. */
   result: unknown;
   assets: TaskAsset[];

@@ -42,7 +42,7 @@ export async function evaluate(
 }
 
 /** @throws ActionFailure page */
-export function toJson(value: unknown): unknown {
+function toJson(value: unknown): unknown {
   if (value === undefined) return null;
   try {
     JSON.stringify(value);

@@ -78,7 +78,7 @@ const short = (text: string): string =>
   text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 
 /** The step without what it enters. */
-export function describeAction(action: RecipeAction): string {
+function describeAction(action: RecipeAction): string {
   switch (action.kind) {
     case "wait":
     case "click":

@@ -19,7 +19,7 @@ export interface CdpTransport {
   close(): void;
 }
 
-export const LARGE_MESSAGE_BYTES = 256 * 1024;
+const LARGE_MESSAGE_BYTES = 256 * 1024;
 
 const CONNECT_MS = 5_000;
 

@@ -3,7 +3,7 @@ import { STALL_MS } from "../record/activity.ts";
 import type { Tracked } from "../record/targets.ts";
 
 /** How often a page is asked for a sign of life while the network is quiet. */
-export const ASK_EVERY_MS = 250;
+const ASK_EVERY_MS = 250;
 /** A page that needed this long to answer was busy: its requests come only now. */
 const BUSY_MS = 1_000;
 /** Frames of other processes have a main thread each; of hundreds, the first few suffice. */

@@ -72,7 +72,7 @@ export async function narrowFor(run: JobRun, judge: Judge): Promise<NarrowedRun 
 const MAX_REFUSALS_TOLD = 50;
 
 /** Logs once each place that the browser was not allowed to connect to. */
-export function tellRefusals({ story }: JobRun): (place: string, reason: string) => void {
+function tellRefusals({ story }: JobRun): (place: string, reason: string) => void {
   const told = new Set<string>();
   return (place, reason) => {
     if (told.has(place) || told.size > MAX_REFUSALS_TOLD) return;

@@ -36,7 +36,7 @@ export interface UserData {
   dirs?: RunDirs;
 }
 
-export interface BrowserWish extends Pick<UserData, "seed"> {
+interface BrowserWish extends Pick<UserData, "seed"> {
   headless: boolean;
 }
 

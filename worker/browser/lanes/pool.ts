@@ -18,8 +18,7 @@ import { openScratch, type Scratch } from "./scratch.ts";
 import type { LaneBrowser, RunDirs } from "./types.ts";
 import type { Size } from "./x11.ts";
 
-export { MissingProgramError } from "../process/program.ts";
-export type { BrowserWish, LaneHold, Occupant } from "./lane.ts";
+export type { LaneHold } from "./lane.ts";
 export { DataDirInUseError } from "./scratch.ts";
 
 export interface LanePoolDeps {

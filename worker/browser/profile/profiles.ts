@@ -12,11 +12,7 @@ import { extractProfile } from "./extract.ts";
 import { normaliseProfile } from "./normalise.ts";
 
 /** Reports what became of a profile, in a job's log or the worker's. */
-export type Tell = (
-  level: "info" | "warn",
-  message: string,
-  fields: Record<string, unknown>,
-) => void;
+type Tell = (level: "info" | "warn", message: string, fields: Record<string, unknown>) => void;
 
 /** A profile on its way into one run's browser (rules/profiles#profile-of-a-run). */
 export interface SeededProfile {

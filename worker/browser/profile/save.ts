@@ -85,7 +85,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Regular files below `root/path`, without following links. */
-export async function* filesBelow(
+async function* filesBelow(
   root: string,
   path: string[],
   keeps: (path: string[]) => boolean,

@@ -8,7 +8,7 @@ const FALLBACK_MIME = "application/octet-stream";
 const GENERIC = new Set(["", FALLBACK_MIME, "binary/octet-stream", "application/unknown"]);
 const EXTENSION = /\.([A-Za-z0-9]{1,16})$/;
 
-export const extensionOf = (name: string): string => EXTENSION.exec(name)?.[1]?.toLowerCase() ?? "";
+const extensionOf = (name: string): string => EXTENSION.exec(name)?.[1]?.toLowerCase() ?? "";
 
 /**
  * The media type to store: the one the server sent, or the one the name implies when the server sent nothing useful.

@@ -21,7 +21,7 @@ const ENABLE = { timeout_ms: 60_000, longest_ms: 120_000 };
 const HOLD_MS = 1_000;
 
 /** A page tab: what its frames and workers call "the page". */
-export interface PageContext {
+interface PageContext {
   target_id: string;
   url: string;
 }

@@ -12,7 +12,7 @@ const MAX_HEADER_CHARS = 8_192;
 export type HeaderRecord = Readonly<Record<string, string>>;
 
 /** What the answer of one hop reported. Times are the browser's monotonic seconds. */
-export interface TraceResponse {
+interface TraceResponse {
   status: number;
   status_text: string;
   protocol: string;

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type { CdpConnection, CdpSession } from "../cdp/connection.ts";
 
 /** What a client attached to, as the browser reported it. */
-export interface ClientTarget {
+interface ClientTarget {
   session_id: string;
   target_id: string;
   type: string;

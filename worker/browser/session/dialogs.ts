@@ -21,7 +21,7 @@ export interface DialogEvents {
 }
 
 /** Who is at work in the session: `alone` is one call of many steps, between which nobody can answer. */
-export type AtWork = "acting" | "alone";
+type AtWork = "acting" | "alone";
 
 /**
  * The dialogs of a session's pages. A dialog belongs to whatever controls the page: a CDP client that had enabled

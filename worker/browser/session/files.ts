@@ -24,7 +24,7 @@ export interface StoredFile {
 }
 
 /** A file for a page, while it is being uploaded. */
-export interface Upload {
+interface Upload {
   /** Its path once `end` was called. */
   readonly path: string;
   /**

@@ -3,7 +3,7 @@ import type { LaneBrowser } from "../lanes/types.ts";
 import type { CdpClients } from "./cdp-clients.ts";
 import type { SessionFiles } from "./files.ts";
 
-export type { SessionFiles, StoredFile, Upload } from "./files.ts";
+export type { SessionFiles, StoredFile } from "./files.ts";
 
 /**
  * A lane's browser as sessions, viewer and CDP clients see it on the worker. Every running job has one, a `keep_session`

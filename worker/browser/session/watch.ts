@@ -10,7 +10,7 @@ import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
 import { boundPageWindows } from "./page-windows.ts";
 
 /** A tab as the browser reports it. */
-export interface TabInfo {
+interface TabInfo {
   target_id: string;
   url: string;
   title: string;

@@ -18,7 +18,7 @@ export async function saveSettings({ hub, token, scope }) {
   await chrome.storage.local.set({ hub: hubAddress(hub), token: token.trim(), scope });
 }
 
-export function hubAddress(text) {
+function hubAddress(text) {
   const address = text.trim().replace(/\/+$/, "");
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
     throw new Error("The hub's address must look like http://hub.lan:8000");

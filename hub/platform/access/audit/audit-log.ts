@@ -6,7 +6,7 @@ import type { NewAuditRow } from "../../db/rows.ts";
 import type { Db } from "../../db/types.ts";
 
 /** A call as it is recorded, without what the log itself adds. */
-export type AuditedCall = Omit<NewAuditRow, "at" | "hub" | "times">;
+type AuditedCall = Omit<NewAuditRow, "at" | "hub" | "times">;
 
 export interface AuditLog {
   /** Takes a call in at once; it is stored within about a second. `refused`: nobody was let in, so that it may be one of very many. */

@@ -67,7 +67,7 @@ const ORDER: Record<QueueOp["op"], number> = {
   renew: 4,
   claim: 5,
 };
-export const inFlushOrder = (ops: readonly QueueOp[]): number[] =>
+const inFlushOrder = (ops: readonly QueueOp[]): number[] =>
   ops
     .map((_, i) => i)
     .sort((a, b) => ORDER[(ops[a] as QueueOp).op] - ORDER[(ops[b] as QueueOp).op]);

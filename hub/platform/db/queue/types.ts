@@ -1,7 +1,7 @@
 import type { Backoff, RateLimit } from "#shared/protocol/schema/workload.ts";
 
 /** JSON as text: the queue stores and hands it on, and never looks into it. */
-export type JsonText = string;
+type JsonText = string;
 
 /** Names one attempt for ever. `epoch` is odd: the task was claimed when it got it. */
 export interface AttemptRef {

@@ -80,7 +80,7 @@ const PART_ADVICE: Record<string, string> = {
 };
 
 /** What of a hub does not work, in the words of its `/health`. */
-export const degradedOf = ({ degraded }: HealthBody) =>
+const degradedOf = ({ degraded }: HealthBody) =>
   (Array.isArray(degraded) ? degraded : []).map(({ part, detail }) => ({
     found: `${part}: ${detail}`,
     advice: PART_ADVICE[String(part)] ?? LOG,

@@ -53,7 +53,7 @@ function readValue(raw: string): Read {
 }
 
 /** What `text` sets, in its order; of several assignments of a name the last one counts. */
-export function readAssignments(text: string): Assignment[] {
+function readAssignments(text: string): Assignment[] {
   const lines = text.split("\n");
   const found: Assignment[] = [];
   for (let from = 0; from < lines.length; ) {

@@ -68,7 +68,7 @@ export async function versionOf(system: System, program: string): Promise<string
 }
 
 /** Where the service of this machine answers; null for one that listens to nobody. */
-export function healthUrl(role: Role, values: Record<string, string>): string | null {
+function healthUrl(role: Role, values: Record<string, string>): string | null {
   if (role === "worker") return null;
   const given = values.SVC_HOST?.trim() || "0.0.0.0";
   const host = given === "0.0.0.0" ? "127.0.0.1" : given === "::" ? "::1" : given;
@@ -102,7 +102,7 @@ async function lookAt(
  * answers with the expected version (a worker is active once its hub or control plane has answered).
  * @returns null, or why it is given up: it failed, it is started again and again, or the time is over.
  */
-export async function waitUntilWell(
+async function waitUntilWell(
   system: System,
   expected: Expected,
   restarts_before = 0,
@@ -128,7 +128,7 @@ export async function waitUntilWell(
 }
 
 /** The unit's newest lines in the journal since the epoch second `since`. */
-export async function lastLines(system: System, unit: string, since: number): Promise<string> {
+async function lastLines(system: System, unit: string, since: number): Promise<string> {
   const argv = ["journalctl", "--no-pager", "-u", unit, "-o", "cat", "-n", String(LOG_LINES)];
   return system
     .run([...argv, `--since=@${since}`])

@@ -1,7 +1,7 @@
 /** What is asked for: `token` is one with a role, or SVC_API_TOKEN; `admin` the administrator's password. */
 export type LoginKind = "token" | "admin";
 
-export interface LoginAsked {
+interface LoginAsked {
   kind: LoginKind;
   /** What the server said of the last answer; null before there was one. */
   wrong: string | null;
@@ -11,7 +11,7 @@ export interface LoginAsked {
 
 export type LoginAnswer = LoginGiven | "in" | null;
 /** The password opens what a token opens. */
-export interface LoginGiven {
+interface LoginGiven {
   kind: LoginKind;
   secret: string;
 }

@@ -30,7 +30,7 @@ export const queryClient = new QueryClient({
 });
 
 /** What changes it: the first part of a path, `v1/` before those of the control plane (hub/platform/changes.ts). */
-export function topicOf(path: string): string {
+function topicOf(path: string): string {
   const [, prefix, resource = ""] = /^\/(api\/v1\/)?([a-z-]*)/.exec(path) ?? [];
   return `${prefix === undefined ? "" : "v1/"}${resource}`;
 }

@@ -124,7 +124,7 @@ async function serveStatic(
 }
 
 /** Writes at the reader's pace and stops when it is gone. */
-export async function write(res: ServerResponse, bytes: Uint8Array, piece: number): Promise<void> {
+async function write(res: ServerResponse, bytes: Uint8Array, piece: number): Promise<void> {
   for (let at = 0; at < bytes.length && !res.destroyed; at += piece)
     if (!res.write(bytes.subarray(at, at + piece))) await drained(res);
   res.end();

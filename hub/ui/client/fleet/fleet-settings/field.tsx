@@ -20,7 +20,7 @@ export interface KeySchema {
 const NO_BOUND = Number.MAX_SAFE_INTEGER;
 
 /** The kind of the value when it is set; null is the other branch of `anyOf`. */
-export const kindOf = (schema: KeySchema): KeySchema =>
+const kindOf = (schema: KeySchema): KeySchema =>
   schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 
 /** "integer, 1 to 50" */

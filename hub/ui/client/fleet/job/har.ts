@@ -38,7 +38,7 @@ export const PHASE_TITLES: Record<(typeof PHASES)[number], string> = {
   ...{ send: "Sending", wait: "Waiting for the answer", receive: "Receiving" },
 };
 
-export interface Span {
+interface Span {
   name: (typeof PHASES)[number];
   from_ms: number;
   ms: number;

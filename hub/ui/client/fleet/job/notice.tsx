@@ -58,7 +58,7 @@ const HELP: Partial<Record<WaitingFor["reason"], string>> = {
   no_lane: "The worker's log says why its browsers do not start.",
 };
 
-export function whyItWaits({ waiting_for }: Pick<Job, "waiting_for">): string {
+function whyItWaits({ waiting_for }: Pick<Job, "waiting_for">): string {
   if (waiting_for === null) return "It starts by itself.";
   const { reason, detail } = waiting_for;
   const said = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;

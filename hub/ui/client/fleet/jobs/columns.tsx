@@ -5,7 +5,7 @@ import type { Column } from "../../parts/data-table.tsx";
 import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
 
 /** The target's host name: what the host filter takes. */
-export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
 
 /** Begins with the path where the host has its own column. */
 function Address({ url }: { url: string }) {

@@ -9,7 +9,7 @@ import { bodyOf, type Draft, newKey } from "./body.ts";
 const TIMEOUT_MS = 60_000;
 
 /** The job that a 503 speaks of: stored, and still queued (design: POST /jobs at capacity). */
-export function queuedJob(error: unknown): string | null {
+function queuedJob(error: unknown): string | null {
   if (!(error instanceof ApiError) || error.status !== 503) return null;
   const { job_id } = (error.body ?? {}) as { job_id?: unknown };
   return typeof job_id === "string" ? job_id : null;

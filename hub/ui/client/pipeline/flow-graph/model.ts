@@ -2,7 +2,7 @@ import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/protocol
 import { seg } from "../../lib/http.ts";
 import { countText } from "../../lib/units.ts";
 
-export type Health = "good" | "warn" | "bad" | "off" | "plain";
+type Health = "good" | "warn" | "bad" | "off" | "plain";
 
 /** What a node shows: colour by `health`, the same said by `state`, and numbers. */
 export interface Shown {
@@ -37,8 +37,7 @@ export function hrefOf({ id, kind }: Pick<FlowNode, "id" | "kind">): string {
   return "/ui/workloads";
 }
 
-export const rateText = (per_min: number): string =>
-  `${countText(Math.round(per_min * 10) / 10)}/min`;
+const rateText = (per_min: number): string => `${countText(Math.round(per_min * 10) / 10)}/min`;
 
 export const edgeText = ({ rate_per_min, exact, kind }: ShownEdge): string =>
   kind === "executor" ? "" : `${exact || rate_per_min === 0 ? "" : "≤ "}${rateText(rate_per_min)}`;

@@ -10,7 +10,7 @@ import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import type { FlowNode } from "#shared/protocol/schema/flow.ts";
 import type { Shown } from "./model.ts";
 
-export interface NodeData extends Record<string, unknown> {
+interface NodeData extends Record<string, unknown> {
   node: FlowNode;
   shown: Shown;
 }

@@ -7,7 +7,7 @@ export const DEFAULTS = {
   ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
   follow: "on",
 };
-export type LogFilters = typeof DEFAULTS;
+type LogFilters = typeof DEFAULTS;
 
 const LEVELS = [
   { value: "info", label: "info and above" },

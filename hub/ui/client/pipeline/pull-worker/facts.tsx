@@ -11,7 +11,7 @@ const memoryOf = ({ mem_used_mb, mem_total_mb }: GpuReading): number | null =>
   mem_used_mb !== null && mem_total_mb ? (100 * mem_used_mb) / mem_total_mb : null;
 const bytesOfMb = (mb: number | null) => bytesText(mb === null ? null : mb * MB);
 
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <Text size="xs" c="dimmed">

@@ -16,7 +16,7 @@ interface Line {
 }
 
 /** Every attempt with the time it waited before it (since the task was submitted or the attempt before ended) and ran. */
-export function linesOf({ task, attempts }: TaskHistory, now: number): Line[] {
+function linesOf({ task, attempts }: TaskHistory, now: number): Line[] {
   let free = task ? Date.parse(task.created_at) : null;
   const lines: Line[] = attempts.map((run) => {
     const ran: [number, number] = [Date.parse(run.started_at), Date.parse(run.finished_at)];

@@ -1,7 +1,7 @@
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 
 /** Tasks of one submission: a batch has at most so many (rules/pipeline-tasks#submit-a-batch). */
-export const MAX_TASKS = 10_000;
+const MAX_TASKS = 10_000;
 
 export interface Defaults {
   /** JSON text of what every task carries. */
