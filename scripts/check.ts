@@ -29,6 +29,17 @@ const CHECKS: [string, string[]][] = [
   ["ui-types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit", "-p", "hub/ui/client"]],
   ["layers", script("check-layers")],
   ["sizes", script("check-sizes")],
+  // Files, exports and packages that nobody uses.
+  [
+    "unused",
+    [
+      process.execPath,
+      "node_modules/knip/bin/knip-bun.js",
+      "--config=scripts/knip.jsonc",
+      "--no-progress",
+      "--treat-config-hints-as-errors",
+    ],
+  ],
   ["environment", script("check-environment")],
   ["migrations", script("gen-migrations", "--check")],
   ["carried-files", script("gen-carried-files", "--check")],
