@@ -29,7 +29,7 @@ export type CallBody =
   | Uint8Array<ArrayBuffer>
   | ReadableStream<Uint8Array>;
 
-export interface Call extends CallOptions {
+interface Call extends CallOptions {
   /** Sent as JSON. */
   json?: unknown;
   /** Body that is sent as it is. */
@@ -51,7 +51,7 @@ export interface Http {
   whileBusy<T>(options: BusyOptions, attempt: () => Promise<T>): Promise<T>;
 }
 
-export interface BusyOptions {
+interface BusyOptions {
   /** How long to keep trying after 503; 0 throws the first one. */
   patience_ms: number;
   signal?: AbortSignal | undefined;

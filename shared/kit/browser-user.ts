@@ -8,7 +8,7 @@ export interface BrowserUser {
 }
 
 /** The account that `quickstart` creates, and that Chromium runs as when none is named. */
-export const DEFAULT_ACCOUNT = "flotilla-browser";
+const DEFAULT_ACCOUNT = "flotilla-browser";
 
 const MAKE_ACCOUNT = `useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin ${DEFAULT_ACCOUNT}`;
 

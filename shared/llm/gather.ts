@@ -3,7 +3,7 @@ import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
 import { ChatError } from "./types.ts";
 
 /** Limit for the answer and the thoughts together. */
-export const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** What a backend said, put together from chunks or from one answer. */
 export interface Gathered {

@@ -26,8 +26,6 @@ export const WORKER_LIVENESS_MS = 120_000;
 export const HEARTBEAT_INTERVAL_MS = 15_000;
 /** A worker at or above this share of its disk takes no job (rules/scheduling#candidates). */
 export const MAX_DISK_PCT = 90;
-/** How long POST /jobs waits for capacity before it answers 503 (rules/jobs#wait-for-a-lane). */
-export const SUBMIT_WAIT_MS = 8_000;
 /** How many POST /jobs may wait at a time; further ones are answered 503 at once. */
 export const MAX_WAITING_SUBMITS = 1_000;
 /**

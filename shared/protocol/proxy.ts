@@ -4,7 +4,7 @@ import { ipFamily } from "#shared/kit/ip-family.ts";
 import { parseEgressRule } from "./egress-rules.ts";
 
 /** The protocol of an upstream proxy. `https`: HTTP inside TLS to the proxy. */
-export const PROXY_SCHEMES = ["http", "https", "socks5"] as const;
+const PROXY_SCHEMES = ["http", "https", "socks5"] as const;
 export type ProxyScheme = (typeof PROXY_SCHEMES)[number];
 
 const DEFAULT_PORTS: Record<ProxyScheme, number> = { http: 80, https: 443, socks5: 1080 };
@@ -13,7 +13,7 @@ const WRONG_SERVER =
 const MAX_LOGIN = 255;
 
 /** Where a proxy listens; `host` without brackets. */
-export interface ProxyServer {
+interface ProxyServer {
   scheme: ProxyScheme;
   host: string;
   port: number;
@@ -60,7 +60,7 @@ function decoded(text: string): string | null {
 }
 
 /** The proxy as records and logs show it: never with a login. */
-export const proxyServerText = ({ scheme, host, port }: ProxyServer): string =>
+const proxyServerText = ({ scheme, host, port }: ProxyServer): string =>
   `${scheme}://${ipFamily(host) === 6 ? `[${host}]` : host}:${port}`;
 
 /** One entry of a bypass list as a rule of the gate: `.example.com` is all below it. */

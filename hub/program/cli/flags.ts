@@ -30,7 +30,7 @@ export const COMMANDS = [
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 /** Commands for the machine's operator: they read stores, files and units themselves. */
-export const OPERATOR_COMMANDS = [
+const OPERATOR_COMMANDS = [
   "config",
   "doctor",
   "install",

@@ -84,18 +84,15 @@ export const WorkerHeartbeat = z.object({
 export type WorkerHeartbeat = z.infer<typeof WorkerHeartbeat>;
 
 /** A lane changed its state. `warm` with no job is what frees its lease. */
-export const LaneChanged = z.object({ type: z.literal("LaneChanged"), lane: Lane });
-export type LaneChanged = z.infer<typeof LaneChanged>;
+const LaneChanged = z.object({ type: z.literal("LaneChanged"), lane: Lane });
 
-export const JobAccepted = Assignment.extend({ type: z.literal("JobAccepted") });
-export type JobAccepted = z.infer<typeof JobAccepted>;
+const JobAccepted = Assignment.extend({ type: z.literal("JobAccepted") });
 
 /** The lane could not take the job (it is no longer warm); the hub puts the job back into the queue. */
-export const JobRefused = Assignment.extend({
+const JobRefused = Assignment.extend({
   type: z.literal("JobRefused"),
   reason: z.string().max(1_000),
 });
-export type JobRefused = z.infer<typeof JobRefused>;
 
 /** Lines of the job's log, in order, batched by the worker (at most 100 ms old). */
 export const JobLog = Assignment.extend({
@@ -105,15 +102,13 @@ export const JobLog = Assignment.extend({
 export type JobLog = z.infer<typeof JobLog>;
 
 /** A scripted job's page is open: the hub may run its script on the job's session until it sends HubEndRun. */
-export const RunReady = Assignment.extend({ type: z.literal("RunReady") });
-export type RunReady = z.infer<typeof RunReady>;
+const RunReady = Assignment.extend({ type: z.literal("RunReady") });
 
 /**
  * The run is over and its lane is being given back, but the hub stores nothing now: what was captured waits on the worker,
  * and comes under the same lease before the `result`. Only to a hub that says `late_uploads`.
  */
-export const JobUploading = Assignment.extend({ type: z.literal("JobUploading") });
-export type JobUploading = z.infer<typeof JobUploading>;
+const JobUploading = Assignment.extend({ type: z.literal("JobUploading") });
 
 /** The end of a run (spec: "result"), after every upload was answered. */
 export const WorkerResult = Assignment.extend({

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 
 /** Who called: `open` is anybody on a server that asks for no token, `nobody` a caller without valid credentials. */
-export const AUDIT_CALLERS = [
+const AUDIT_CALLERS = [
   "nobody",
   "open",
   "api token",

@@ -7,19 +7,14 @@ import { z } from "@hono/zod-openapi";
  * some that may run them; `broken_executor`, their code does not load on a worker; `stuck`, workers are idle and
  * nothing is run.
  */
-export const SUPERVISED_PROBLEMS = [
-  "no_worker",
-  "dead_instances",
-  "broken_executor",
-  "stuck",
-] as const;
+const SUPERVISED_PROBLEMS = ["no_worker", "dead_instances", "broken_executor", "stuck"] as const;
 export type SupervisedProblem = (typeof SUPERVISED_PROBLEMS)[number];
 
 /**
  * `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only
  * reports.
  */
-export const SUPERVISED_ACTIONS = ["pause", "reset", "restart", "report"] as const;
+const SUPERVISED_ACTIONS = ["pause", "reset", "restart", "report"] as const;
 export type SupervisedAction = (typeof SUPERVISED_ACTIONS)[number];
 
 /** Answer of GET /workloads/{slug}/supervisor. */
