@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { SELF_CHECK } from "#hub/fleet/updates/self-check.ts";
 import { UsageError } from "#hub/program/cli/exit.ts";
 import type { Terminal } from "#hub/program/cli/print.ts";
 import { runClientCommand } from "#hub/program/cli/run-command.ts";
@@ -95,7 +96,7 @@ describe("one after the other", () => {
     const w1 = await join("w1", OLD);
     await look();
     await told(w1, true);
-    const again = await restart(w1, NEW);
+    const again = await restart(w1, NEW, { on_call: () => ({ result: SELF_CHECK.text }) });
     const link = hub.ctx.links.get("w1");
     if (!link) throw new Error("no link");
     // As if it had been here for a while.
