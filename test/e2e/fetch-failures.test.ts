@@ -136,7 +136,7 @@ describe("an HTTP error is an answer: the job completes with its status", () => 
       const { outcome, log } = await lane.run({
         url: `${site.origin}/login`,
         headless,
-        options: { capture_assets, max_wait_seconds: 10 },
+        options: { capture_assets, max_wait_seconds: 6 },
       });
       expect(outcome).toMatchObject({ status: "completed", http_status: 401 });
       expect(log.join()).toContain("asks for a user name and a password");
@@ -221,7 +221,7 @@ describe("a page that misbehaves", () => {
     async () => {
       const { outcome, assets, documents, log } = await lane.run({
         url: `${site.origin}/busy`,
-        options: { max_wait_seconds: 10 },
+        options: { max_wait_seconds: 6 },
       });
       expect(outcome).toMatchObject({ status: "completed", error: null });
       expect(outcome.capture).toMatchObject({ page: null, lost: 0, late: 0 });
@@ -275,7 +275,7 @@ describe("a page that misbehaves", () => {
     async () => {
       const { outcome, assets, documents } = await lane.run({
         url: `${site.origin}/to-silence`,
-        options: { max_wait_seconds: 10 },
+        options: { max_wait_seconds: 6 },
       });
       expect(outcome.status).toBe("completed");
       expect(documents.get("page.html")).toContain("/image.bmp");
@@ -365,7 +365,7 @@ describe("a body that does not end, or is too large", () => {
       const { outcome, assets } = await lane.run({
         url: `${site.origin}/large-page`,
         settings: { spool_max_bytes: 5 * 2 ** 20 },
-        options: { max_wait_seconds: 10, wait_seconds: 5 },
+        options: { max_wait_seconds: 6, wait_seconds: 5 },
       });
       expect(outcome.status).toBe("completed");
       expect(assets.every((a) => !a.source_url.endsWith("/large") || a.partial)).toBe(true);
@@ -414,7 +414,7 @@ describe("a page of which Chromium does not tell all", () => {
     async () => {
       const { outcome } = await lane.run({
         url: `${plain.origin}/chunked`,
-        options: { idle_seconds: 0.3, max_wait_seconds: 10 },
+        options: { idle_seconds: 0.3, max_wait_seconds: 6 },
         onBrowser: ({ connection }) => {
           const session = connection.session.bind(connection);
           connection.session = (id) => {
