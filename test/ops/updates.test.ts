@@ -51,7 +51,7 @@ beforeAll(async () => {
     "worker/program/services.ts": (text) => `process.exit(9);\n${text}`,
   });
   dark = await variant("dark", {
-    "worker/stub-parts.ts": (text) =>
+    "worker/program/stub-parts.ts": (text) =>
       text.replace(/export const STUB_PARTS = \{\s*createLanePool:[^\n]*\n/, `${DEAD}\n`),
   });
 }, SLOW_MS);
