@@ -18,7 +18,7 @@ import { startLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
-import { backUpOnce, demandTick } from "./backups/backups.ts";
+import { backUpOnce } from "./backups/backups.ts";
 import { runBackupProcess } from "./backups/run-backup.ts";
 import type { ProgramContext } from "./context.ts";
 import type { HubDeps } from "./hub-deps.ts";
@@ -42,16 +42,14 @@ export function startRollout(
 /** Whether a backup is due. */
 const BACKUP_LOOK_MS = 5_000;
 
-/** Makes the scheduled backups, where there are any. @throws what is wrong with their schedule */
+/** Makes the scheduled backups, where there are any. */
 export function startBackups(
   { config, self, clock, log }: HubDeps,
   { db }: { db: Db },
   scope: Scope,
 ): void {
   const { backup } = config;
-  if (backup === null) return;
-  demandTick(backup.schedule, clock.now());
-  if (self === undefined) return;
+  if (backup === null || self === undefined) return;
   const run = (signal: AbortSignal) => runBackupProcess(self, config, signal);
   const backups = { clock, log, db, backup, run, hub: newToken().slice(0, 12) };
   const pass = (signal: AbortSignal) => backUpOnce(backups, signal);

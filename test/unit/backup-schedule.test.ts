@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { loadHubConfig } from "#hub/platform/config.ts";
 import { openDb } from "#hub/platform/db/db.ts";
 import type { Db } from "#hub/platform/db/types.ts";
@@ -10,6 +13,7 @@ import {
   backupTrouble,
   demandTick,
 } from "#hub/program/backups/backups.ts";
+import { startHub } from "#hub/program/serve.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
@@ -175,4 +179,17 @@ test("a schedule that is none, or without a directory, is refused by name", () =
   for (const never of ["0 0 30 2 *", "99 3 * * *"])
     expect(() => demandTick(never, 0)).toThrow("SVC_BACKUP_SCHEDULE: must be");
   demandTick("0 3 * * *", 0);
+});
+
+test("a hub whose backups would never be due does not start, and opens nothing before it says so", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-never-due-"));
+  const data = join(dir, "data");
+  const config = loadHubConfig({
+    ...{ SVC_DATA_DIR: data, SVC_BACKUP_DIR: join(dir, "backups") },
+    SVC_BACKUP_SCHEDULE: "0 0 30 2 *",
+  });
+  const deps = { config, clock: createFakeClock(), log: silentLog, version: "dev" };
+  await expect(startHub(deps)).rejects.toThrow("SVC_BACKUP_SCHEDULE: must be");
+  expect(existsSync(data)).toBe(false);
+  rmSync(dir, { recursive: true });
 });
