@@ -1,4 +1,4 @@
-import { startLoop } from "#shared/kit/loop.ts";
+import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { IDEMPOTENCY_TTL_MS } from "#shared/protocol/limits.ts";
 import { forgetOnce } from "./agents/forget.ts";
@@ -27,7 +27,7 @@ const expireKeysOnce = async ({ db, clock }: PipelineContext): Promise<void> => 
 export function startPipelineLoops(ctx: PipelineContext, scope: Scope): void {
   const { clock, log } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
-    scope.add(name, startLoop({ name, everyMs, clock, log, pass }), (l) => l.stop());
+    addLoop(scope, { name, everyMs, clock, log, pass });
   loop("schedules", 0, createScheduler(ctx));
   loop("retention", RETAIN_EVERY_MS, (signal) => retainOnce(ctx, signal));
   loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));

@@ -3,7 +3,7 @@ import type { Db } from "#hub/platform/db/types.ts";
 import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { startLoop } from "#shared/kit/loop.ts";
+import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import type { Pipeline } from "./context.ts";
 import { startPlugins } from "./plugins/registry.ts";
@@ -68,25 +68,14 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     },
   };
   scope.add("queue", turns, (t) => t.idle());
-  scope.add(
-    "queue sweeper",
-    startLoop({
-      name: "queue sweeper",
-      everyMs: SWEEP_EVERY_MS,
-      clock,
-      log,
-      pass: () => sweepOnce(pipeline, log),
-    }),
-    (l) => l.stop(),
-  );
-  scope.add(
-    "look at pull workers",
-    startLoop({
-      ...{ name: "look at pull workers", everyMs: LOOK_EVERY_MS, clock, log },
-      pass: () => lookAtPullersOnce(db, pipeline),
-    }),
-    (l) => l.stop(),
-  );
+  addLoop(scope, {
+    ...{ name: "queue sweeper", everyMs: SWEEP_EVERY_MS, clock, log },
+    pass: () => sweepOnce(pipeline, log),
+  });
+  addLoop(scope, {
+    ...{ name: "look at pull workers", everyMs: LOOK_EVERY_MS, clock, log },
+    pass: () => lookAtPullersOnce(db, pipeline),
+  });
   return pipeline;
 }
 

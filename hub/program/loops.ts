@@ -14,7 +14,7 @@ import { startPipelineLoops } from "#hub/pipeline/background.ts";
 import { beatHubOnce, HUB_BEAT_MS } from "#hub/platform/cluster/hubs.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
-import { startLoop } from "#shared/kit/loop.ts";
+import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
@@ -35,8 +35,7 @@ export function startRollout(
   { rollout, clock, log }: Pick<FleetContext, "rollout" | "clock" | "log">,
   scope: Scope,
 ): void {
-  const options = { name: "updates", everyMs: LOOK_EVERY_MS, clock, log, pass: rollout.pass };
-  scope.add("updates", startLoop(options), (l) => l.stop());
+  addLoop(scope, { name: "updates", everyMs: LOOK_EVERY_MS, clock, log, pass: rollout.pass });
 }
 
 /** Whether a backup is due. */
@@ -53,16 +52,14 @@ export function startBackups(
   const run = (signal: AbortSignal) => runBackupProcess(self, config, signal);
   const backups = { clock, log, db, backup, run, hub: newToken().slice(0, 12) };
   const pass = (signal: AbortSignal) => backUpOnce(backups, signal);
-  const options = { name: "backups", everyMs: BACKUP_LOOK_MS, clock, log, pass };
-  scope.add("backups", startLoop(options), (l) => l.stop());
+  addLoop(scope, { name: "backups", everyMs: BACKUP_LOOK_MS, clock, log, pass });
 }
 
 /** A hub looks in its liveness loop. */
 export function watchWallClock({ clock, log }: HubDeps, scope: Scope): void {
   const jumps = createWallJumps(clock, log);
   const pass = async () => jumps.look();
-  const options = { name: "wall clock", everyMs: LIVENESS_EVERY_MS, clock, log, pass };
-  scope.add("wall clock", startLoop(options), (l) => l.stop());
+  addLoop(scope, { name: "wall clock", everyMs: LIVENESS_EVERY_MS, clock, log, pass });
 }
 
 export function startLoops(
@@ -73,11 +70,10 @@ export function startLoops(
 ): void {
   const { clock, log, config } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<unknown>) =>
-    scope.add(
-      name,
-      startLoop({ name, everyMs, clock, log, pass: async (signal) => void (await pass(signal)) }),
-      (l) => l.stop(),
-    );
+    addLoop(scope, {
+      ...{ name, everyMs, clock, log },
+      pass: async (signal) => void (await pass(signal)),
+    });
   let touched = 0;
   loop("hub beat", HUB_BEAT_MS, async () => {
     await beatHubOnce(ctx);

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
+import type { Scope } from "./scope.ts";
 
 export interface LoopOptions {
   name: string;
@@ -35,4 +36,9 @@ export function startLoop(options: LoopOptions): Loop {
       await done;
     },
   };
+}
+
+/** Starts a loop that ends with `scope`, under its own name. */
+export function addLoop(scope: Scope, options: LoopOptions): void {
+  scope.add(options.name, startLoop(options), (loop) => loop.stop());
 }

@@ -4,7 +4,7 @@ import type { Db } from "#hub/platform/db/types.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { LogShipper } from "#shared/kit/log-shipper.ts";
-import { startLoop } from "#shared/kit/loop.ts";
+import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createRestartDesk } from "../agents/restarts.ts";
 import { createDeployDesk } from "./deploy.ts";
@@ -36,16 +36,12 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
   const deploys = scope.add("deploys", createDeployDesk(deps), (d) => d.stop());
   const restarts = scope.add("restarts", createRestartDesk(deps), (d) => d.stop());
   await deploys.sweepOnce();
-  scope.add(
-    "housekeeping",
-    startLoop({
-      ...{ name: "housekeeping", everyMs: HOUSEKEEPING_EVERY_MS, clock, log },
-      pass: async (signal) => {
-        await pruneLogsOnce(deps, signal);
-        await deploys.sweepOnce();
-      },
-    }),
-    (l) => l.stop(),
-  );
+  addLoop(scope, {
+    ...{ name: "housekeeping", everyMs: HOUSEKEEPING_EVERY_MS, clock, log },
+    pass: async (signal) => {
+      await pruneLogsOnce(deps, signal);
+      await deploys.sweepOnce();
+    },
+  });
   return { deploys, restarts, new_password };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { startLoop } from "#shared/kit/loop.ts";
+import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import type { HubConfig } from "../config.ts";
 import type { Db } from "../db/types.ts";
@@ -43,11 +43,7 @@ export async function openAccess(deps: AccessDeps, scope: Scope): Promise<Access
   const tokens = createTokens({ db, clock, log, config, admin, onRevoked: logins.forget });
   await tokens.look();
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) =>
-    scope.add(
-      name,
-      startLoop({ name, everyMs, clock, log, pass: async () => void (await pass()) }),
-      (l) => l.stop(),
-    );
+    addLoop(scope, { name, everyMs, clock, log, pass: async () => void (await pass()) });
   // While the database does not answer, what was known stays; another loop reports that it is away.
   loop("look for tokens", LOOK_EVERY_MS, () => tokens.look().catch(() => {}));
   loop("prune logins", PRUNE_EVERY_MS, logins.prune);
