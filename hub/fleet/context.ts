@@ -32,7 +32,7 @@ export type Signal =
   | "job finished"
   | "session ended";
 
-/** What the fleet's functions are given; built once by the program (`program/open-hub.ts`). */
+/** What the fleet's functions are given; built once by the program (`program/open-context.ts`). */
 export interface FleetContext extends PlatformContext, ClusterContext {
   /** Says how old a stored thing is, even when the wall clock jumps. */
   readonly wall_jumps: WallJumps;

@@ -9,7 +9,7 @@ import type {
 import type { LeftLink } from "./left-link.ts";
 import type { HeldLane, JobLane, WorkerLink } from "./worker-link.ts";
 
-/** Upward calls of the fleet, wired to `hub/jobs` and `hub/sessions` in `serve.ts`: the fleet imports neither. */
+/** Upward calls of the fleet, wired to jobs and sessions in `program/fleet-hooks.ts`: the links import neither. */
 export interface FleetHooks {
   /** A lane may be free: pull the oldest queued job. */
   laneFree(): void;
