@@ -2,25 +2,25 @@ import type { EnvSource } from "#shared/kit/env.ts";
 import { openDatagrams } from "#shared/kit/libc-datagram.ts";
 
 /**
- * What a service tells the systemd that started it, by the protocol of sd_notify(3): `systemctl status` shows it, `systemctl
- * start` waits for it, and a service whose event loop hangs is restarted (`WatchdogSec=`).
+ * What a service reports to the systemd that started it, by the protocol of sd_notify(3): `systemctl status` shows it,
+ * `systemctl start` waits for it, and a service whose event loop hangs is restarted (`WatchdogSec=`).
  */
 export interface ServiceNotify {
   /** systemd waits for the service and watches it. */
   heard: boolean;
-  /** It serves from now on. `status` is one line for `systemctl status`. */
+  /** The service is ready. `status` is one line for `systemctl status`. */
   ready(status: string): void;
-  /** What it does or waits for. */
+  /** What the service does or waits for. */
   status(text: string): void;
-  /** It was asked to stop; given `within_ms`, systemd waits that long, whatever `TimeoutStopSec=` says. */
+  /** The service is stopping; with `within_ms` systemd waits that long, whatever `TimeoutStopSec=` says. */
   stopping(within_ms?: number): void;
 }
 
-/** Beats in each of the watchdog's intervals: one or two lost or late beats are no reason to end a service. */
+/** Beats in each of the watchdog's intervals: one or two lost or late beats must not end a service. */
 const BEATS = 4;
 /** Between the process's own deadline and that of systemd. */
 const MARGIN_MS = 10_000;
-/** What was not accepted is sent again after this long. */
+/** Lines that were not accepted are sent again after this long. */
 const RETRY_MS = 1_000;
 
 const SILENT: ServiceNotify = {
@@ -33,9 +33,9 @@ const SILENT: ServiceNotify = {
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 /**
- * Speaks to the socket that `env` names, for as long as the process lives. Says nothing where there is none, and where the
- * variables are another process's that handed them on (`WATCHDOG_PID`).
- * The watchdog's beats come from the event loop and by it alone, so that they stop when it does.
+ * Speaks to the socket that `env` names, for as long as the process lives. Does nothing if there is none, or if the
+ * variables are meant for another process that passed them on (`WATCHDOG_PID`).
+ * The watchdog's beats come from the event loop, so that they stop when it hangs.
  */
 export function openServiceNotify(env: EnvSource, pid = process.pid): ServiceNotify {
   const { NOTIFY_SOCKET: path, WATCHDOG_USEC: usec, WATCHDOG_PID: addressee } = env;

@@ -11,6 +11,6 @@ export class ArchiveError extends Error {
   }
 }
 
-/** A stranger's entry name in a message: quoted, escaped and short. */
+/** An untrusted entry name for a message: quoted, escaped and short. */
 export const quoteEntry = (name: string): string =>
   `entry ${JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name)}`;

@@ -8,8 +8,8 @@ export interface HashedFile {
 }
 
 /**
- * Names what a folder holds, whatever it was packed with and when it was written: SHA-256 over a line `sha256 size path`
- * of each file, sorted by path. Sender and receiver of an archive compute it separately.
+ * Identifies a folder's content, however it was packed and whenever it was written: SHA-256 over a line `sha256 size
+ * path` of each file, sorted by path. Sender and receiver of an archive compute it separately.
  */
 export function contentHash(files: Iterable<HashedFile>): string {
   const lines = [...files].map(({ path, size, sha256 }) => [path, `${sha256} ${size} ${path}\n`]);

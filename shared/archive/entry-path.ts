@@ -4,7 +4,7 @@ const MAX_PATH_BYTES = 1_024;
 const MAX_SEGMENT_BYTES = 255;
 const MAX_DEPTH = 64;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function problemOf(name: string, segments: string[]): string | null {

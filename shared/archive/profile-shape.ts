@@ -5,7 +5,7 @@ import { ArchiveError } from "./archive-error.ts";
  */
 export const COOKIES_FILE = "flotilla-cookies.json";
 
-/** What only a profile directory has at its top. */
+/** Entries that only a profile directory has at its top. */
 const MARKERS = new Set([
   "Bookmarks",
   "Cookies",
@@ -50,7 +50,7 @@ const DROPPED = new Set([
 ]);
 const DROPPED_NAME = /^(Singleton.*|RunningChromeVersion|BrowserMetrics.*|lockfile|.*\.tmp)$/;
 
-/** The one file outside of the profile's directory that belongs to it. */
+/** The one file outside the profile's directory that belongs to it. */
 export const LOCAL_STATE = "Local State";
 
 /** Whether a file below a profile's directory is kept: no caches, crash reports, locks or open windows. */
@@ -84,7 +84,7 @@ export function createShapeFinder(): {
       if (only !== undefined && numbered.size === 1) return only;
       if (numbered.size > 1)
         throw new ArchiveError(
-          `the archive holds several profiles (${[...numbered].slice(0, 5).join(", ")}) and no Default: pack one of them`,
+          `the archive holds several profiles (${[...numbered].slice(0, 5).join(", ")}) but no Default: pack one of them`,
         );
       if (at_root) return "";
       throw new ArchiveError(

@@ -63,7 +63,7 @@ export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGene
         try {
           for await (const chunk of entry) yield chunk as Uint8Array;
         } catch (err) {
-          // It reaches the reader of the body, not this loop.
+          // The error reaches the reader of the body, not this loop.
           throw toArchiveError(err, header.name);
         }
       };
@@ -146,7 +146,7 @@ function judge(header: Header, limits: ArchiveLimits): string[] | null {
     return path;
   }
   throw new ArchiveError(
-    `${quoteEntry(name)} is ${KINDS[String(type)] ?? "of a kind that is not taken (a sparse file?)"}`,
+    `${quoteEntry(name)} is ${KINDS[String(type)] ?? "of a kind that is not accepted (a sparse file?)"}`,
   );
 }
 
@@ -158,7 +158,7 @@ const KINDS: Record<string, string> = {
   fifo: "a named pipe",
 };
 
-/** What lies where. Hashes keep 200,000 long names within a few megabytes. */
+/** Which paths are files or directories. Hashes keep 200,000 long names within a few megabytes. */
 function createSeen() {
   const kinds = new Map<string, "file" | "directory">();
   const keyOf = (path: string[]) => Bun.hash(path.join("/")).toString(36);
@@ -182,7 +182,7 @@ function createSeen() {
   };
 }
 
-/** Rewords the libraries' errors for the sender; errors that are not about the archive stay as they are. */
+/** Rewords the libraries' errors for the sender; errors that are not about the archive stay unchanged. */
 function toArchiveError(err: unknown, last: string): unknown {
   if (err instanceof ArchiveError) return err;
   const where = last === "" ? "at its first entry" : `after ${quoteEntry(last)}`;

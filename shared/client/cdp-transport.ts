@@ -13,7 +13,7 @@ interface Message {
   params?: Record<string, unknown>;
 }
 
-/** A hub or a worker that is away for a moment must not cost a file: it is requested this often, with growing waits. */
+/** A short outage of a hub or worker must not cost a file: it is requested this often, with growing waits. */
 const TRIES = 4;
 const FIRST_WAIT_MS = 250;
 
@@ -25,12 +25,12 @@ const GUID = /^[0-9a-f-]{36}$/i;
  * `createReadStream`). The browser is on another machine, so each file is fetched to the place that the client has named,
  * before the client hears that it is complete. A file that cannot be fetched is reported as canceled.
  */
-export function cdpTransport(http: Http, session_path: string): CdpTransport {
+export function cdpTransport(http: Http, sid: string): CdpTransport {
   if (!canOpenSockets())
     throw new TypeError(
       "cdpTransport needs a WebSocket that sends headers: Bun, or Node 22 or later",
     );
-  const url = `${http.base_url.replace(/^http/, "ws")}${session_path}/cdp`;
+  const url = http.socketUrl("GET /sessions/{sid}/cdp", { params: { sid } });
   const socket = new WebSocket(url, http.socket as unknown as string[]);
   const over = new AbortController();
   /** Messages sent before the socket was open. */
@@ -39,7 +39,10 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
 
   const fetchFile = (guid: string, into: string): Promise<string> =>
     saveTo(into, guid, over.signal, () =>
-      http.open("GET", `${session_path}/files/${guid}`, { signal: over.signal }),
+      http.open("GET /sessions/{sid}/files/{name}", {
+        params: { sid, name: guid },
+        signal: over.signal,
+      }),
     );
   const fetchPatiently = async (guid: string, into: string): Promise<string> => {
     for (let tried = 1; ; tried += 1)

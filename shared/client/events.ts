@@ -1,6 +1,7 @@
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
+import { backoffMs } from "./again.ts";
 import { FlotillaError } from "./errors.ts";
-import { backoffMs, canOpenSockets, type Http } from "./http.ts";
+import { canOpenSockets, type Http } from "./http.ts";
 import type { JobEvent } from "./types.ts";
 
 export interface EventOptions {
@@ -21,7 +22,7 @@ const UNKNOWN_JOB = 4404;
 interface Stream {
   /** The next event; null when the socket is closed and everything was read. */
   next(): Promise<JobEvent | null>;
-  /** How it was closed, once it is. */
+  /** How it was closed, once it is closed. */
   code(): number | null;
   close(): void;
 }
@@ -87,9 +88,9 @@ async function* pollEvents(
 ): AsyncGenerator<JobEvent, void, void> {
   let heard_at = systemClock.now();
   for (let failures = 0; !signal?.aborted; ) {
-    const path = `/jobs/${encodeURIComponent(job_id)}/events.json?since=${since}`;
+    const of_job = { params: { id: job_id }, query: { since } };
     try {
-      const { events } = await http.json<{ events: JobEvent[] }>("GET", path, signal && { signal });
+      const { events } = await http.call("GET /jobs/{id}/events.json", { ...of_job, signal });
       failures = 0;
       heard_at = systemClock.now();
       for (const event of events) {
@@ -110,7 +111,7 @@ async function* pollEvents(
 
 /**
  * The events of a job in order, without gaps or duplicates, up to its `done` or `error` (rules/events#event-stream). A
- * broken stream resumes where it was. Ends early, without an error, when `signal` aborts.
+ * broken stream resumes where it stopped. Ends early, without an error, when `signal` aborts.
  * @throws FlotillaError with status 404 for an unknown job, or when the hub stays away for `patience_ms`.
  */
 export async function* followEvents(
@@ -123,11 +124,10 @@ export async function* followEvents(
   let since = options.since ?? 0;
   let heard_at = systemClock.now();
   for (let tries = 0; !signal?.aborted; tries += 1) {
-    const path = `/jobs/${encodeURIComponent(job_id)}/events?since=${since}`;
+    const of_job = { params: { id: job_id }, query: { since } };
     let stream: Stream | null = null;
     try {
-      const url = http.base_url.replace(/^http/, "ws") + path;
-      stream = await openStream(url, http, signal);
+      stream = await openStream(http.socketUrl("GET /jobs/{id}/events", of_job), http, signal);
       heard_at = systemClock.now();
       for (let event = await stream.next(); event; event = await stream.next()) {
         tries = 0;

@@ -1,6 +1,17 @@
-import { retryWait } from "#shared/kit/backoff.ts";
 import { systemClock } from "#shared/kit/clock.ts";
+import type { CallBody } from "./body.ts";
 import { describeDetail, FlotillaError } from "./errors.ts";
+import {
+  type AnswerOf,
+  type Args,
+  type GivenTo,
+  type JsonOperation,
+  methodOf,
+  type Operation,
+  type PagedOperation,
+  type PlaceOf,
+  pathOf,
+} from "./operation.ts";
 
 export interface ClientOptions {
   /** Address of a hub, e.g. `http://hub:8000`. */
@@ -8,12 +19,20 @@ export interface ClientOptions {
   /** SVC_API_TOKEN of the hub, when it has one. */
   token?: string;
   /**
-   * Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. Only Bun accepts one
+   * Authority (PEM) that signed the hub's certificate; by default those the runtime trusts. Only Bun accepts one
    * here; for Node, NODE_EXTRA_CA_CERTS names its file.
    */
   tls_ca?: string;
   /** How long a call may take unless it says otherwise; default 30,000. */
   timeout_ms?: number;
+}
+
+/** For the programs in this repository. */
+export interface HttpOptions extends ClientOptions {
+  /** Sent with every call. */
+  headers?: Readonly<Record<string, string>>;
+  /** Decides when a call is late. */
+  clock?: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
 }
 
 /** Every call takes these. */
@@ -22,76 +41,55 @@ export interface CallOptions {
   timeout_ms?: number;
 }
 
-export type CallBody =
-  | string
-  | Blob
-  | FormData
-  | Uint8Array<ArrayBuffer>
-  | ReadableStream<Uint8Array>;
+/** Arguments of a call: how it is made, and what its route takes. */
+export type CallOf<K extends Operation> = CallOptions & {
+  headers?: Readonly<Record<string, string>>;
+} & GivenTo<K>;
 
-interface Call extends CallOptions {
-  /** Sent as JSON. */
-  json?: unknown;
-  /** Body that is sent as it is. */
-  body?: CallBody;
-  headers?: Record<string, string>;
-}
-
+/** The one way to call a hub: the routes define what each operation takes and answers. */
 export interface Http {
   readonly base_url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Options of a WebSocket to this hub. */
   readonly socket: Readonly<Record<string, unknown>>;
   readonly timeout_ms: number;
-  /** The JSON of a 2xx answer. @throws FlotillaError. */
-  json<T>(method: string, path: string, call?: Call): Promise<T>;
-  /** A 2xx answer as it comes; the timeout covers its headers, the signal its body too. @throws FlotillaError. */
-  open(method: string, path: string, call?: Call): Promise<Response>;
-  /** Runs `attempt` again while it fails with 503, waiting as Retry-After says or 0.5 s doubling to 15 s. */
-  whileBusy<T>(options: BusyOptions, attempt: () => Promise<T>): Promise<T>;
+  /** The JSON of a 2xx answer, null if it has none. @throws FlotillaError */
+  call<K extends JsonOperation>(operation: K, ...given: Args<CallOf<K>>): Promise<AnswerOf<K>>;
+  /**
+   * A 2xx answer whose body is not read; the timeout covers its headers, the signal also its body. @throws
+   * FlotillaError
+   */
+  open<K extends Operation>(operation: K, ...given: Args<CallOf<K>>): Promise<Response>;
+  /** The address of a WebSocket. */
+  socketUrl<K extends Operation>(operation: K, ...given: Args<PlaceOf<K>>): string;
 }
 
-interface BusyOptions {
-  /** How long to keep trying after 503; 0 throws the first one. */
-  patience_ms: number;
-  signal?: AbortSignal | undefined;
+/** The same where the operation's type is no longer known. */
+interface Call extends CallOptions {
+  headers?: Readonly<Record<string, string>>;
+  json?: unknown;
+  body?: CallBody;
 }
 
-const WAIT_MS = { first: 500, most: 15_000 };
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** The pause before try `n` (from 0) again: what the answer asks for, else doubling, half of it jitter. */
-export function backoffMs(n: number, retry_after: string | null, random = Math.random): number {
-  const asked = Number(retry_after ?? Number.NaN);
-  if (Number.isFinite(asked) && asked >= 0) return Math.min(asked * 1_000, 60_000);
-  return retryWait(n, WAIT_MS, random());
-}
-
-/** The query string of the parameters that are set. */
-export function queryOf(query: object): URLSearchParams {
-  const out = new URLSearchParams();
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) out.set(key, String(value));
-  return out;
-}
-
 /** Every item of a list, page after page. */
-export async function everyItem<T>(
-  http: Http,
-  path: string,
-  name: string,
-  call?: CallOptions,
-  query: object = {},
-): Promise<T[]> {
-  const items: T[] = [];
+export async function everyItem<K extends PagedOperation, N extends keyof AnswerOf<K>>(
+  { call: typed }: Pick<Http, "call">,
+  operation: K,
+  name: N,
+  { query, ...call }: Omit<CallOf<K>, "query"> & { query?: object } = {} as CallOf<K>,
+): Promise<AnswerOf<K>[N]> {
+  // This works for any list, so its type cannot be followed.
+  const read = typed as unknown as (operation: K, call: object) => Promise<AnswerOf<K>>;
+  const items: unknown[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const asked = `${path}?${queryOf({ ...query, cursor })}`;
-    const page = await http.json<Record<string, unknown>>("GET", asked, call);
-    items.push(...(page[name] as T[]));
-    // A hub of an earlier version has one page.
-    cursor = (page.next_cursor as string | null | undefined) ?? null;
+    const page = await read(operation, { ...call, query: { ...query, cursor } });
+    items.push(...(page[name] as unknown[]));
+    // Hubs of earlier versions answer with a single page.
+    cursor = (page as { next_cursor?: string | null }).next_cursor ?? null;
   }
-  return items;
+  return items as AnswerOf<K>[N];
 }
 
 async function bodyOf(response: Response): Promise<unknown> {
@@ -104,9 +102,23 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-async function failureOf(response: Response): Promise<FlotillaError> {
+/** The body of a success, which is JSON or empty: a router's page is neither. @throws FlotillaError */
+async function jsonOf(response: Response): Promise<unknown> {
+  const body = await bodyOf(response);
+  if (typeof body !== "string" || isJson(response)) return body;
   const { status, headers } = response;
-  const body = await bodyOf(response).catch(() => null);
+  throw new FlotillaError(`the answer is not JSON: ${body.slice(0, 200)}`, {
+    status,
+    body,
+    headers,
+  });
+}
+
+const isJson = ({ headers }: Response): boolean =>
+  /\bjson\b/.test(headers.get("content-type") ?? "");
+
+/** What an answer that is no success says. */
+export function failureOf(status: number, body: unknown, headers = new Headers()): FlotillaError {
   const detail = (body as { detail?: unknown } | null)?.detail;
   const message = describeDetail(detail) ?? `the hub answered ${status}`;
   return new FlotillaError(message, { status, detail: detail ?? message, body, headers });
@@ -118,34 +130,45 @@ export const newKey = (): string =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 
+/** What browsers do not have. */
+interface Runtime {
+  process: { versions?: { node?: unknown } };
+}
+
 /** Whether a WebSocket can be opened with the headers of a call: Node can from version 22 on, browsers cannot. */
 export const canOpenSockets = (): boolean =>
-  typeof WebSocket !== "undefined" && typeof globalThis.process?.versions?.node === "string";
+  typeof WebSocket !== "undefined" &&
+  typeof (globalThis as Partial<Runtime>).process?.versions?.node === "string";
 
 const isBun = (): boolean => "Bun" in globalThis;
 
-/** @throws TypeError when base_url is not an http or https URL, or for an authority where the runtime accepts none. */
-export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOptions): Http {
-  const base = new URL(base_url);
-  if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
-  if (tls_ca !== undefined && !isBun())
-    throw new TypeError("tls_ca needs Bun; for Node name its file in NODE_EXTRA_CA_CERTS");
-  const url = base.href.replace(/\/+$/, "");
-  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
-  const tls = tls_ca === undefined ? {} : { tls: { ca: tls_ca } };
-  const usual_ms = timeout_ms ?? DEFAULT_TIMEOUT_MS;
+interface Sender {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  tls: { tls?: { ca: string } };
+  usual_ms: number;
+  clock: NonNullable<HttpOptions["clock"]>;
+}
 
-  /** `whole`: the timeout covers the body too. */
-  const request = async <T>(
-    method: string,
-    path: string,
+/** Sends one call; the deadline covers what `read` does, `signal` its body too. */
+function requester({ url, headers, tls, usual_ms, clock }: Sender) {
+  return async <T>(
+    operation: Operation,
     call: Call,
     read: (response: Response) => Promise<T>,
   ): Promise<T> => {
-    const late = new AbortController();
-    const ms = call.timeout_ms ?? usual_ms;
-    const timer = setTimeout(() => late.abort(new Error(`no answer within ${ms} ms`)), ms);
-    const signals = call.signal ? [late.signal, call.signal] : [late.signal];
+    const [method, path] = [methodOf(operation), pathOf(operation, call as never)];
+    const { signal, timeout_ms: ms = usual_ms } = call;
+    const over = new AbortController();
+    const answered = new AbortController();
+    const stop = () => over.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    void clock.sleep(ms, answered.signal).then(() => {
+      if (!answered.signal.aborted) over.abort(new Error(`no answer within ${ms} ms`));
+    });
+    // One that lives as long as the program would gather the listeners of all calls; a body that is still read needs its own.
+    const letGo = () => signal?.removeEventListener("abort", stop);
     try {
       const response = await fetch(url + path, {
         method,
@@ -158,40 +181,54 @@ export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOption
         // Node requires it when the body is a stream.
         ...(call.body instanceof ReadableStream && { duplex: "half" }),
         redirect: "manual",
-        signal: AbortSignal.any(signals),
+        signal: over.signal,
         ...tls,
       });
-      if (!response.ok) throw await failureOf(response);
-      return await read(response);
+      if (!response.ok)
+        throw failureOf(
+          response.status,
+          await bodyOf(response).catch(() => null),
+          response.headers,
+        );
+      const result = await read(response);
+      if (response.bodyUsed || response.body === null) letGo();
+      return result;
     } catch (err) {
+      letGo();
       if (err instanceof FlotillaError) throw err;
-      const cause = call.signal?.aborted ? call.signal.reason : (late.signal.reason ?? err);
+      const cause = over.signal.reason ?? err;
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new FlotillaError(`${method} ${path.slice(0, 200)} failed: ${why}`, { cause });
     } finally {
-      clearTimeout(timer);
+      answered.abort();
     }
   };
+}
+
+/** @throws TypeError when base_url is not an http or https URL, or for an authority if the runtime accepts none. */
+export function createHttp(options: HttpOptions): Http {
+  const { base_url, token, tls_ca, timeout_ms, clock = systemClock } = options;
+  const base = new URL(base_url);
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
+  if (tls_ca !== undefined && !isBun())
+    throw new TypeError("tls_ca needs Bun; for Node name its file in NODE_EXTRA_CA_CERTS");
+  const url = base.href.replace(/\/+$/, "");
+  const headers: Record<string, string> = {
+    ...options.headers,
+    ...(token && { authorization: `Bearer ${token}` }),
+  };
+  const tls = tls_ca === undefined ? {} : { tls: { ca: tls_ca } };
+  const usual_ms = timeout_ms ?? DEFAULT_TIMEOUT_MS;
+
+  const request = requester({ url, headers, tls, usual_ms, clock });
   return {
     base_url: url,
     headers,
     socket: { headers, ...tls },
     timeout_ms: usual_ms,
-    json: <T>(method: string, path: string, call: Call = {}) =>
-      request(method, path, call, async (response) => (await bodyOf(response)) as T),
-    open: (method, path, call = {}) => request(method, path, call, async (response) => response),
-    whileBusy: async ({ patience_ms, signal }, attempt) => {
-      const until = systemClock.now() + patience_ms;
-      for (let n = 0; ; n += 1) {
-        try {
-          return await attempt();
-        } catch (err) {
-          if (!(err instanceof FlotillaError) || err.status !== 503) throw err;
-          const wait = backoffMs(n, err.headers.get("retry-after"));
-          if (signal?.aborted || systemClock.now() + wait > until) throw err;
-          await systemClock.sleep(wait, signal);
-        }
-      }
-    },
+    call: (operation, ...[call]) => request(operation, (call ?? {}) as Call, jsonOf) as never,
+    open: (operation, ...[call]) =>
+      request(operation, (call ?? {}) as Call, async (response) => response),
+    socketUrl: (operation, ...given) => url.replace(/^http/, "ws") + pathOf(operation, ...given),
   };
 }

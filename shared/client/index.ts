@@ -3,10 +3,11 @@ import { jobCalls } from "./jobs.ts";
 import { conventionCalls, engineCalls, presetCalls, settingCalls, skillCalls } from "./library.ts";
 import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
+import { watchCalls } from "./watches.ts";
 import { workloadCalls } from "./workloads.ts";
 
 export type { CdpTransport } from "./cdp-transport.ts";
-export { FlotillaError } from "./errors.ts";
+export { FlotillaError, type Issue } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
@@ -29,6 +30,7 @@ export type {
   JobList,
   JobStatus,
   LinkList,
+  PastSession,
   Preset,
   Profile,
   QueueCounts,
@@ -47,6 +49,7 @@ export type {
   TaskInput,
   TaskStatus,
   TokenUsage,
+  Watch,
   Worker,
   Workload,
   WorkloadCreateInput,
@@ -55,7 +58,7 @@ export type {
 export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.ts";
 
 /**
- * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `settings`,
+ * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
  * `fleet` and `workloads`. It runs in Bun, in Node from version 20.3 on and in browsers, and has no dependencies. Every
  * call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
@@ -71,6 +74,7 @@ export function createClient(options: ClientOptions) {
     presets: presetCalls(http),
     skills: skillCalls(http),
     conventions: conventionCalls(http),
+    watches: watchCalls(http),
     settings: settingCalls(http),
     fleet: fleetCalls(http),
     workloads: workloadCalls(http),

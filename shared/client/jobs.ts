@@ -1,23 +1,28 @@
 import { systemClock } from "#shared/kit/clock.ts";
-import { FlotillaError } from "./errors.ts";
+import { again, backoffMs, isBusy } from "./again.ts";
+import type { CallBody } from "./body.ts";
+import { FlotillaError, refusalOf } from "./errors.ts";
 import { type EventOptions, followEvents } from "./events.ts";
-import { backoffMs, type CallOptions, type Http, newKey, queryOf } from "./http.ts";
+import { type CallOptions, type Http, newKey } from "./http.ts";
 import type {
   Asset,
   Attempt,
   AttemptSummary,
   Job,
+  JobComparison,
+  JobDocument,
   JobEvent,
   JobList,
   JobListQuery,
   JobResult,
   LinkList,
+  Recording,
   ScreenshotRequest,
   SubmitJobInput,
 } from "./types.ts";
 
 export interface SubmitOptions extends CallOptions {
-  /** How long to keep waiting after 503; default 600,000. With 0 a job that is queued is returned as it is. */
+  /** How long to keep waiting after 503; default 600,000. With 0 a queued job is returned immediately. */
   patience_ms?: number;
   idempotency_key?: string;
 }
@@ -34,100 +39,155 @@ const SUBMIT_PATIENCE_MS = 600_000;
 /** A body may take long to arrive, so only its headers have a deadline. */
 const BODY_MS = 60_000;
 
+/** An archive may be long, and the link slow. */
+const IMPORT_MS = 1_800_000;
+
+/** Two pages are read, after others that wait for their turn. */
+const COMPARISON_MS = 180_000;
+
+const of = (job_id: string) => ({ params: { id: job_id } });
+
+const getJob = (http: Http, job_id: string, call?: CallOptions): Promise<Job> =>
+  http.call("GET /jobs/{id}", { ...call, ...of(job_id) });
+
+/** Polls a job that has no lane yet: the hub runs it by itself, and a second POST would be a second job. */
+async function leaveQueue(
+  http: Http,
+  job_id: string,
+  until: number,
+  call: CallOptions,
+): Promise<Job> {
+  for (let n = 0; ; n += 1) {
+    const job = await getJob(http, job_id, call);
+    const wait = Math.min(backoffMs(n, null), until - systemClock.now());
+    if (job.status !== "queued" || wait <= 0 || call.signal?.aborted) return job;
+    await systemClock.sleep(wait, call.signal);
+  }
+}
+
+async function submitJob(
+  http: Http,
+  input: SubmitJobInput,
+  options: SubmitOptions = {},
+): Promise<Job> {
+  const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
+  const until = systemClock.now() + patience_ms;
+  const call = { timeout_ms: SUBMIT_MS, ...options };
+  const headers = { "idempotency-key": options.idempotency_key ?? newKey() };
+  return again({ patience_ms, signal }, isBusy, async () => {
+    try {
+      return await http.call("POST /jobs", { ...call, json: input, headers });
+    } catch (err) {
+      // A job for which no lane was free stays in the queue.
+      const job_id = refusalOf(err, "POST /jobs", 503)?.job_id;
+      if (!job_id) throw err;
+      return leaveQueue(http, job_id, until, { signal });
+    }
+  });
+}
+
+async function waitForJob(http: Http, job_id: string, options: WaitOptions = {}): Promise<Job> {
+  const { timeout_ms, onEvent } = options;
+  const late = timeout_ms === undefined ? undefined : AbortSignal.timeout(timeout_ms);
+  const signals = [options.signal, late].filter((one) => one !== undefined);
+  const signal = AbortSignal.any(signals);
+  for await (const event of followEvents(http, job_id, { signal })) onEvent?.(event);
+  if (signal.aborted)
+    throw new FlotillaError(
+      late?.aborted
+        ? `job ${job_id} did not end within ${timeout_ms} ms`
+        : `waiting for job ${job_id} was aborted`,
+      { cause: signal.reason },
+    );
+  return getJob(http, job_id);
+}
+
+/** What a job brought back. */
+function resultCalls(http: Http) {
+  return {
+    result: (job_id: string, call?: CallOptions): Promise<JobResult> =>
+      http.call("GET /jobs/{id}/result", { ...call, ...of(job_id) }),
+    assets: async (job_id: string, call?: CallOptions): Promise<Asset[]> =>
+      (await http.call("GET /jobs/{id}/assets.json", { ...call, ...of(job_id) })).items,
+    links: async (job_id: string, call?: CallOptions): Promise<LinkList["links"]> =>
+      (await http.call("GET /jobs/{id}/links.json", { ...call, ...of(job_id) })).links,
+    /** What changed from one completed job to another: the page's title and text, and the assets. */
+    compare: (before: string, after: string, call?: CallOptions): Promise<JobComparison> =>
+      http.call("GET /jobs/{id}/diff/{other}", {
+        timeout_ms: COMPARISON_MS,
+        ...call,
+        params: { id: before, other: after },
+      }),
+    /** What is recorded of the job: its state, length and chunks. */
+    recording: (job_id: string, call?: CallOptions): Promise<Recording> =>
+      http.call("GET /jobs/{id}/recording", { ...call, ...of(job_id) }),
+    /** An asset's body, streamed. */
+    download: (job_id: string, name: string, call?: CallOptions): Promise<Response> =>
+      http.open("GET /jobs/{id}/assets/{name}", {
+        timeout_ms: BODY_MS,
+        ...call,
+        params: { id: job_id, name },
+      }),
+    /** Up to 50 jobs as one WACZ file, streamed. */
+    archive: (job_ids: readonly string[], call?: CallOptions): Promise<Response> =>
+      http.open("GET /archive.wacz", {
+        timeout_ms: BODY_MS,
+        ...call,
+        query: { jobs: job_ids.join(",") },
+      }),
+    /** A file that is not an asset, streamed; 404 while it does not exist. */
+    file: (job_id: string, name: JobDocument, call?: CallOptions): Promise<Response> =>
+      http.open(`GET /jobs/{id}/${name}`, { timeout_ms: BODY_MS, ...call, ...of(job_id) }),
+  };
+}
+
 /** Jobs (rules/jobs#submit-a-job). */
 export function jobCalls(http: Http) {
-  const at = (job_id: string, rest = "") => `/jobs/${encodeURIComponent(job_id)}${rest}`;
-  const get = (job_id: string, call?: CallOptions) => http.json<Job>("GET", at(job_id), call);
-
-  /** Polls a job that has no lane yet: the hub runs it by itself, and a second POST would be a second job. */
-  const leaveQueue = async (job_id: string, until: number, call: CallOptions): Promise<Job> => {
-    for (let n = 0; ; n += 1) {
-      const job = await get(job_id, call);
-      const wait = Math.min(backoffMs(n, null), until - systemClock.now());
-      if (job.status !== "queued" || wait <= 0 || call.signal?.aborted) return job;
-      await systemClock.sleep(wait, call.signal);
-    }
-  };
-
-  const submit = async (input: SubmitJobInput, options: SubmitOptions = {}): Promise<Job> => {
-    const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
-    const until = systemClock.now() + patience_ms;
-    const call = { timeout_ms: SUBMIT_MS, ...options };
-    const headers = { "idempotency-key": options.idempotency_key ?? newKey() };
-    return http.whileBusy({ patience_ms, signal }, async () => {
-      try {
-        return await http.json<Job>("POST", "/jobs", { ...call, json: input, headers });
-      } catch (err) {
-        const job_id = err instanceof FlotillaError && queuedJob(err);
-        if (!job_id) throw err;
-        return leaveQueue(job_id, until, { signal });
-      }
-    });
-  };
-
-  const wait = async (job_id: string, options: WaitOptions = {}): Promise<Job> => {
-    const { timeout_ms, onEvent } = options;
-    const late = timeout_ms === undefined ? undefined : AbortSignal.timeout(timeout_ms);
-    const signals = [options.signal, late].filter((one) => one !== undefined);
-    const signal = AbortSignal.any(signals);
-    for await (const event of followEvents(http, job_id, { signal })) onEvent?.(event);
-    if (signal.aborted)
-      throw new FlotillaError(
-        late?.aborted
-          ? `job ${job_id} did not end within ${timeout_ms} ms`
-          : `waiting for job ${job_id} was aborted`,
-        { cause: signal.reason },
-      );
-    return get(job_id);
-  };
-
+  const submit = (input: SubmitJobInput, options?: SubmitOptions): Promise<Job> =>
+    submitJob(http, input, options);
+  const wait = (job_id: string, options?: WaitOptions): Promise<Job> =>
+    waitForJob(http, job_id, options);
   return {
+    ...resultCalls(http),
     /**
      * Submits a job and waits for a lane: running (or already ended), or still queued when `patience_ms` are over.
      * After a 503 it waits with backoff (rules/clients#waiting-out-capacity) and never creates a second job.
      */
     submit,
-    get,
+    get: (job_id: string, call?: CallOptions): Promise<Job> => getJob(http, job_id, call),
     /** One page, newest first; `next_cursor` is the `cursor` of the next. */
-    list: (query: Partial<Omit<JobListQuery, "since" | "until">> = {}, call?: CallOptions) =>
-      http.json<JobList>("GET", `/jobs?${queryOf(query)}`, call),
-    cancel: (job_id: string, call?: CallOptions) =>
-      http.json<Job>("POST", at(job_id, "/cancel"), call),
-    delete: (job_id: string, call?: CallOptions) => http.json<null>("DELETE", at(job_id), call),
-    result: (job_id: string, call?: CallOptions) =>
-      http.json<JobResult>("GET", at(job_id, "/result"), call),
-    assets: async (job_id: string, call?: CallOptions) =>
-      (await http.json<{ items: Asset[] }>("GET", at(job_id, "/assets.json"), call)).items,
-    links: async (job_id: string, call?: CallOptions) =>
-      (await http.json<LinkList>("GET", at(job_id, "/links.json"), call)).links,
-    /** An asset's body, streamed. */
-    download: (job_id: string, name: string, call?: CallOptions) =>
-      http.open("GET", at(job_id, `/assets/${encodeURIComponent(name)}`), {
-        timeout_ms: BODY_MS,
-        ...call,
-      }),
-    /** A file that is not an asset, streamed; 404 while it does not exist. */
-    file: (
-      job_id: string,
-      name: "page.html" | "log.txt" | "links.json" | "har.json" | "assets.zip",
+    list: (
+      query: Partial<Omit<JobListQuery, "since" | "until">> = {},
       call?: CallOptions,
-    ) => http.open("GET", at(job_id, `/${name}`), { timeout_ms: BODY_MS, ...call }),
+    ): Promise<JobList> => http.call("GET /jobs", { ...call, query }),
+    /** A completed job made of a web archive: a WACZ file, or a WARC file compressed or not. */
+    import: (archive: CallBody, call: CallOptions = {}): Promise<Job> =>
+      http.call("POST /jobs/import", {
+        timeout_ms: IMPORT_MS,
+        ...call,
+        body: archive,
+        headers: { "content-type": "application/octet-stream" },
+      }),
+    cancel: (job_id: string, call?: CallOptions): Promise<Job> =>
+      http.call("POST /jobs/{id}/cancel", { ...call, ...of(job_id) }),
+    delete: (job_id: string, call?: CallOptions): Promise<null> =>
+      http.call("DELETE /jobs/{id}", { ...call, ...of(job_id) }),
     /** What a codegen-loop or rerun job tried, in order, without long texts. */
-    attempts: async (job_id: string, call?: CallOptions) =>
-      (await http.json<{ attempts: AttemptSummary[] }>("GET", at(job_id, "/attempts"), call))
-        .attempts,
+    attempts: async (job_id: string, call?: CallOptions): Promise<AttemptSummary[]> =>
+      (await http.call("GET /jobs/{id}/attempts", { ...call, ...of(job_id) })).attempts,
     /** One attempt with its script, streams and verdict; `n` counts from 1. */
-    attempt: (job_id: string, n: number, call?: CallOptions) =>
-      http.json<Attempt>("GET", at(job_id, `/attempts/${n}`), call),
+    attempt: (job_id: string, n: number, call?: CallOptions): Promise<Attempt> =>
+      http.call("GET /jobs/{id}/attempts/{n}", { ...call, params: { id: job_id, n } }),
     /** A screenshot of the page as it is now, stored as an asset of the job; 409 when no lane is bound to it. */
     screenshot: (
       job_id: string,
       request: Partial<ScreenshotRequest> = {},
       call: CallOptions = {},
-    ) =>
-      http.json<Asset>("POST", at(job_id, "/screenshot/capture"), {
+    ): Promise<Asset> =>
+      http.call("POST /jobs/{id}/screenshot/capture", {
         timeout_ms: BODY_MS,
         ...call,
+        ...of(job_id),
         json: request,
       }),
     events: (job_id: string, options?: EventOptions) => followEvents(http, job_id, options),
@@ -143,9 +203,3 @@ export function jobCalls(http: Http) {
 }
 
 export type JobCalls = ReturnType<typeof jobCalls>;
-
-/** The id of the job that a 503 left in the queue. */
-function queuedJob(err: FlotillaError): string | null {
-  const job_id = (err.body as { job_id?: unknown } | null)?.job_id;
-  return err.status === 503 && typeof job_id === "string" ? job_id : null;
-}

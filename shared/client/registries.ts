@@ -1,4 +1,5 @@
-import { type CallBody, type CallOptions, everyItem, type Http } from "./http.ts";
+import type { CallBody } from "./body.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   Health,
   Host,
@@ -16,60 +17,72 @@ const UPLOAD_MS = 600_000;
 
 /** Host settings, recipes and cookies (rules/hosts#read-hosts). */
 export function hostCalls(http: Http) {
-  const at = (host: string, rest = "") => `/hosts/${encodeURIComponent(host)}${rest}`;
+  const of = (host: string) => ({ params: { host } });
   return {
-    list: (call?: CallOptions) => everyItem<Host>(http, "/hosts", "hosts", call),
-    get: (host: string, call?: CallOptions) => http.json<Host>("GET", at(host), call),
+    list: (call?: CallOptions): Promise<Host[]> => everyItem(http, "GET /hosts", "hosts", call),
+    get: (host: string, call?: CallOptions): Promise<Host> =>
+      http.call("GET /hosts/{host}", { ...call, ...of(host) }),
     /** Replaces everything but the cookies, which stay when they are omitted. */
-    put: (host: string, settings: PutHostInput, call?: CallOptions) =>
-      http.json<Host>("PUT", at(host), { ...call, json: settings }),
-    delete: (host: string, call?: CallOptions) => http.json<null>("DELETE", at(host), call),
-    addRecipe: (host: string, recipe: RecipeInput, call?: CallOptions) =>
-      http.json<Host>("POST", at(host, "/recipes"), { ...call, json: recipe }),
-    deleteRecipe: (host: string, index: number, call?: CallOptions) =>
-      http.json<null>("DELETE", at(host, `/recipes/${index}`), call),
-    setLoginRecipe: (host: string, recipe: LoginRecipeInput, call?: CallOptions) =>
-      http.json<Host>("PUT", at(host, "/login_recipe"), { ...call, json: recipe }),
-    putCookies: (host: string, cookies: StoredCookieInput[], call?: CallOptions) =>
-      http.json<Host>("PUT", at(host, "/cookies"), { ...call, json: { cookies } }),
+    put: (host: string, settings: PutHostInput, call?: CallOptions): Promise<Host> =>
+      http.call("PUT /hosts/{host}", { ...call, ...of(host), json: settings }),
+    delete: (host: string, call?: CallOptions): Promise<null> =>
+      http.call("DELETE /hosts/{host}", { ...call, ...of(host) }),
+    addRecipe: (host: string, recipe: RecipeInput, call?: CallOptions): Promise<Host> =>
+      http.call("POST /hosts/{host}/recipes", { ...call, ...of(host), json: recipe }),
+    deleteRecipe: (host: string, index: number, call?: CallOptions): Promise<Host> =>
+      http.call("DELETE /hosts/{host}/recipes/{index}", { ...call, params: { host, index } }),
+    setLoginRecipe: (host: string, recipe: LoginRecipeInput, call?: CallOptions): Promise<Host> =>
+      http.call("PUT /hosts/{host}/login_recipe", { ...call, ...of(host), json: recipe }),
+    putCookies: (host: string, cookies: StoredCookieInput[], call?: CallOptions): Promise<Host> =>
+      http.call("PUT /hosts/{host}/cookies", { ...call, ...of(host), json: { cookies } }),
   };
 }
 
 /** Browser profiles (rules/profiles#profile-record). */
 export function profileCalls(http: Http) {
-  const at = (name: string, rest = "") => `/profiles/${encodeURIComponent(name)}${rest}`;
+  const of = (name: string) => ({ params: { name } });
   return {
-    list: (call?: CallOptions) => everyItem<Profile>(http, "/profiles", "profiles", call),
-    get: (name: string, call?: CallOptions) => http.json<Profile>("GET", at(name), call),
+    list: (call?: CallOptions): Promise<Profile[]> =>
+      everyItem(http, "GET /profiles", "profiles", call),
+    get: (name: string, call?: CallOptions): Promise<Profile> =>
+      http.call("GET /profiles/{name}", { ...call, ...of(name) }),
     /** `archive`: a tar, gzipped or not (rules/profiles#shapes-of-an-archive). */
-    upload: (name: string, archive: CallBody, call: CallOptions = {}) =>
-      http.json<Profile>("POST", at(name), {
+    upload: (name: string, archive: CallBody, call: CallOptions = {}): Promise<Profile> =>
+      http.call("POST /profiles/{name}", {
         timeout_ms: UPLOAD_MS,
         ...call,
+        ...of(name),
         body: archive,
         headers: { "content-type": "application/x-tar" },
       }),
-    delete: (name: string, call?: CallOptions) => http.json<null>("DELETE", at(name), call),
+    delete: (name: string, call?: CallOptions): Promise<null> =>
+      http.call("DELETE /profiles/{name}", { ...call, ...of(name) }),
     /** The name of the default profile, or null. */
-    getDefault: async (call?: CallOptions) =>
-      (await http.json<{ name: string | null }>("GET", "/profiles/default", call)).name,
-    setDefault: (name: string, call?: CallOptions) =>
-      http.json<unknown>("POST", at(name, "/default"), call),
-    clearDefault: (call?: CallOptions) => http.json<null>("DELETE", "/profiles/default", call),
+    getDefault: async (call?: CallOptions): Promise<string | null> =>
+      (await http.call("GET /profiles/default", call)).name,
+    setDefault: (name: string, call?: CallOptions): Promise<unknown> =>
+      http.call("POST /profiles/{name}/default", { ...call, ...of(name) }),
+    clearDefault: (call?: CallOptions): Promise<unknown> =>
+      http.call("DELETE /profiles/default", call),
   };
 }
 
 /** Workers and health (rules/workers#list-and-read-workers). */
 export function fleetCalls(http: Http) {
-  const at = (worker_id: string, rest = "") => `/workers/${encodeURIComponent(worker_id)}${rest}`;
+  const of = (worker_id: string) => ({ params: { id: worker_id } });
   return {
-    health: (call?: CallOptions) => http.json<Health>("GET", "/health", call),
-    workers: (call?: CallOptions) => everyItem<Worker>(http, "/workers", "workers", call),
-    worker: (worker_id: string, call?: CallOptions) =>
-      http.json<Worker>("GET", at(worker_id), call),
-    setWorkerStatus: (worker_id: string, status: WorkerStatus, call?: CallOptions) =>
-      http.json<Worker>("POST", at(worker_id, "/status"), { ...call, json: { status } }),
-    deleteWorker: (worker_id: string, call?: CallOptions) =>
-      http.json<null>("DELETE", at(worker_id), call),
+    health: (call?: CallOptions): Promise<Health> => http.call("GET /health", call),
+    workers: (call?: CallOptions): Promise<Worker[]> =>
+      everyItem(http, "GET /workers", "workers", call),
+    worker: (worker_id: string, call?: CallOptions): Promise<Worker> =>
+      http.call("GET /workers/{id}", { ...call, ...of(worker_id) }),
+    setWorkerStatus: (
+      worker_id: string,
+      status: WorkerStatus,
+      call?: CallOptions,
+    ): Promise<Worker> =>
+      http.call("POST /workers/{id}/status", { ...call, ...of(worker_id), json: { status } }),
+    deleteWorker: (worker_id: string, call?: CallOptions): Promise<null> =>
+      http.call("DELETE /workers/{id}", { ...call, ...of(worker_id) }),
   };
 }

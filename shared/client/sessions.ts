@@ -1,11 +1,14 @@
-import { ACTION_TIMEOUT_S, ENGINE_ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
+import { ACTION_TIMEOUTS_S } from "./action-timeouts.ts";
+import { again, isBusy } from "./again.ts";
 import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   ActionReply,
   CreateSessionInput,
   NetworkLog,
+  PastSession,
   Profile,
+  Recording,
   Session,
   SessionActionInputs,
   SessionCookie,
@@ -58,49 +61,10 @@ export interface OpenOptions extends CallOptions {
   patience_ms?: number;
 }
 
-/** Every action once: the compiler refuses a list that misses one. */
-const ACTIONS: Record<SessionActionName, true> = {
-  navigate: true,
-  click: true,
-  fill: true,
-  type: true,
-  press: true,
-  hover: true,
-  drag_and_drop: true,
-  mouse: true,
-  select_option: true,
-  check: true,
-  uncheck: true,
-  scroll: true,
-  wait: true,
-  evaluate: true,
-  set_input_files: true,
-  screenshot: true,
-  pdf: true,
-  content: true,
-  text: true,
-  markdown: true,
-  links: true,
-  back: true,
-  forward: true,
-  reload: true,
-  tabs: true,
-  tab: true,
-  downloads: true,
-  read_download: true,
-  dialogs: true,
-  dialog: true,
-  keepalive: true,
-  recipe: true,
-  ask: true,
-  agent: true,
-};
-
 const OPEN_MS = 60_000;
+/** A profile of hundreds of megabytes is packed and sent. */
+const SAVE_MS = 600_000;
 const OPEN_PATIENCE_MS = 60_000;
-/** The hub's default for an action that names no timeout. */
-const actionTimeoutS = (action: string): number =>
-  (ENGINE_ACTION_TIMEOUT_S as Record<string, number>)[action] ?? ACTION_TIMEOUT_S.default;
 /** On top of an action's own timeout: the hub answers 504 by then. */
 const GRACE_MS = 10_000;
 
@@ -114,56 +78,76 @@ export function sessionCalls(http: Http) {
     ): Promise<OpenSession> => {
       const { patience_ms = OPEN_PATIENCE_MS, signal } = options;
       const call = { timeout_ms: OPEN_MS, ...options, json: input };
-      const record = await http.whileBusy({ patience_ms, signal }, () =>
-        http.json<Session>("POST", "/sessions", call),
+      const record = await again({ patience_ms, signal }, isBusy, () =>
+        http.call("POST /sessions", call),
       );
       return bind(record);
     },
-    /** A session that somebody else opened, by its id. */
+    /** A session that was opened elsewhere, by its id. */
     get: async (session_id: string, call?: CallOptions): Promise<OpenSession> =>
-      bind(await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}`, call)),
-    list: (call?: CallOptions) => everyItem<Session>(http, "/sessions", "sessions", call),
+      bind(await http.call("GET /sessions/{sid}", { ...call, params: { sid: session_id } })),
+    list: async (call?: CallOptions): Promise<Session[]> => {
+      const all = await everyItem(http, "GET /sessions", "sessions", call);
+      return all.filter((one) => one.state === "active");
+    },
+    /** What is recorded of a session, also of one that has ended. */
+    recording: (session_id: string, call?: CallOptions): Promise<Recording> =>
+      http.call("GET /sessions/{sid}/recording", { ...call, params: { sid: session_id } }),
+    /** One page of the records of sessions that have ended, the last one first. */
+    ended: async (
+      query: { limit?: number; cursor?: string } = {},
+      call?: CallOptions,
+    ): Promise<{ sessions: PastSession[]; next_cursor: string | null }> => {
+      const asked = { ...call, query: { ...query, status: "ended" as const } };
+      const { sessions, next_cursor } = await http.call("GET /sessions", asked);
+      return { sessions: sessions.filter((one) => one.state === "ended"), next_cursor };
+    },
   };
 }
 
 export type SessionCalls = ReturnType<typeof sessionCalls>;
 
 function openSession(http: Http, record: Session): OpenSession {
-  const base = `/sessions/${encodeURIComponent(record.session_id)}`;
+  const of = { params: { sid: record.session_id } };
   const act =
-    (action: string) =>
+    (action: SessionActionName, default_s: number) =>
     (args: { timeout_s?: number } = {}, call: CallOptions = {}) => {
-      const timeout_ms = (args.timeout_s ?? actionTimeoutS(action)) * 1_000 + GRACE_MS;
-      return http.json<Reply<never>>("POST", `${base}/${action}`, {
-        timeout_ms,
-        ...call,
-        json: args,
-      });
+      const timeout_ms = (args.timeout_s ?? default_s) * 1_000 + GRACE_MS;
+      const json = args as SessionActionInput<typeof action>;
+      return http.call(`POST /sessions/{sid}/${action}`, { timeout_ms, ...call, ...of, json });
     };
+  const all = Object.entries(ACTION_TIMEOUTS_S) as [SessionActionName, number][];
   const actions = Object.fromEntries(
-    Object.keys(ACTIONS).map((action) => [action, act(action)]),
+    all.map(([action, default_s]) => [action, act(action, default_s)]),
   ) as unknown as SessionActions;
   const close = async (call?: CallOptions) => {
-    await http.json<null>("DELETE", base, call);
+    await http.call("DELETE /sessions/{sid}", { ...call, ...of });
   };
   return {
     ...actions,
     session_id: record.session_id,
     record,
-    state: (call) => http.json("GET", `${base}/state`, call),
+    state: (call) => http.call("GET /sessions/{sid}/state", { ...call, ...of }),
     cookies: {
       get: async (call) =>
-        (await http.json<{ cookies: SessionCookie[] }>("GET", `${base}/cookies`, call)).cookies,
-      put: (cookies, call) => http.json("PUT", `${base}/cookies`, { ...call, json: { cookies } }),
-      clear: (call) => http.json("DELETE", `${base}/cookies`, call),
+        (await http.call("GET /sessions/{sid}/cookies", { ...call, ...of })).cookies,
+      put: (cookies, call) =>
+        http.call("PUT /sessions/{sid}/cookies", { ...call, ...of, json: { cookies } }),
+      clear: (call) => http.call("DELETE /sessions/{sid}/cookies", { ...call, ...of }),
     },
-    network: (since = 0, call) => http.json("GET", `${base}/network?since=${since}`, call),
-    files: async (call) =>
-      (await http.json<{ files: SessionFile[] }>("GET", `${base}/files`, call)).files,
-    file: (name, call) => http.open("GET", `${base}/files/${encodeURIComponent(name)}`, call),
-    cdpTransport: () => cdpTransport(http, base),
+    network: (since = 0, call) =>
+      http.call("GET /sessions/{sid}/network", { ...call, ...of, query: { since } }),
+    files: async (call) => (await http.call("GET /sessions/{sid}/files", { ...call, ...of })).files,
+    file: (name, call) =>
+      http.open("GET /sessions/{sid}/files/{name}", { ...call, params: { ...of.params, name } }),
+    cdpTransport: () => cdpTransport(http, record.session_id),
     saveProfile: (name, call) =>
-      http.json("POST", `${base}/profile/save`, { timeout_ms: 600_000, ...call, json: { name } }),
+      http.call("POST /sessions/{sid}/profile/save", {
+        timeout_ms: SAVE_MS,
+        ...call,
+        ...of,
+        json: { name },
+      }),
     close,
     [Symbol.asyncDispose]: async () => {
       await close().catch((err: { status?: number }) => {

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { JobResult as JobResultSchema } from "#shared/protocol/schema/asset.ts";
 import type { PutConvention } from "#shared/protocol/schema/convention.ts";
 import type { StoredCookie as StoredCookieSchema } from "#shared/protocol/schema/cookie.ts";
@@ -10,7 +11,6 @@ import type { PutPreset } from "#shared/protocol/schema/preset.ts";
 import type {
   QUEUE_STATES,
   QueuePeek as QueuePeekSchema,
-  ResetFailed as ResetFailedSchema,
   TaskIn as TaskInSchema,
 } from "#shared/protocol/schema/queue.ts";
 import type {
@@ -20,18 +20,20 @@ import type {
 import type {
   CreateSession,
   NetworkLog as NetworkLogSchema,
-  SESSION_ACTIONS,
 } from "#shared/protocol/schema/session.ts";
 import type { PutSkill } from "#shared/protocol/schema/skill.ts";
+import type { PatchWatch, PutWatch } from "#shared/protocol/schema/watch.ts";
 import type { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
 
 /**
- * What the client takes and returns: the one place where it reads the schemas, of which it needs only the types. The
+ * What the client takes and returns: the only place where it uses the schemas, of which it needs just the types. The
  * package has these written out (`scripts/build-client.ts`), so that it depends on nothing.
  */
 
+export type { JobDocument } from "#shared/protocol/documents.ts";
 export type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
 export type { Attempt, AttemptSummary, TokenUsage } from "#shared/protocol/schema/attempt.ts";
+export type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 export type { Convention } from "#shared/protocol/schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
 export type { Engine } from "#shared/protocol/schema/engine.ts";
@@ -63,20 +65,22 @@ export type {
 export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
 export type {
   ActionReply,
+  PastSession,
   ScreenshotRequest,
   Session,
   SessionFile,
 } from "#shared/protocol/schema/session.ts";
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
+export type { Watch } from "#shared/protocol/schema/watch.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";
+export type { Recording } from "#shared/recording/record.ts";
 
 export type Health = z.infer<typeof HealthSchema>;
 export type JobResult = z.infer<typeof JobResultSchema>;
 export type NetworkLog = z.infer<typeof NetworkLogSchema>;
 export type QueuePeek = z.infer<typeof QueuePeekSchema>;
 export type QueueState = (typeof QUEUE_STATES)[number];
-export type ResetFailed = z.infer<typeof ResetFailedSchema>;
 
 /** In requests, fields with a default may be left out. */
 export type CreateSessionInput = z.input<typeof CreateSession>;
@@ -86,6 +90,8 @@ export type PutEngineInput = z.input<typeof PutEngine>;
 export type PutHostInput = z.input<typeof PutHost>;
 export type PutPresetInput = z.input<typeof PutPreset>;
 export type PutSkillInput = z.input<typeof PutSkill>;
+export type PutWatchInput = z.input<typeof PutWatch>;
+export type PatchWatchInput = z.input<typeof PatchWatch>;
 export type RecipeInput = z.input<typeof RecipeSchema>;
 export type StoredCookieInput = z.input<typeof StoredCookieSchema>;
 export type SubmitJobInput = z.input<typeof SubmitJob>;
@@ -95,5 +101,5 @@ export type WorkloadUpdateInput = z.input<typeof WorkloadUpdate>;
 
 /** What each action of a session takes. */
 export type SessionActionInputs = {
-  [A in keyof typeof SESSION_ACTIONS]: z.input<(typeof SESSION_ACTIONS)[A]>;
+  [A in keyof typeof SESSION_ACTIONS]: z.input<(typeof SESSION_ACTIONS)[A]["args"]>;
 };

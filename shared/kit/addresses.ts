@@ -28,7 +28,10 @@ export function classifyAddress(raw: string): AddressClass | null {
   return ipFamily(address) === 4 ? classifyV4(address) : classifyV6(address);
 }
 
-/** Whether nothing may be sent to this host: a cloud's metadata service or a link-local address (a name may still mean one). */
+/**
+ * Whether nothing may be sent to this host: a cloud's metadata service or a link-local address (a name may still
+ * resolve to one).
+ */
 export const isRefusedHost = (host: string): boolean =>
   isMetadataHost(host) || ["metadata", "link_local"].includes(classifyAddress(host) ?? "");
 

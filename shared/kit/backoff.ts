@@ -1,6 +1,6 @@
 /**
  * Milliseconds before the next try after `failures` failures in a row: `first` doubling up to `most`, half of it jitter,
- * so that many callers do not come back at once. `random` is in [0, 1).
+ * so that many callers do not come back at the same time. `random` is in [0, 1).
  */
 export const retryWait = (
   failures: number,

@@ -1,6 +1,6 @@
 import { ConfigError } from "./env.ts";
 
-/** The account Chromium runs as, when the worker is root. */
+/** The account that Chromium runs as when the worker is root. */
 export interface BrowserUser {
   name: string;
   uid: number;
@@ -25,7 +25,9 @@ export function findBrowserUser(name: string | null, sandbox: "on" | "off"): Bro
   if (uid === null || gid === null)
     throw new ConfigError(name === null ? withoutAccount() : `SVC_BROWSER_USER: no user ${name}`);
   if (uid === 0)
-    throw new ConfigError(`SVC_BROWSER_USER: ${account} is root, whom Chromium gives no sandbox`);
+    throw new ConfigError(
+      `SVC_BROWSER_USER: ${account} is root, for which Chromium has no sandbox`,
+    );
   if (uid === self) return null;
   if (self !== 0)
     throw new ConfigError("SVC_BROWSER_USER: only root can run Chromium as another user");
@@ -34,8 +36,8 @@ export function findBrowserUser(name: string | null, sandbox: "on" | "off"): Bro
 
 const withoutAccount = () =>
   `Chromium does not run as root in its sandbox, and there is no account ${DEFAULT_ACCOUNT} to run it as. ` +
-  `Make it with \`${MAKE_ACCOUNT}\`, name another one with SVC_BROWSER_USER, ` +
-  "or do without the sandbox by SVC_BROWSER_SANDBOX=off";
+  `Create it with \`${MAKE_ACCOUNT}\`, name another one with SVC_BROWSER_USER, ` +
+  "or run without the sandbox with SVC_BROWSER_SANDBOX=off";
 
 /** `id` asks the same sources as login does, a directory server included. */
 function lookUp(option: string, name: string): number | null {

@@ -1,13 +1,13 @@
 /** Time as a dependency, so that loops and deadlines can be tested without waiting. */
 export interface Clock {
-  /** Wall clock, epoch milliseconds: for what is stored and shown. It may jump, so nothing may expire by it. */
+  /** Wall clock, epoch milliseconds: for what is stored and shown. It may jump, so expiry must not depend on it. */
   now(): number;
   /**
-   * What the wall clock showed when the process began, and the milliseconds since: it never jumps and never goes back. For
+   * The wall clock at the start of the process plus the milliseconds since: it never jumps and never goes back. For
    * ages, deadlines and leases within this process.
    */
   monotonic(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  /** Resolves after `ms`, or as soon as `signal` aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -31,12 +31,17 @@ export const systemClock: Clock = {
 
 /**
  * A signal that aborts after `ms`, unless `done` aborts first; then it never does.
- * The caller must end it through `done`, or a timer keeps running for nobody.
+ * The caller must end it through `done`, or its timer keeps running for nothing.
  */
-export function abortAfter(clock: Clock, ms: number, done: AbortSignal): AbortSignal {
+export function abortAfter(
+  clock: Clock,
+  ms: number,
+  done: AbortSignal,
+  what = "waiting",
+): AbortSignal {
   const over = new AbortController();
   void clock.sleep(ms, done).then(() => {
-    if (!done.aborted) over.abort(new DeadlineError("waiting", ms));
+    if (!done.aborted) over.abort(new DeadlineError(what, ms));
   });
   return over.signal;
 }
@@ -50,21 +55,71 @@ export class DeadlineError extends Error {
   }
 }
 
+/** A timer that rings so much too late means that this process, and maybe the machine, stood still. */
+const STOOD_STILL_MS = 1_000;
+
 /**
- * Rejects with a `DeadlineError` naming `what` when `promise` takes longer than `ms`.
- * The work itself is not stopped; pass it a signal when it can be.
+ * Acts once `ms` have passed, unless the returned function is called before. After this process stood still every timer is
+ * due, and what it waits for may be there, unread: it waits a second more at most, once.
  */
-export async function withDeadline<T>(what: string, ms: number, promise: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(what, ms)), ms);
+export function setDeadline(ms: number, act: () => void): () => void {
+  const due = performance.now() + ms;
+  let timer = setTimeout(() => {
+    if (performance.now() - due <= STOOD_STILL_MS) return act();
+    timer = setTimeout(act, Math.min(ms, STOOD_STILL_MS));
+  }, ms);
+  return () => clearTimeout(timer);
+}
+
+/** Acts once `ms` have passed, unless the returned function is called before. */
+function actAfter(clock: Clock, ms: number, act: () => void): () => void {
+  // Every query of a database has a deadline: a signal costs ten times what a timer does.
+  if (clock === systemClock) return setDeadline(ms, act);
+  const over = new AbortController();
+  void clock.sleep(ms, over.signal).then(() => {
+    if (!over.signal.aborted) act();
   });
+  return () => over.abort();
+}
+
+/** What `work` comes to, or what `late` settles once `ms` have passed. No timer is left behind. */
+async function orLate<T>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+  late: (answer: PromiseWithResolvers<T>) => void,
+): Promise<T> {
+  const answer = Promise.withResolvers<T>();
+  const cancel = actAfter(clock, ms, () => late(answer));
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([work, answer.promise]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
+
+/**
+ * Rejects with a `DeadlineError` naming `what` when `promise` takes longer than `ms`.
+ * The work itself is not stopped; pass it a signal if it takes one.
+ */
+export const withDeadline = <T>(
+  what: string,
+  ms: number,
+  promise: Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> => orLate(clock, ms, promise, ({ reject }) => reject(new DeadlineError(what, ms)));
+
+/**
+ * Waits for `work`, and for `ms` at most; false when it takes longer. The work itself is not stopped, and no timer is
+ * left behind. @throws what `work` throws within that time.
+ */
+export const endsWithin = (clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> =>
+  orLate(
+    clock,
+    ms,
+    work.then(() => true),
+    ({ resolve }) => resolve(false),
+  );
 
 /** ISO 8601 UTC with milliseconds, the only time format in the API. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -10,7 +10,7 @@ export interface Ends {
   readonly truncated: boolean;
   /** The last `n` bytes so far, at most as many as are kept. */
   last(n: number): string;
-  /** Starts over, as if nothing had come. */
+  /** Starts over, as if nothing had arrived. */
   clear(): void;
 }
 

@@ -21,7 +21,7 @@ const whole = (min: number, max: number) => number.pipe(z.number().int().min(min
 export const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
   whole(min, max).default(fallback);
 
-/** The same where the default depends on other variables. */
+/** The same if the default depends on other variables. */
 export const optionalInteger = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   whole(min, max).optional();
 
@@ -75,7 +75,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a variable names cannot be used now, though its value may be right: a later start may succeed. */
+/** What a variable names is unavailable now, although the value may be right: a later start may succeed. */
 export class UnavailableError extends ConfigError {}
 
 /**
@@ -85,7 +85,7 @@ export class UnavailableError extends ConfigError {}
 export function parseEnv<T extends z.ZodType>(schema: T, env: EnvSource): z.output<T> {
   const result = schema.safeParse(blankIsUnset(env), { error: faultOf });
   if (result.success) return result.data;
-  // The first wrong word of a list is enough.
+  // Reporting the first wrong word of a list is enough.
   const lines = new Map(result.error.issues.map(({ path: [name], message }) => [name, message]));
   throw new ConfigError([...lines].map(([name, fault]) => `${String(name)}: ${fault}`).join("\n"));
 }

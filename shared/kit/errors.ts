@@ -65,6 +65,18 @@ export const badRequest = (detail: string) => new AppError("bad_request", detail
 export const invalid = (loc: Issue["loc"], msg: string, type = "invalid") =>
   new AppError("invalid", [{ loc, msg, type }]);
 
-/** The message of anything that was thrown, for logs and stored errors. */
+/** The message of anything thrown, for logs and stored errors. */
 export const errorMessage = (err: unknown): string =>
   err instanceof Error ? err.message : String(err);
+
+const waitSeconds = (wait_ms: number): number => Math.ceil(wait_ms / 1_000);
+
+/** `what` was wrong, in the plural: "tokens". */
+export const waitWords = (what: string, wait_ms: number): string =>
+  `too many wrong ${what}; wait ${waitSeconds(wait_ms)} s`;
+
+/** 429 with the wait in Retry-After (rules/access#wrong-tokens). */
+export const tooManyWrong = (what: string, wait_ms: number): AppError =>
+  new AppError("too_many", waitWords(what, wait_ms), {
+    headers: { "Retry-After": String(waitSeconds(wait_ms)) },
+  });

@@ -23,9 +23,9 @@ export interface GuardedPost {
 }
 
 /**
- * Posts JSON to where an operator says and returns the answer once its head has come; a redirect is an answer too. The
- * check judges the address that is connected to, so a name that resolves differently the second time gains nothing. The
- * caller reads the body or destroys it.
+ * Posts JSON to an address that an operator chose, and returns the answer once its head has come; a redirect is an
+ * answer too. The check judges the address that is connected to, so a name that resolves differently the second time
+ * gains nothing. The caller reads the body or destroys it.
  * @throws RefusedAddress, or what the network threw
  */
 export function guardedPost({

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, statSync } from "node:fs";
+import { childrenOf, readProc } from "./proc.ts";
 
 /** What a tree of processes holds, read from /proc. Linux only: elsewhere nothing is known. */
 
@@ -13,18 +14,15 @@ interface Held {
 
 /** Mapped files can be dropped by the kernel and do not count. */
 function statusOf(pid: number): Held | null {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    const numberOf = (name: string) =>
-      Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
-    return {
-      own: (numberOf("RssAnon") + numberOf("VmSwap") + numberOf("VmPTE")) * 1024,
-      shared: numberOf("RssShmem") * 1024,
-      tasks: numberOf("Threads"),
-    };
-  } catch {
-    return null;
-  }
+  const status = readProc(pid, "status");
+  if (status === null) return null;
+  const numberOf = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
+  return {
+    own: (numberOf("RssAnon") + numberOf("VmSwap") + numberOf("VmPTE")) * 1024,
+    shared: numberOf("RssShmem") * 1024,
+    tasks: numberOf("Threads"),
+  };
 }
 
 /** How the kernel names the target of a memory file's descriptor, whoever created it. */
@@ -56,25 +54,10 @@ function namesIn(dir: string): string[] {
   }
 }
 
-/** Processes that `pid` has started and that are alive. */
-export function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, "latin1")
-        .split(" ")
-        .filter(Boolean)
-        .map(Number),
-    );
-  } catch {
-    // The process is gone, or the kernel has no such file: then only the leader is counted.
-    return [];
-  }
-}
-
 /**
  * What `pid` and everything below it hold; pages that a fork shares count in both. For shared memory, the larger figure
  * of what is mapped and what is in memory files, mapped or not, counts, because most of it is in both. Null when the
- * process is gone or the system does not say.
+ * process is gone or the system does not report it.
  */
 export function heldByTree(pid: number): { bytes: number; tasks: number } | null {
   const first = statusOf(pid);

@@ -12,3 +12,11 @@ const ENCODED = /(^\/*https?%3a(?:%2f)*|(?::|%3a)(?:%2f)+)[^/\\?#\s]+(?:@|%40)/g
 /** For logs and sentences: `https://user:pass@host/` as `https://***@host/`. Any text with URLs in it may be given. */
 export const hideCredentials = (url: string): string =>
   url.replace(PLAIN, "$1***@").replace(ENCODED, "$1***@");
+
+/** Headers whose values grant access: only their names are recorded. */
+const SECRET_HEADER =
+  /^(cookie|set-cookie|(proxy-)?authorization|(x-)?api-key|x-(auth|access|csrf|xsrf)-token)$/i;
+
+/** The value of a header as a capture may keep it. */
+export const shownHeader = (name: string, value: string): string =>
+  SECRET_HEADER.test(name) ? MASK : hideCredentials(value);

@@ -6,9 +6,9 @@ import { hostname } from "node:os";
 export const HOST_ID_HEADER = "flotilla-host";
 
 /**
- * Names the host this process runs on, the same for every process that sees the same machine and the same files; null
- * where it cannot be determined. The kernel creates a new boot id at every start of the machine, so no two machines
- * share one, as they may share a cloned machine-id; containers on one machine differ by their host name.
+ * Identifies the host this process runs on, the same for every process that sees the same machine and the same files;
+ * null where it cannot be determined. The kernel creates a new boot id at every start of the machine, so no two
+ * machines share one, as they may share a cloned machine-id; containers on one machine differ by their host name.
  */
 export function hostId(): string | null {
   try {

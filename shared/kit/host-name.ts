@@ -1,11 +1,11 @@
-/** What a host name must not hold, so that reading it as a URL cannot take a port, a path or a user for a part of it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: controls are part of what is refused
+/** Characters that a host name must not contain, so that parsing it as a URL cannot find a port, path or user in it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are part of what is refused
 const NOT_A_HOST = /[\u0000-\u0020\u007f/?#@\\%]/;
 
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?)$/;
 
 /**
- * A host name as it stands in a URL: lower case, punycode, numeric addresses in their usual form, no dot at the end; null
+ * A host name as URLs have it: lower case, punycode, numeric addresses in their usual form, no dot at the end; null
  * for anything else.
  */
 export function canonicalHost(raw: string): string | null {

@@ -1,6 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
 
-/** An error shows enough of a value to recognize it, not to read it. */
+/** An error shows only enough of a value to recognize it. */
 const MAX_SHOWN = 60;
 
 const TYPES: Record<string, string> = {
@@ -83,21 +83,18 @@ export function faultOf(issue: Issue): string | undefined {
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}${notThis(issue)}`;
     case "invalid_union":
-      return "has none of the shapes that are allowed here";
+      return "has none of the shapes allowed here";
     case "invalid_key":
       return "has a key that is not allowed";
     case "invalid_element":
-      return "holds something that is not allowed";
+      return "contains something that is not allowed";
     default:
       return undefined;
   }
 }
 
-/** One sentence for a rule that a value breaks: the field, the bound, and what came instead. */
-function issueWords(issue: Issue): string | undefined {
+/** One sentence for a broken rule: the field, the bound, and the value given instead. An error map for zod. */
+export function issueWords(issue: Issue): string | undefined {
   const fault = faultOf(issue);
   return fault === undefined ? undefined : `${fieldOf(issue)} ${fault}`;
 }
-
-/** For every schema in this process whose rule has no message of its own. */
-export const speakPlainly = (): void => void z.config({ customError: issueWords });

@@ -1,6 +1,8 @@
 import { networkInterfaces } from "node:os";
 
-/** Bridges of container and machine hosts: the same address on every host, so useless as an identity. */
+/**
+ * Bridges for containers and virtual machines: they have the same address on every host, so they cannot identify one.
+ */
 const VIRTUAL = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman)/;
 
 export type Interfaces = ReturnType<typeof networkInterfaces>;

@@ -1,6 +1,6 @@
 /**
- * Debian's and Ubuntu's names of the packages that browser lanes need; failed starts and the doctor name them from
- * here.
+ * Debian's and Ubuntu's names of the packages that browser lanes need; failed starts and the doctor use this
+ * list.
  */
 export const LANE_PACKAGES = {
   browser: ["chromium", "chromium-sandbox"],

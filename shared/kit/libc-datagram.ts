@@ -33,8 +33,8 @@ function socketAddress(path: string): Uint8Array {
 
 /**
  * Opens a socket that sends datagrams to the unix socket `path`, which neither Bun 1.4.5 nor node:dgram can.
- * @returns a function that sends one text at once or answers false: the receiver is away or its queue is full. Null where
- * there can be no such socket: no known C library, or a path that is too long.
+ * @returns a function that sends one text immediately, or returns false if the receiver is away or its queue is full.
+ * Null if there can be no such socket: no known C library, or a path that is too long.
  */
 export function openDatagrams(path: string): ((text: string) => boolean) | null {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return null;

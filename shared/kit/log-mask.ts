@@ -12,11 +12,11 @@ const ROLE_TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_-]{43}`, "g");
 /** Hides secrets in what leaves the process as a log. */
 export interface LogMask {
   text(text: string): string;
-  /** Masks secrets anywhere in a JSON value, and every text under a name that sounds like a secret. */
+  /** Masks secrets anywhere in a JSON value, and every text under a name that suggests a secret. */
   value(value: unknown): unknown;
 }
 
-/** `secrets`: values that must not be seen, as they are, in base64 and percent-encoded. */
+/** `secrets`: values that must not be seen, whether plain, in base64 or percent-encoded. */
 export function createLogMask(secrets: readonly (string | null)[]): LogMask {
   const hidden = secrets
     .filter((secret): secret is string => secret !== null && secret.length >= MIN_SECRET)
@@ -25,7 +25,7 @@ export function createLogMask(secrets: readonly (string | null)[]): LogMask {
       encodeURIComponent(secret),
       Buffer.from(secret).toString("base64").replace(/=+$/, ""),
     ])
-    // A longer one may hold a shorter one.
+    // A longer one may contain a shorter one.
     .sort((a, b) => b.length - a.length);
   const text = (raw: string): string => {
     // Tokens with roles are recognized by their shape alone: the hub stores only their hashes.

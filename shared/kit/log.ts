@@ -53,7 +53,7 @@ export type LogFormatter = (line: LogLine) => string;
 export const jsonLine: LogFormatter = ({ ts, level, message, fields }) =>
   JSON.stringify({ ts: ts.toISOString(), level, message, ...fields });
 
-/** `level`: the lowest that is written; a function is asked for every line. */
+/** `level`: the lowest that is written; a function is called for every line. */
 export function createLog(
   level: LogLevel | (() => LogLevel),
   write: (text: string) => void,

@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 
-/** For one user alone. */
+/** Only for one user. */
 export const OWN_DIR = 0o700;
-/** Other users may pass through to what lies below, without listing the directory. */
+/** Other users may pass through to what is below, without listing the directory. */
 export const THROUGH_DIR = 0o711;
 export const OWN_FILE = 0o600;
 

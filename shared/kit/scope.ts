@@ -1,6 +1,6 @@
 import type { Log } from "./log.ts";
 
-/** Owns resources and closes them in the reverse order of their opening, once. */
+/** Owns resources and closes them once, in reverse order. */
 export interface Scope {
   /** Registers `resource` with the function that closes it, and returns it. */
   add<T>(name: string, resource: T, close: (resource: T) => unknown): T;

@@ -15,7 +15,7 @@ const CAUSES: Record<string, string> = {
 
 function readShort(path: string, by: string): string {
   try {
-    // Does not wait for somebody to write into a pipe.
+    // Does not wait for a writer if it is a pipe.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(fd);
@@ -38,12 +38,12 @@ export const readVariablesFile = readShort;
 
 /**
  * The secret that a file holds, without the line break at its end. `by`: the variable that names the file.
- * @throws ConfigError that names `by`, the path and the cause; also where the file is empty, for a service would run without
- * its secret.
+ * @throws ConfigError that names `by`, the path and the cause; also if the file is empty, because a service would run
+ * without its secret.
  */
 export function readSecretFile(path: string, by: string): string {
   const secret = readShort(path, by).replace(/\r?\n$/, "");
   if (secret.trim() === "") throw new ConfigError(`${by}: ${path} is empty`);
-  if (/[\r\n\0]/.test(secret)) throw new ConfigError(`${by}: ${path} must hold one line`);
+  if (/[\r\n\0]/.test(secret)) throw new ConfigError(`${by}: ${path} must contain one line`);
   return secret;
 }

@@ -6,7 +6,7 @@ export const TOKEN_PREFIX = "flt_";
 const LABEL = "flotilla worker secret v1";
 
 /**
- * What opens the worker link and the calls between hubs: WORKER_SECRET, else a value that can be derived from
+ * The secret of the worker link and of calls between hubs: WORKER_SECRET, else a value that can be derived from
  * SVC_API_TOKEN but does not reveal it. Null, an open LAN (rules/access#open-lan), only where neither is set.
  */
 export function workerSecret(

@@ -11,7 +11,7 @@ const HEALTHY_MS = 60_000;
 const TERM_DEADLINE_MS = 45_000;
 /** The child updated its sources and asks to be restarted (rules/updates#exit-42). */
 const RESTART_ME = 42;
-/** Exit codes of this program that no restart can fix: a wrong command line, a program that is not installed. */
+/** Exit codes of this program that no restart can fix: a wrong command line, a missing program. */
 const HOPELESS = [2, 3];
 /** As shells report it: the program could not be started. */
 const NOT_STARTED = 127;
@@ -46,7 +46,7 @@ export interface SupervisedChild {
   /** Process id of the running child, null between two. */
   readonly pid: number | null;
   readonly view: ChildView;
-  /** The exit code after which it was given up; pending while it is kept alive. */
+  /** The exit code after which the parent gave up; pending while the child is kept alive. */
   readonly gaveUp: Promise<number>;
   /** Signals the running child, if there is one. */
   signal(name: NodeJS.Signals): void;
@@ -60,52 +60,71 @@ export const nextBackoff = (previous_ms: number, lived_ms: number): number =>
     ? FIRST_BACKOFF_MS
     : Math.min(previous_ms * 2, MAX_BACKOFF_MS);
 
+const spawnChild = ({ argv, env }: ChildOptions) =>
+  Bun.spawn(argv, {
+    env,
+    stdin: "pipe",
+    stdout: "inherit",
+    stderr: "inherit",
+    detached: true,
+  });
+type Child = ReturnType<typeof spawnChild>;
+
+/** Runs it once and returns its exit code. */
+async function runChild(
+  options: ChildOptions,
+  told: { began(child: Child): void; ended(): void },
+): Promise<number> {
+  const { name, log } = options;
+  let child: Child;
+  try {
+    child = spawnChild(options);
+  } catch (err) {
+    log.error({ child: name, err: errorMessage(err) }, "could not start a child");
+    return NOT_STARTED;
+  }
+  const { pid } = child;
+  log.info({ child: name, pid }, "child started");
+  told.began(child);
+  const code = await child.exited;
+  told.ended();
+  // Kill what it left behind in its group; while any of that lives, no other process can get the number.
+  signalGroup(pid, "SIGKILL");
+  return code;
+}
+
 /**
- * Keeps a child process running. The child leads a group of its own, so that Ctrl-C in a terminal reaches only the
- * parent and what it leaves behind can be ended, and its standard input is a pipe nobody writes to: however the parent
- * dies, the kernel closes it and the child, started with --exit-on-stdin-close, drains.
+ * Keeps a child process running. The child leads its own group, so that Ctrl-C in a terminal reaches only the
+ * parent and what the child leaves behind can be killed. Its standard input is a pipe that nobody writes to: however
+ * the parent dies, the kernel closes it and the child, started with --exit-on-stdin-close, drains.
  */
 export function superviseChild(options: ChildOptions): SupervisedChild {
   const { name, log, clock } = options;
   const stopping = new AbortController();
   const gaveUp = Promise.withResolvers<number>();
-  let child: ReturnType<typeof start> | null = null;
+  let child: Child | null = null;
   let view: ChildView = {
-    ...{ state: "starting", pid: null, started_at: null },
-    ...{ exit_code: null, restarts: 0 },
+    state: "starting",
+    pid: null,
+    started_at: null,
+    exit_code: null,
+    restarts: 0,
   };
   const show = (change: Partial<ChildView>) => {
     view = { ...view, ...change };
     options.onChange?.();
   };
 
-  function start() {
-    return Bun.spawn(options.argv, {
-      env: options.env,
-      stdin: "pipe",
-      stdout: "inherit",
-      stderr: "inherit",
-      detached: true,
+  const runOnce = () =>
+    runChild(options, {
+      began: (started) => {
+        child = started;
+        show({ state: "running", pid: started.pid, started_at: clock.now() });
+      },
+      ended: () => {
+        child = null;
+      },
     });
-  }
-
-  /** Runs it once and returns its exit code. */
-  const runOnce = async (): Promise<number> => {
-    try {
-      child = start();
-    } catch (err) {
-      log.error({ child: name, err: errorMessage(err) }, "child could not be started");
-      return NOT_STARTED;
-    }
-    const { pid } = child;
-    log.info({ child: name, pid }, "child started");
-    show({ state: "running", pid, started_at: clock.now() });
-    const code = await child.exited;
-    child = null;
-    // What it left behind in its group; while any of it lives, no other process can get the number.
-    signalGroup(pid, "SIGKILL");
-    return code;
-  };
 
   const loop = (async () => {
     let backoff = 0;
@@ -115,7 +134,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       const gone = { pid: null, exit_code: code };
       if (stopping.signal.aborted) return show(gone);
       if ((options.giveUpOn ?? HOPELESS).includes(code)) {
-        log.error({ child: name, code }, "child cannot run, not started again");
+        log.error({ child: name, code }, "child cannot run and is not restarted");
         show({ ...gone, state: "exited" });
         return gaveUp.resolve(code);
       }
@@ -136,7 +155,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       running.kill("SIGTERM");
       const limit = options.termDeadlineMs ?? TERM_DEADLINE_MS;
       await withDeadline(name, limit, running.exited).catch(() => {
-        log.warn({ child: name, limit_ms: limit }, "child did not end, killed");
+        log.warn({ child: name, limit_ms: limit }, "child did not stop in time and was killed");
         signalGroup(running.pid, "SIGKILL");
       });
     }

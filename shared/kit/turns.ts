@@ -1,4 +1,4 @@
-/** Runs the work of one key in the order of the calls, one at a time; only the caller of a piece sees its failure. */
+/** Runs the work for one key in the order of the calls, one at a time; only the caller of a piece sees its failure. */
 export function createTurns<K>(): <T>(key: K, work: () => Promise<T>) => Promise<T> {
   const tails = new Map<K, Promise<unknown>>();
   return (key, work) => {

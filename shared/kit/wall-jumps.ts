@@ -3,7 +3,7 @@ import type { Log } from "./log.ts";
 
 /** A wall clock that is being slewed moves by a few parts in ten thousand; anything beyond that is a jump. */
 const JUMP_MS = 1_000;
-/** How many jumps are remembered; ages of times before them come out too small, never too large. */
+/** How many jumps are remembered; times before the oldest seem too recent, never too old. */
 const KEPT = 20;
 
 /** Known jumps of this process' wall clock. */
@@ -11,7 +11,7 @@ export interface WallJumps {
   /** Checks whether it has jumped since the last check, and logs it. */
   look(): void;
   /**
-   * The wall time up to which what was stored is at least `ms` old. After a jump forward, that is what the clock showed
+   * The wall time up to which stored data are at least `ms` old. After a jump forward, that is what the clock showed
    * `ms` ago; after a jump back, what was stored before counts as younger than it is.
    */
   olderThan(ms: number): number;
@@ -37,7 +37,7 @@ export function createWallJumps(clock: Clock, log: Log): WallJumps {
     log.warn(
       { jumped_ms, now: new Date(clock.now()).toISOString() },
       `the wall clock jumped ${jumped_ms > 0 ? "forward" : "back"} by ${Math.abs(jumped_ms) / 1_000} s: ` +
-        "leases, sessions and deadlines go by the monotonic clock and are as they were",
+        "leases, sessions and deadlines use the monotonic clock and are not affected",
     );
   };
   return {

@@ -16,8 +16,8 @@ class FrameError extends Error {
 }
 
 /**
- * The header of an unfragmented frame. Clients must mask; with a key of zeros the payload stays as it is, and there is no
- * browser or proxy on this hop that the mask would protect.
+ * The header of an unfragmented frame. Clients must mask; with a key of zeros the payload stays unchanged, and there is
+ * no browser or proxy on this hop that the mask would protect.
  */
 export function frameHeader(opcode: number, length: number, masked: boolean): Buffer {
   const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -73,7 +73,7 @@ export function createFrameReader(
   max_bytes: number,
   onFrame: (frame: Frame) => void,
 ): { push(chunk: Uint8Array): void } {
-  /** What has not been consumed yet, in pieces, so that a large message is joined once. */
+  /** Unconsumed bytes, in pieces, so that a large message is joined only once. */
   let pieces: Buffer[] = [];
   let held = 0;
   let wanted = 2;

@@ -2,16 +2,16 @@ import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ChatMessage, ChatRequest } from "./types.ts";
 
 /**
- * How to ask for JSON, the strictest way first: a backend answers 400 to what it does not offer. Only engines that
+ * Ways to ask for JSON, the strictest first: a backend answers 400 to what it does not support. Only engines that
  * support tools are asked for a forced function call.
  */
 export type JsonWay = "json_schema" | "tool" | "json_object" | "prompt";
 
-/** What is left out of a request, because the backend refused it before. */
+/** Parts left out of a request because the backend refused them before. */
 export interface Without {
   stream_options: boolean;
   temperature: boolean;
-  /** Newer backends use another name for the limit. */
+  /** Newer backends have another name for the limit. */
   max_tokens: boolean;
 }
 
@@ -26,7 +26,8 @@ export function bodyOf(
   const messages = request.messages.map((message) => wireMessage(message, engine.kind));
   if (schema && (way === "json_object" || way === "prompt")) askInWords(messages, schema.schema);
   return {
-    model: engine.model,
+    // A backend that has one model may be asked without its name.
+    ...(engine.model === "" ? {} : { model: engine.model }),
     messages,
     stream: true,
     ...(without.stream_options ? {} : { stream_options: { include_usage: true } }),

@@ -16,18 +16,21 @@ export interface ChatOptions {
   clock: Clock;
   /** Ends the chat with `cancelled`. */
   signal: AbortSignal;
-  /** The answer's text as it comes, think blocks included; a second try starts from the beginning. */
+  /** The answer's text as it arrives, including think blocks; a second try starts from the beginning. */
   onText?: (piece: string) => void;
   /** For tests: how names resolve. */
   resolve?: GuardedPost["resolve"];
 }
 
-/** The wait before the second try when the backend names no time; after a cut connection there is none. */
+/** The wait before the second try if the backend names no time; there is none after a cut connection. */
 const RETRY_MS = { refused: 1_000, cut: 200 };
 
+/** Failures of an answer that had come. */
+const OF_ANSWER: ReadonlySet<ChatErrorKind> = new Set(["bad_answer", "cut_off", "too_long"]);
+
 /**
- * One chat completion (rules/engines#one-retry-of-an-engine), streamed, within the engine's `timeout_s` with all that is
- * tried. After a 429, a 5xx or a connection that was cut before anything came, the engine is asked once more if
+ * One chat completion (rules/engines#one-retry-of-an-engine), streamed, within the engine's `timeout_s`, which includes
+ * every try. After a 429, a 5xx or a connection that was cut before anything came, the engine is asked once more if
  * Retry-After leaves time for it. JSON is requested in the strictest way that the backend does not refuse.
  * @throws ChatError, always
  */
@@ -42,29 +45,40 @@ export async function chat(
   const over = new AbortController();
   const late = abortAfter(clock, timeout_ms, over.signal);
   const shown = mask.stream((piece) => onText?.(piece));
+  let status: number | null = null;
   try {
     const { said, requests } = await askUntilAnswered({
-      ...{ engine, request, clock, resolve, onText: shown.push },
+      engine,
+      request,
+      clock,
+      resolve,
+      onText: shown.push,
+      onStatus: (now) => {
+        status = now;
+      },
       signal: AbortSignal.any([signal, late]),
       until: since + timeout_ms,
     });
     shown.end();
     const reply = { ...readSaid(said, request, mask), requests, ms: clock.monotonic() - since };
-    return { ...reply, model: said.model ?? engine.model };
+    return { ...reply, model: said.model ?? engine.model, status: status ?? 0 };
   } catch (err) {
     const failed = signal.aborted
       ? new ChatError("cancelled", "the chat was cancelled")
       : late.aborted
         ? new ChatError("timeout", `no answer within ${engine.timeout_s} s`)
         : chatErrorOf(err);
-    const { kind, message, status, reply } = failed;
-    throw new ChatError(kind, mask.text(`engine ${engine.slug}: ${message}`), status, reply);
+    const { kind, reply, cause } = failed;
+    const message =
+      engine.slug === "" ? failed.message : `engine ${engine.slug}: ${failed.message}`;
+    const of_answer = OF_ANSWER.has(kind) ? status : null;
+    throw new ChatError(kind, mask.text(message), failed.status ?? of_answer, reply, cause);
   } finally {
     over.abort();
   }
 }
 
-/** Parts of a request that a backend may refuse without refusing the whole, by the words of its 400. */
+/** Optional parts of a request that a backend may refuse, by the words of its 400. */
 const REFUSABLE: [RegExp, keyof Without][] = [
   [/stream_options|include_usage/, "stream_options"],
   [/max_completion_tokens/, "max_tokens"],
@@ -108,7 +122,7 @@ const isPassing = (err: unknown): boolean =>
   !(err instanceof ChatError || err instanceof RefusedAddress) &&
   !/ENOTFOUND|CERT|TLS|SSL|SIGNED|UNABLE_TO_VERIFY/i.test(codeOf(err));
 
-/** Removes from the next request what this refusal is about. False when it is about the request itself. */
+/** Removes the refused part from the next request. False when the refusal is about the request itself. */
 function adapt({ status, text }: Refused, without: Without, offered: JsonWay[]): boolean {
   if (status !== 400 && status !== 422) return false;
   const reason = reasonOf(text);
@@ -134,7 +148,7 @@ function chatErrorOf(err: unknown): ChatError {
   const code = codeOf(err);
   const message = errorMessage(err);
   const said = code === "" || message.includes(code) ? message : `${message} (${code})`;
-  return new ChatError("network", `the backend cannot be reached: ${said}`);
+  return new ChatError("network", `the backend cannot be reached: ${said}`, null, null, err);
 }
 
 /** @throws ChatError bad_answer, too_long */
@@ -154,7 +168,10 @@ function readSaid(
   if (schema && json === undefined)
     throw new ChatError("bad_answer", `the answer is not the JSON asked for${cut}`, null, answer);
   return {
-    ...{ text: answer, json, usage, finish_reason },
+    text: answer,
+    json,
+    usage,
+    finish_reason,
     thinking: thinking === null ? null : mask.text(thinking),
   };
 }

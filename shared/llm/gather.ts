@@ -5,7 +5,7 @@ import { ChatError } from "./types.ts";
 /** Limit for the answer and the thoughts together. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** What a backend said, put together from chunks or from one answer. */
+/** A backend's answer, put together from chunks or from one body. */
 export interface Gathered {
   content: string;
   /** `reasoning` or `reasoning_content`, depending on the backend. */
@@ -44,8 +44,13 @@ interface Said {
 /** @param onText receives the answer's text piece by piece, think blocks included */
 export function createGatherer(onText: (piece: string) => void): Gatherer {
   const said: Gathered = {
-    ...{ content: "", reasoning: "", tool: "" },
-    ...{ model: null, usage: null, finish_reason: null, choices: false },
+    content: "",
+    reasoning: "",
+    tool: "",
+    model: null,
+    usage: null,
+    finish_reason: null,
+    choices: false,
   };
   let bytes = 0;
   const counted = (text: string): string => {
@@ -94,7 +99,7 @@ function usageOf(part: Part | null): TokenUsage | null {
 
 const MAX_REASON = 300;
 
-/** The reason an OpenAI-compatible server gives, else the beginning of what it said. */
+/** The reason an OpenAI-compatible server gives, else the beginning of its answer. */
 export function reasonOf(answer: unknown): string {
   const value = typeof answer === "string" ? parsed(answer) : answer;
   const { error, message, detail } = (value ?? {}) as Record<string, unknown>;

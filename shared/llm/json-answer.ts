@@ -1,7 +1,7 @@
 import { parseJson } from "#shared/kit/json.ts";
 
 const FENCE = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
-/** Characters that are looked at in all: an answer of nothing but brackets must not take forever. */
+/** Total number of characters to look at: an answer full of brackets must not take forever. */
 const MAX_LOOKS = 5_000_000;
 
 /**

@@ -6,7 +6,7 @@ const HOLDS_KEY = /authorization|key|token|secret|cookie/i;
 
 export interface KeyMask {
   text(text: string): string;
-  /** For text that comes piece by piece: holds back what may be the beginning of a key. */
+  /** For text that arrives in pieces: holds back what may be the beginning of a key. */
   stream(out: (piece: string) => void): { push(piece: string): void; end(): void };
 }
 
@@ -14,7 +14,7 @@ export interface KeyMask {
 export function createKeyMask(headers: Readonly<Record<string, string>>): KeyMask {
   const keys = Object.entries(headers)
     .filter(([name]) => HOLDS_KEY.test(name))
-    // The scheme is no secret: `Bearer`.
+    // The scheme is not secret: `Bearer`.
     .map(([, value]) => value.replace(/^[A-Za-z]+ +/, "").trim())
     .filter((key) => key.length >= MIN_SECRET)
     .sort((a, b) => b.length - a.length);

@@ -9,7 +9,7 @@ const MAX_STREAM_BYTES = 256 * 1024 * 1024;
 const MAX_PLAIN_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** How far the reading of an answer has come, for judging a failure. */
+/** How much of an answer has been read, for judging a failure. */
 export interface Progress {
   /** Called with every piece of the body. */
   onBytes(): void;
@@ -29,13 +29,17 @@ export async function readReply(
   let size = 0;
   let done = false;
   let streamed: boolean | null = null;
+  let events = 0;
+  let beginning = "";
   const sse = createSseReader((data) => {
+    events += 1;
     if (data.trim() === "[DONE]") done = true;
     else if (!done) gatherer.add(parseChunk(data));
   });
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       onBytes();
+      if (size === 0) beginning = chunk.subarray(0, 1_000).toString("utf8");
       size += chunk.length;
       streamed ??= isStream(chunk);
       if (streamed === true) sse.push(chunk);
@@ -53,6 +57,11 @@ export async function readReply(
   }
   if (size === 0) throw new Error("the connection was closed before anything was answered");
   if (streamed !== true) gatherer.add(parsePlain(Buffer.concat(plain).toString("utf8")));
+  else if (events === 0)
+    throw new ChatError(
+      "bad_answer",
+      `the answer is neither JSON nor a stream of it: ${reasonOf(beginning)}`,
+    );
   else if (!done && gatherer.said.finish_reason === null)
     throw new ChatError("cut_off", "the answer was cut off in the middle");
   return gatherer.said;
@@ -71,7 +80,10 @@ function parseChunk(data: string): unknown {
   try {
     return parseJson(data);
   } catch {
-    throw new ChatError("bad_answer", `the stream holds what is not JSON: ${reasonOf(data)}`);
+    throw new ChatError(
+      "bad_answer",
+      `the stream contains something that is not JSON: ${reasonOf(data)}`,
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import type { Gathered } from "./gather.ts";
 import { readRefusal, readReply } from "./read-reply.ts";
 import { ChatError, type ChatRequest } from "./types.ts";
 
-/** A backend that has begun to answer says something at least this often. */
+/** A backend that has begun to answer sends something at least this often. */
 const SILENCE_MS = 60_000;
 
 export interface Call {
@@ -18,6 +18,8 @@ export interface Call {
   clock: Clock;
   signal: AbortSignal;
   onText(piece: string): void;
+  /** Called with the status of each answer. */
+  onStatus(status: number): void;
   resolve?: GuardedPost["resolve"];
 }
 
@@ -58,6 +60,7 @@ export async function requestOnce(call: Call): Promise<Answered> {
       resolve: call.resolve,
     });
     const { statusCode: status = 0 } = response;
+    call.onStatus(status);
     if (status >= 200 && status <= 299)
       return { said: await untilEnded(response, ended, readReply(response, { onBytes, onText })) };
     const text = await untilEnded(response, ended, readRefusal(response));

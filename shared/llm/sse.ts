@@ -27,7 +27,7 @@ export function createSseReader(onData: (data: string) => void): SseReader {
     const lines = rest.split(last ? /\r\n|\n|\r/ : /\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? "";
     for (const line of lines) takeLine(line);
-    if (rest.length > MAX_LINE) throw new RangeError("the stream has a line without an end");
+    if (rest.length > MAX_LINE) throw new RangeError("the stream has an endless line");
   };
   return {
     push: (chunk) => take(decoder.decode(chunk, { stream: true }), false),

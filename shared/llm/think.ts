@@ -3,7 +3,7 @@ const BLOCK = /(?:^|\n)[ \t]*<(think|thinking)>([\s\S]*?)(?:<\/\1>|$)/gi;
 const CLOSING = /<\/think(?:ing)?>/i;
 
 /**
- * Removes the think blocks from what a reasoning model said (rules/engines#thinking): closed ones, one that never ends,
+ * Removes the think blocks from a reasoning model's answer (rules/engines#thinking): closed ones, one that never ends,
  * and one whose opening tag the chat template swallowed.
  */
 export function splitThinking(raw: string): { text: string; thinking: string | null } {

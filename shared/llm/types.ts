@@ -26,7 +26,10 @@ export interface ChatReply {
   thinking: string | null;
   /** Parsed, and of the requested schema's outer shape; undefined when no schema was requested. */
   json: unknown;
+  /** As the backend calls it. */
   model: string;
+  /** HTTP status of the answer. */
+  status: number;
   usage: TokenUsage | null;
   finish_reason: string | null;
   /** Requests made: 2 after one retry. */
@@ -49,26 +52,28 @@ export const CHAT_ERRORS = [
 export type ChatErrorKind = (typeof CHAT_ERRORS)[number];
 
 /**
- * A chat that ended without an answer. `message` names the engine and holds no key.
- * - `timeout`: the engine's `timeout_s` are over, or it fell silent midway
+ * A chat that ended without an answer. `message` names the engine, if it has a name, and holds no key; `cause` is what
+ * the network threw.
+ * - `timeout`: the engine's `timeout_s` are over, or the backend fell silent midway
  * - `network`: no connection, or it was cut before anything came
  * - `cut_off`: cut after something had come
- * - `bad_answer`: not the protocol, or not the requested JSON (`reply` has what was said)
+ * - `bad_answer`: not the protocol, or not the requested JSON (`reply` has the answer)
  * - `too_long`: more than 1 MB, or nothing before the backend's limit of tokens
  */
 export class ChatError extends Error {
   readonly kind: ChatErrorKind;
   /** HTTP status of the last answer, or null. */
   readonly status: number | null;
-  /** What was said, for `bad_answer`; else null. */
+  /** The answer, for `bad_answer`; else null. */
   readonly reply: string | null;
   constructor(
     kind: ChatErrorKind,
     message: string,
     status: number | null = null,
     reply: string | null = null,
+    cause?: unknown,
   ) {
-    super(message);
+    super(message, { cause });
     this.name = "ChatError";
     this.kind = kind;
     this.status = status;

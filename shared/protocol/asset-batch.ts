@@ -10,7 +10,7 @@ import { AssetMeta } from "./schema/asset.ts";
 export const MAX_BATCH_BODIES = 128;
 /** Limit of the whole request, heads included. The hub holds one in memory. */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** An entry with a longer head is sent alone, where its URLs are cut. */
+/** An entry with a longer head is sent in its own request, where its URLs are shortened. */
 export const MAX_BATCH_HEAD_BYTES = 64 * 1024;
 
 const LENGTH_BYTES = 4;

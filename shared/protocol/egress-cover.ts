@@ -33,7 +33,7 @@ function isWithin(inner: EgressRule, inner_text: string, outer: EgressRule): boo
   return inner.bits >> shift === outer.bits >> shift;
 }
 
-/** The class of all addresses of a range; null where it has several or is a name. */
+/** The class of all addresses in a range; null if it has several, or is a name. */
 function classOf(text: string, rule: EgressRule): ReturnType<typeof classifyAddress> {
   if (rule.kind !== "range") return null;
   const [address = ""] = text.replace(/^\[([^\]]+)\].*$/, "$1").split("/");
@@ -43,14 +43,14 @@ function classOf(text: string, rule: EgressRule): ReturnType<typeof classifyAddr
 }
 
 /**
- * Why a worker with these rules would not let a lane connect to what the option asks for, as a phrase that follows its
- * name; null when it would. What host names resolve to is unknown here, so they are left to the gate.
+ * Why a worker with these rules would not let a lane connect to what the option asks for, as a phrase that follows the
+ * worker's name; null when it would. What host names resolve to is unknown here, so they are left to the gate.
  */
 export function widerThan(worker: EgressReport, asked: EgressOption): string | null {
   const all_blocked = worker.block.includes("loopback") && worker.block.includes("private");
   const has = worker.mode === "open" && all_blocked ? "public" : worker.mode;
   if (asked.mode !== null && WIDTH.indexOf(asked.mode) > WIDTH.indexOf(has))
-    return `is on egress mode ${has}, and ${asked.mode} is asked for`;
+    return `is in egress mode ${has}, but ${asked.mode} is requested`;
   const read = (texts: readonly string[]) =>
     texts
       .map((text) => [text, parseEgressRule(text)] as const)

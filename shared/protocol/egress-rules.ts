@@ -71,7 +71,7 @@ const globOf = (glob: string): RegExp =>
       .replace(/\?/g, ".")}$`,
   );
 
-/** Names are the same with a dot at the end, and in capitals. */
+/** A trailing dot and capitals do not change a name. */
 export const bareHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
 
 /** Whether the rule matches this target: its range the address connected to, its glob the requested name. */

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { parseEgressRule } from "./egress-rules.ts";
 
 /**
- * Where lanes may connect to. `open`: everywhere except what is always refused. `public`: no loopback, no private
- * ranges. `listed`: only where an allow rule says so.
+ * Where lanes may connect. `open`: everywhere except what is always refused. `public`: no loopback, no private
+ * ranges. `listed`: only where an allow rule permits it.
  */
 export const EGRESS_MODES = ["open", "public", "listed"] as const;
 export const EgressMode = z.enum(EGRESS_MODES);
@@ -19,18 +19,18 @@ export const EgressRuleText = z
 
 const rules = () => z.array(EgressRuleText).max(200).default([]);
 
-/** What a job or a session asks for. `allow`: exceptions from `public`, and all that `listed` leaves. */
+/** What a job or a session asks for. `allow`: exceptions from `public`, and everything that `listed` permits. */
 export const EgressOption = z
   .strictObject({
     mode: EgressMode.nullable().default(null).meta({
       description:
-        "open: everywhere. public: no loopback and no private addresses. listed: only what allow names. Left out: as the worker says.",
+        "open: everywhere. public: no loopback and no private addresses. listed: only what allow names. Default: the worker's own mode.",
     }),
     allow: rules().meta({
       description:
         "Exceptions: addresses, CIDR ranges, host names with *; :PORT or :PORT-PORT may follow.",
     }),
-    deny: rules().meta({ description: "What may not be connected to; it wins over allow." }),
+    deny: rules().meta({ description: "Where connections are forbidden; overrides allow." }),
   })
   .openapi("EgressOption");
 export type EgressOption = z.infer<typeof EgressOption>;

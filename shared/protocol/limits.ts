@@ -26,7 +26,7 @@ export const WORKER_LIVENESS_MS = 120_000;
 export const HEARTBEAT_INTERVAL_MS = 15_000;
 /** A worker at or above this share of its disk takes no job (rules/scheduling#candidates). */
 export const MAX_DISK_PCT = 90;
-/** How many POST /jobs may wait at a time; further ones are answered 503 at once. */
+/** How many POST /jobs may wait at a time; further ones get 503 immediately. */
 export const MAX_WAITING_SUBMITS = 1_000;
 /**
  * How long to wait for a slow key-value store, and how old the view used in its place may be
@@ -44,9 +44,9 @@ export const MAX_WAIT_S = 3_600;
 export const MAX_URL_LENGTH = 16_384;
 /** A JSON request body. Holds 200 KB of code with every byte escaped. */
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
-/** `page.html`, `links.json` or `har.json` of one job. */
+/** One document of a job, such as `page.html`. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
-/** Videos of one job (`download_video`), and what downloading them may take in all. */
+/** Videos of one job (`download_video`), and how long downloading them may take in total. */
 export const VIDEO_LIMITS = { max_count: 10, total_ms: 1_800_000 } as const;
 /** One message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
@@ -70,7 +70,7 @@ export const SESSION_TTL_S = {
   ttl_default: 14_400,
   ttl_max: 864_000,
 } as const;
-/** How long a signed link opens what it names, in seconds. The bounds are those of presigned URLs of S3. */
+/** How long a signed link is valid, in seconds. The bounds are those of S3's presigned URLs. */
 export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
 /** How long an action may take by default, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
@@ -115,3 +115,38 @@ export const MAX_UNPACK_RATIO = { above_bytes: 256 * 1024 * 1024, most: 400 } as
 export const DIRECT_UPLOADS_FROM = 1024 * 1024;
 /** Tasks of one batch (rules/pipeline-tasks#submit-a-batch). */
 export const MAX_BATCH_ITEMS = 10_000;
+/** Pages that are captured again and again (rules/watches#limits). */
+export const WATCH_LIMITS = {
+  /** Watches of a fleet. */
+  watches: 1_000,
+  every_s: { min: 60, max: 31_536_000 },
+  keep: { min: 2, max: 1_000, default: 30 },
+  /** Of lines and of URLs that do not count, and characters of one. */
+  patterns: 20,
+  pattern_chars: 200,
+  /** For how long a capture that cannot be compared is tried again. */
+  compare_ms: 600_000,
+} as const;
+/** What a comparison of two jobs reads and answers at most (rules/comparison#limits). */
+export const COMPARISON_LIMITS = {
+  /** Assets of each job that are compared. */
+  assets: 20_000,
+  /** Items in each list of assets, and characters of a URL in them. */
+  list: 200,
+  url_chars: 2_000,
+  /** What is read of each page, and what is kept of its text. */
+  html_bytes: 8 * 1024 * 1024,
+  text_chars: 1024 * 1024,
+  text_lines: 20_000,
+  line_chars: 1_000,
+  /** Removed and added lines, beyond which two texts count as too different; and the time for finding them. */
+  edits: 1_000,
+  diff_ms: 30_000,
+  /** What is shown of the differences. */
+  hunk_lines: 500,
+  hunk_chars: 128 * 1024,
+  /** How long the object store may take for a page. */
+  read_ms: 30_000,
+  /** Comparisons that wait for their turn. */
+  waiting: 16,
+} as const;

@@ -9,7 +9,7 @@ export type ProxyScheme = (typeof PROXY_SCHEMES)[number];
 
 const DEFAULT_PORTS: Record<ProxyScheme, number> = { http: 80, https: 443, socks5: 1080 };
 const WRONG_SERVER =
-  "must be http://, https:// or socks5://, a host and, where it is not the usual one, a port";
+  "must be http://, https:// or socks5:// with a host and, unless it is the default, a port";
 const MAX_LOGIN = 255;
 
 /** Where a proxy listens; `host` without brackets. */
@@ -33,7 +33,7 @@ export function readProxyUrl(raw: string): ReadServer | null {
   const spelled = `ftps://${rest}`;
   if (!scheme || rest === "" || !URL.canParse(spelled)) return null;
   const url = new URL(spelled);
-  // Parsed as a web address, the host is spelled as everywhere else.
+  // Parsed as a web address, so that the host is spelled as everywhere else.
   const as_web = `http://${url.host}/`;
   if (!/^\/?$/.test(url.pathname) || url.search || url.hash || !URL.canParse(as_web)) return null;
   const host = new URL(as_web).hostname.replace(/^\[|\]$/g, "");
@@ -42,7 +42,9 @@ export function readProxyUrl(raw: string): ReadServer | null {
   if (username === null || password === null) return null;
   const has_login = username !== "" || password !== "";
   return {
-    ...{ scheme, host, port: Number(url.port || DEFAULT_PORTS[scheme]) },
+    scheme,
+    host,
+    port: Number(url.port || DEFAULT_PORTS[scheme]),
     username: has_login ? username : null,
     password: has_login ? password : null,
   };
@@ -63,7 +65,7 @@ function decoded(text: string): string | null {
 const proxyServerText = ({ scheme, host, port }: ProxyServer): string =>
   `${scheme}://${ipFamily(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** One entry of a bypass list as a rule of the gate: `.example.com` is all below it. */
+/** One entry of a bypass list as a rule of the gate: `.example.com` means everything below it. */
 export const bypassRule = (entry: string) =>
   parseEgressRule(entry.startsWith(".") ? `*${entry}` : entry);
 
@@ -97,16 +99,16 @@ const ProxyObject = z.strictObject({
     description:
       "http://HOST:PORT, https://HOST:PORT (TLS to the proxy) or socks5://HOST:PORT; HOST:PORT alone is an HTTP proxy.",
   }),
-  username: login().meta({ description: "Told to the proxy alone; records show ***." }),
-  password: login().meta({ description: "Told to the proxy alone; records show ***." }),
+  username: login().meta({ description: "Sent only to the proxy; records show ***." }),
+  password: login().meta({ description: "Sent only to the proxy; records show ***." }),
   bypass: Bypass.nullable().default(null).meta({
     description:
-      "What is connected to without the proxy, comma-separated: host names, .example.com for all below it, addresses and CIDR ranges.",
+      "Hosts to connect to without the proxy, comma-separated: host names, .example.com for all below it, addresses and CIDR ranges.",
   }),
 });
 
 /**
- * An upstream proxy as users of Playwright give it, or its URL alone. Parsed, `server` has no login and always a port.
+ * An upstream proxy in Playwright's form, or just its URL. Once parsed, `server` has no login and always a port.
  */
 export const ProxyOption = z
   .union([z.string().min(1).max(3_000), ProxyObject])
@@ -126,13 +128,13 @@ export const ProxyOption = z
     if (user === null && secret !== null) return fail("has a password but no username");
     // RFC 7617: what is before the first colon is the user's name.
     if (read.scheme !== "socks5" && user !== null && user !== MASK && user.includes(":"))
-      return fail("has a username with a colon, which no HTTP proxy can be told");
+      return fail("has a username with a colon, which cannot be sent to an HTTP proxy");
     return { server: proxyServerText(read), username: user, password: secret, bypass };
   })
   .openapi("ProxyOption");
 export type ProxyOption = z.infer<typeof ProxyOption>;
 
-/** The proxy as it is stored with a job and shown by every record: that there is a login, but not which. */
+/** The proxy as stored with a job and shown in every record: whether there is a login, but not which. */
 export const maskProxy = (proxy: ProxyOption): ProxyOption => ({
   ...proxy,
   username: proxy.username === null ? null : MASK,

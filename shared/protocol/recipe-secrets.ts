@@ -1,6 +1,9 @@
 import type { RecipeAction } from "./schema/recipe.ts";
 
-/** Stands in the text of a `fill` or `type` action for a value of the hub's environment (rules/recipes#secrets-in-recipes). */
+/**
+ * Placeholder in the text of a `fill` or `type` action for a value of the hub's environment
+ * (rules/recipes#secrets-in-recipes).
+ */
 const PLACEHOLDER = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** The names whose values the actions need. */
@@ -25,7 +28,7 @@ const isOnHost = (host: string, pattern: string): boolean =>
   pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 
 /**
- * Why the placeholders of a text may not be filled in a frame of this address, in words that reveal no value; null when
+ * Why the placeholders of a text may not be filled in a frame of this address, without revealing a value; null when
  * they may. Only an http or https address says whose the frame is.
  */
 export function secretRefusal(text: string, hosts: SecretHosts, frame_url: string): string | null {
@@ -34,14 +37,15 @@ export function secretRefusal(text: string, hosts: SecretHosts, frame_url: strin
   for (const [, name = ""] of text.matchAll(PLACEHOLDER)) {
     const bound = Object.hasOwn(hosts, name) ? (hosts[name] ?? []) : [];
     if (host !== null && bound.some((pattern) => isOnHost(host, pattern))) continue;
-    const where = host ?? "a frame without a host of its own";
-    const how = host === null ? "" : `: SVC_RECIPE_ENV=${name}@${host} of the hub would allow it`;
-    return `${name} is not for ${where}, but for ${bound.join(", ") || "no host"}${how}`;
+    const where = host ?? "a frame without its own host";
+    const how = host === null ? "" : `: the hub's SVC_RECIPE_ENV=${name}@${host} would allow it`;
+    const allowed = bound.length === 0 ? "it is bound to no host" : `only on ${bound.join(", ")}`;
+    return `${name} may not be entered on ${where}, ${allowed}${how}`;
   }
   return null;
 }
 
-/** Why a recipe cannot run, in words that name the variable and never a value; null when every value is there. */
+/** Why a recipe cannot run, naming the variable but never a value; null when every value is there. */
 export function missingSecret(
   actions: readonly RecipeAction[],
   secrets: Readonly<Record<string, string>>,

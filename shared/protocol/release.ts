@@ -1,7 +1,7 @@
 /** Replaced by `scripts/build.ts`; absent when run from source. */
 declare const FLOTILLA_RELEASE: BuiltRelease | null | undefined;
 
-/** What a build that was signed with a release key knows about itself (`scripts/release.ts`). */
+/** What a build signed with a release key knows about itself (`scripts/release.ts`). */
 export interface BuiltRelease {
   /** Public key that every later version must be signed with, in base64url. */
   key: string;

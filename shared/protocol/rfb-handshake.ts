@@ -2,8 +2,9 @@ import { isVersion, RfbError, SECURITY, VERSION_BYTES } from "./rfb.ts";
 import { answerTo, CHALLENGE_BYTES } from "./vnc-auth.ts";
 
 /**
- * The handshake of a VNC connection, split in two: a relay of a screen logs in to the server with its secret, and shows
- * itself to the viewer as a server that asks for none. From the viewer's first choice on, bytes go through as they are.
+ * The handshake of a VNC connection, split in two: the relay logs in to the server with the server's secret, and
+ * presents itself to the viewer as a server that asks for none. After the viewer's first choice, bytes pass through
+ * unchanged.
  */
 
 const VERSION = Buffer.from("RFB 003.008\n", "latin1");
@@ -11,7 +12,10 @@ const OLDER_VERSION = "RFB 003.007\n";
 const ACCEPTED = Buffer.alloc(4);
 const RESULT_BYTES = 4;
 
-/** A hub says in it that it answers for itself what a VNC server asks for, and the bridge tells it in it. */
+/**
+ * Header by which a hub says that it answers the VNC server's challenge itself, and by which the bridge gives it the
+ * secret.
+ */
 export const VNC_SECRET_HEADER = "flotilla-vnc-secret";
 export const TAKES_VNC_SECRET = "taken";
 
@@ -22,13 +26,13 @@ function chosenOf(types: Buffer, secret: string | null): number {
   const wanted = secret === null ? SECURITY.none : SECURITY.vnc;
   if (types.includes(wanted)) return wanted;
   throw new RfbError(
-    secret === null ? "the VNC server wants a password" : "the VNC server asks for no password",
+    secret === null ? "the VNC server requires a password" : "the VNC server asks for no password",
   );
 }
 
 /**
- * The client's side, up to where it says whether it shares the screen. The function is given everything that the server
- * has said so far, and answers what follows the handshake; null while that is not whole.
+ * The client's side, up to where it says whether it shares the screen. The function gets everything that the server
+ * has sent so far, and returns what follows the handshake; null while that is incomplete.
  * @param secret null for a server that asks for none. @throws RfbError
  */
 export function createVncEntrance(secret: string | null): (all: Buffer, say: Say) => Buffer | null {
@@ -69,8 +73,8 @@ export interface VncFront {
   /** The first message. */
   readonly greeting: Uint8Array;
   /**
-   * Takes what the viewer says, cut anywhere. `say`: what it is answered. `rest`: what is for the server; null while the
-   * handshake goes on. @throws RfbError
+   * Takes the viewer's bytes, cut anywhere. `say`: the answer to it. `rest`: bytes for the server; null while the
+   * handshake is not over. @throws RfbError
    */
   push(chunk: Uint8Array): { say: Uint8Array[]; rest: Uint8Array | null };
 }
@@ -87,7 +91,7 @@ export function createVncFront(): VncFront {
       head = Buffer.concat([head, chunk]);
       if (step === "version" && head.length >= VERSION_BYTES) {
         const version = head.subarray(0, VERSION_BYTES);
-        if (!isVersion(version)) throw new RfbError("only RFB 3.7 and 3.8 are spoken here");
+        if (!isVersion(version)) throw new RfbError("only RFB 3.7 and 3.8 are supported");
         older = version.toString("latin1") === OLDER_VERSION;
         say.push(Buffer.from([1, SECURITY.none]));
         head = head.subarray(VERSION_BYTES);

@@ -1,11 +1,11 @@
 /** The remote framebuffer protocol (RFC 6143 and its registered extensions), as far as hub and worker both need it. */
 
-/** The other side's bytes are not RFB or ask for something that is not offered here. */
+/** The other side's bytes are not RFB, or ask for something not offered here. */
 export class RfbError extends Error {
   override name = "RfbError";
 }
 
-/** What a client says. */
+/** Messages of a client. */
 export const CLIENT = {
   set_pixel_format: 0,
   set_encodings: 2,
@@ -43,7 +43,7 @@ function cutTextLength(head: Buffer): number {
 
 function fenceLength(head: Buffer): number {
   const length = head[8] ?? 0;
-  if (length > MAX_FENCE_BYTES) throw new RfbError("fence with too long a payload");
+  if (length > MAX_FENCE_BYTES) throw new RfbError("the fence's payload is too long");
   return 9 + length;
 }
 
@@ -68,7 +68,7 @@ const SHAPES: Record<number, Shape> = {
 };
 
 /**
- * Length of the client message that begins with `head`; while that cannot be said, the number of bytes it takes as
+ * Length of the client message that begins with `head`; while that is unknown, the number of bytes needed to tell, as
  * `{ need }`. @throws RfbError for a message that does not exist.
  */
 export function clientMessageLength(head: Buffer): number | { need: number } {
@@ -79,7 +79,9 @@ export function clientMessageLength(head: Buffer): number | { need: number } {
   return head.length < shape.head ? { need: shape.head } : shape.length(head);
 }
 
-/** The encoding in which a server sends the size of its screen, and with which a client says that it understands it. */
+/**
+ * The encoding in which a server sends the size of its screen, and by which a client declares that it understands that.
+ */
 export const EXTENDED_DESKTOP_SIZE = -308;
 
 /** Parts of the handshake before the messages. Security `vnc` is followed by a 16-byte answer. */

@@ -3,7 +3,7 @@ import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 
 /**
- * Whom this process trusts as a hub. Every connection to a hub or a control plane is opened here, so that one variable
+ * Which hubs this process trusts. Every connection to a hub or a control plane is opened here, so that one variable
  * decides for all of them; what a connection has no options for follows the runtime (NODE_EXTRA_CA_CERTS).
  */
 
@@ -13,7 +13,7 @@ const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----/;
 let authority: string | null = null;
 
 /**
- * From now on hubs are those whose certificate the authority in `path` (PEM) has signed, and no others; null: as the runtime
+ * From now on only hubs whose certificate the authority in `path` (PEM) has signed are trusted; null: as the runtime
  * decides. A connection that is already open stays open. @throws ConfigError naming SVC_TLS_CA.
  */
 export function trustAuthority(path: string | null): void {
@@ -28,7 +28,7 @@ function readAuthority(path: string): string {
     throw new ConfigError(`SVC_TLS_CA: cannot read ${path}: ${errorMessage(err)}`);
   }
   if (!CERTIFICATE.test(pem))
-    throw new ConfigError(`SVC_TLS_CA: ${path} holds no certificate (PEM)`);
+    throw new ConfigError(`SVC_TLS_CA: ${path} contains no certificate (PEM)`);
   return pem;
 }
 

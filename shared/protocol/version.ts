@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** Replaced by `scripts/build.ts` in the compiled binary; absent when run from source. */
 declare const FLOTILLA_VERSION: string | undefined;
 
-/** The node's source and core directories: all of the program, so that one value tells any two programs apart. */
+/** The node's source and core directories: the whole program, so that the version distinguishes any two programs. */
 const SOURCE_DIRS = ["drizzle", "hub", "shared", "worker"];
 const SOURCE_FILE = /\.(ts|tsx|sql)$/;
 
@@ -62,7 +62,7 @@ const firstThat = (...ways: (() => string | undefined)[]): string | undefined =>
       const value = way()?.trim();
       if (value) return value;
     } catch {
-      // Try the next way.
+      // Try the next source.
     }
   return undefined;
 };

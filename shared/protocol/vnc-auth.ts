@@ -3,8 +3,8 @@ import { newToken } from "#shared/protocol/ids.ts";
 
 /**
  * VncAuth (RFC 6143 §7.2.2): DES with a password of at most eight characters, whose bits the protocol reads in the other
- * order. Nobody can read it off a connection or try all passwords over one, which is all it must achieve here, on
- * loopback.
+ * order. Nobody can read the password off a connection or try all passwords over one, which is all it must achieve
+ * here, on loopback.
  */
 
 const CHARACTERS = 8;
@@ -34,7 +34,7 @@ const keyOf = (secret: string): Buffer => {
   return key;
 };
 
-/** What a client says to a server's challenge. */
+/** A client's answer to a server's challenge. */
 export const answerTo = (challenge: Buffer, secret: string): Buffer =>
   encrypted(keyOf(secret), challenge);
 
@@ -46,5 +46,5 @@ export function secretIn(file: Uint8Array): string {
   return plain.toString("latin1").replace(/\0+$/, "");
 }
 
-/** A secret as it stands in the file that a VNC server reads. */
+/** A secret in the form of the file that a VNC server reads. */
 export const passwordFile = (secret: string): Buffer => encrypted(FILE_KEY, keyOf(secret));

@@ -16,7 +16,7 @@ export const BAD_SECRET_REASON = "bad worker secret";
 /** Two live hosts with one worker_id (rules/workers#two-workers-with-one-id). */
 export const DUPLICATE_WORKER_REASON = "duplicate worker_id";
 
-/** Reasons of 1001 with which a side says that it will not be back; a router that goes away gives others. */
+/** Reasons with 1001 by which a side says that it will not come back; a router that goes away gives others. */
 export const HUB_STOPPING_REASON = "hub is stopping";
 
 /** Reason of 1012: the worker must keep what it runs and dial until a hub takes it up. */

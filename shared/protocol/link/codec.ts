@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { isNestedDeeper, NESTED_DEEPER } from "#shared/kit/json.ts";
 
-/** What came in on the link: a message, a type this version does not know (skip it), or garbage (close 1008). */
+/** What arrived on the link: a message, a type this version does not know (skip it), or garbage (close 1008). */
 export type Decoded<T> =
   | { kind: "message"; message: T }
   | { kind: "unknown"; type: string }

@@ -5,9 +5,11 @@ import { MAX_URL_LENGTH } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
 import { StoredCookie } from "../schema/cookie.ts";
 import { Dialog, DialogPolicy } from "../schema/dialog.ts";
-import { CaptureReport, JobLogEntry } from "../schema/job.ts";
+import { CaptureReport, FinalState, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
+import { RecordMode } from "../schema/record-mode.ts";
+import { ReplayReport } from "../schema/replay.ts";
 import { ActionError, Viewport } from "../schema/session.ts";
 import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
@@ -30,7 +32,7 @@ export const LaneHeld = z.object({
   session_id: z.string().max(64),
   lease_token: z.int(),
   job_id: z.string().max(64).nullable(),
-  /** The job has given its lane back and uploads on (JobUploading). */
+  /** The job has given its lane back and is still uploading (JobUploading). */
   uploading: z.boolean().nullish(),
 });
 export type LaneHeld = z.infer<typeof LaneHeld>;
@@ -55,13 +57,13 @@ export const Registration = z.object({
   waits_for_order: z.boolean().nullish(),
   /**
    * The link this process had, by its upload_token, and how many of its messages came: the hub goes on with it where it can.
-   * Null: there was none. Absent: this version knows of no such thing.
+   * Null: there was none. Absent: this version cannot resume links.
    */
   resume: z
     .object({
       upload_token: z.string().max(64),
       received: z.int().min(0),
-      /** Messages of this process that the hub has confirmed: the others can be said again. */
+      /** Messages of this process that the hub has confirmed: the others can be sent again. */
       acknowledged: z.int().min(0).nullish(),
       /** What runs here, so that a restarted hub can take it up. Absent: this version cannot tell. */
       holds: z.array(LaneHeld).max(1_000).nullish(),
@@ -78,7 +80,7 @@ export const WorkerHeartbeat = z.object({
   lanes: z.array(Lane).max(1_000),
   profiles: z.array(z.string()).max(10_000).default([]),
   update: UpdateReport.nullish(),
-  /** Messages of the hub received on this link so far. */
+  /** How many of the hub's messages were received on this link so far. */
   received: z.int().min(0).nullish(),
 });
 export type WorkerHeartbeat = z.infer<typeof WorkerHeartbeat>;
@@ -105,8 +107,8 @@ export type JobLog = z.infer<typeof JobLog>;
 const RunReady = Assignment.extend({ type: z.literal("RunReady") });
 
 /**
- * The run is over and its lane is being given back, but the hub stores nothing now: what was captured waits on the worker,
- * and comes under the same lease before the `result`. Only to a hub that says `late_uploads`.
+ * The run is over and its lane is being given back, but the hub cannot store anything now: what was captured waits on
+ * the worker, and comes under the same lease before the `result`. Sent only to a hub that reports `late_uploads`.
  */
 const JobUploading = Assignment.extend({ type: z.literal("JobUploading") });
 
@@ -120,13 +122,15 @@ export const WorkerResult = Assignment.extend({
   final_url: z.string().max(70_000).nullable(),
   title: z.string().max(4_096).nullable(),
   capture: CaptureReport.nullable(),
+  /** Absent or null: none was taken. */
+  final_state: FinalState.nullish(),
 });
 export type WorkerResult = z.infer<typeof WorkerResult>;
 
 /** Names a session opened on a lane; a message whose token is not the lane's current lease is stale. */
 const SessionOnLane = z.object({ session_id: z.string().max(64), lease_token: z.int() });
 
-/** The lane's browser is up and the session's page open; actions, CDP and viewer may come. */
+/** The lane's browser is up and the session's page open; actions, CDP and viewer may connect. */
 export const SessionOpened = SessionOnLane.extend({
   type: z.literal("SessionOpened"),
   url: z.string().max(70_000),
@@ -142,7 +146,7 @@ export const SessionRefused = SessionOnLane.extend({
 });
 export type SessionRefused = z.infer<typeof SessionRefused>;
 
-/** The session ended on the worker's side: its browser died, or its lane was taken away. The lane resets afterwards. */
+/** The session ended on the worker's side: its browser died, or it lost its lane. The lane resets afterwards. */
 export const SessionEnded = SessionOnLane.extend({
   type: z.literal("SessionEnded"),
   reason: z.string().max(1_000),
@@ -155,11 +159,13 @@ const SessionPlace = {
   title: z.string().max(4_096),
   tabs: z.int().min(0),
   dialogs: z.array(Dialog).max(20).default([]),
+  /** Of a session that shows a capture. */
+  replay: ReplayReport.optional(),
 };
 
 /**
- * Name of the error of a call that came while the session's browser starts: worth another try (503). Its kind is `broken`,
- * because a hub of an earlier version would cut the link over a kind that it does not know.
+ * Name of the error for a call that comes while the session's browser starts: worth another try (503). Its kind is
+ * `broken`, because a hub of an earlier version would cut the link over a kind that it does not know.
  */
 export const BROWSER_STARTING = "BrowserStarting";
 
@@ -213,7 +219,7 @@ export const HubRegistered = z.object({
   type: z.literal("HubRegistered"),
   /** The hub's own version (rules/worker-link#welcome). */
   expected_worker_version: z.string(),
-  /** Absent in hubs of earlier versions: then `expected_worker_version` is to be taken at once. */
+  /** Absent in hubs of earlier versions: then `expected_worker_version` must be taken immediately. */
   update: UpdateOrder.nullish(),
   upload_token: z.string(),
   /** HTTP base for uploads; the worker falls back to the address it dialled when this one does not answer. */
@@ -221,7 +227,7 @@ export const HubRegistered = z.object({
   heartbeat_interval_ms: z.int().positive(),
   /** Bodies of at least this many bytes may go straight into the object store; absent: none may. */
   direct_uploads_from: z.int().positive().nullish(),
-  /** Whether a job may go on uploading when it has given its lane back (JobUploading). */
+  /** Whether a job may keep uploading after it has given its lane back (JobUploading). */
   late_uploads: z.boolean().nullish(),
   /** How long a link without a socket is kept; 0 or absent: not at all. */
   link_grace_ms: z.int().min(0).nullish(),
@@ -242,11 +248,16 @@ export const RunExtras = z.object({
   popup_policy: PopupPolicy.default("allow"),
   /** Values of the `${ENV:NAME}` placeholders the recipes use. */
   secrets: z.record(z.string(), z.string()).default({}),
-  /** Where each may be entered; one that is not listed only on the host of the job's URL. */
+  /** Hosts where each may be entered; one that is not listed, only on the host of the job's URL. */
   secret_hosts: z.record(z.string(), z.array(z.string())).default({}),
-  /** The proxy that the run goes out through, with its login; null: as the worker says. `proxy_of`: who gave it. */
+  /**
+   * The proxy that the run goes out through, with its login; null: the worker decides. `proxy_of`: where it was
+   * configured.
+   */
   proxy: ProxyOption.nullable().default(null),
   proxy_of: z.enum(["job", "host"]).default("job"),
+  /** Whether the page is to be pictured at the end; a hub of an earlier version stores no pictures, and says nothing. */
+  final_state: z.boolean().default(false),
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
 });
@@ -260,6 +271,8 @@ export const HubAssignJob = Assignment.extend({
   /** JobOptions with every default filled in and min_asset_size_bytes already resolved against the hub's setting. */
   options: z.record(z.string(), z.unknown()),
   extras: RunExtras.prefault({}),
+  /** What to record of it; absent in hubs of earlier versions, which take no recordings. */
+  record: RecordMode.nullish(),
 });
 export type HubAssignJob = z.infer<typeof HubAssignJob>;
 
@@ -270,18 +283,18 @@ export const HubCancelJob = Assignment.extend({
 });
 export type HubCancelJob = z.infer<typeof HubCancelJob>;
 
-/** What a scripted run ends with: the page is saved, everything uploaded, and a `result` sent that says so. */
+/** Ends a scripted run: the page is saved, everything is uploaded, and a `result` is sent. */
 export const HubEndRun = Assignment.extend({
   type: z.literal("HubEndRun"),
   status: z.enum(["completed", "failed"]),
   error: z.string().max(4_096).nullable(),
-  /** Where a failed one ended; null leaves it to the worker. */
+  /** Where a failed run ended; null leaves it to the worker. */
   stage: z.string().max(64).nullable(),
 });
 export type HubEndRun = z.infer<typeof HubEndRun>;
 export type RunEnd = Pick<HubEndRun, "status" | "error" | "stage">;
 
-/** Answers every `result`; `accepted: false` says that the lease was no longer the job's. */
+/** Answers every `result`; `accepted: false` means that the job no longer had the lease. */
 export const HubResultAck = Assignment.extend({
   type: z.literal("HubResultAck"),
   accepted: z.boolean(),
@@ -290,8 +303,8 @@ export type HubResultAck = z.infer<typeof HubResultAck>;
 
 /**
  * Answers every heartbeat, so that the worker's receive-side watchdog (rules/workers#silence-watchdog) sees a living hub;
- * also sent in between when much has come, or with a new order. `received`: messages of the worker received on this link so
- * far.
+ * also sent in between after many messages, or with a new order. `received`: how many of the worker's messages were
+ * received on this link so far.
  */
 export const HubHeartbeatAck = z.object({
   type: z.literal("HubHeartbeatAck"),
@@ -310,10 +323,13 @@ export const HubOpenSession = SessionOnLane.extend({
   viewport: Viewport.nullable(),
   profile: ProfileRef.nullable(),
   dialog_policy: DialogPolicy.default("wait"),
+  record: RecordMode.nullish(),
   egress: EgressOption.nullable().default(null),
   /** As in RunExtras. */
   proxy: ProxyOption.nullable().default(null),
   proxy_of: z.enum(["job", "host"]).default("job"),
+  /** Show the capture of this job. Sent only to workers that report `replay`. */
+  replay: z.string().max(64).nullish(),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

@@ -13,15 +13,15 @@ export const isCounted = (type: string): boolean => !OF_SOCKET.has(type);
 const MOST_CHARS = 16 * 1024 * 1024;
 
 /**
- * What one side of a link has said and the other has not confirmed. A socket delivers in order or breaks, so both sides
- * count, and a number tells where to go on.
+ * Messages of one side of a link that the other has not confirmed. A socket delivers in order or breaks, so both sides
+ * count, and a number says where to continue.
  */
 export class Outbox {
   #kept: string[] = [];
   #chars = 0;
   /** The number of the first kept message. */
   #first: number;
-  /** How many of the kept ones were given to a socket. */
+  /** How many of the kept messages were given to a socket. */
   #sent = 0;
 
   /** `first`: how many the other side has received from an earlier holder of this link. */
@@ -52,7 +52,7 @@ export class Outbox {
     return received >= this.#first && received <= this.#first + this.#sent;
   }
 
-  /** What that peer has not received, in order; it is on its way from now on. */
+  /** What that peer has not received, in order; counts as sent from now on. */
   resume(received: number): readonly string[] {
     this.acknowledge(received);
     this.#sent = this.#kept.length;

@@ -14,16 +14,21 @@ export const MAX_INSTANCES = 200;
 
 export const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,252}$/;
 
-/** It is the worker's id too, so both rules hold. */
-const INSTANCE_ID = WORKER_ID;
+/** It is also the worker's id, so both rules apply. */
+const InstanceId = z
+  .string()
+  .regex(
+    WORKER_ID,
+    "must be 1 to 64 letters, digits, hyphens and underscores, beginning with a letter or digit",
+  );
 
 /** A worker process that should run on a host: `flotilla worker` with these flags and variables. */
 export const DesiredInstance = z
   .object({
-    instance_id: z.string().regex(INSTANCE_ID),
+    instance_id: InstanceId,
     args: z.array(z.string().max(4_096)).max(100),
     env: z.record(z.string().max(200), z.string().max(32_768)),
-    /** A different number restarts it, even when it was given up. */
+    /** A different number restarts it, even if its agent gave it up. */
     generation: z.int().min(0).default(0),
   })
   .openapi("DesiredInstance");
@@ -42,7 +47,7 @@ export const InstanceReport = z
   .openapi("InstanceReport");
 export type InstanceReport = z.infer<typeof InstanceReport>;
 
-/** What runs on a host, as its agent last said. */
+/** What runs on a host, as its agent last reported. */
 export const AgentReport = z
   .strictObject({
     gpus: z.array(GpuReading).max(64).default([]),
@@ -97,7 +102,9 @@ export const Instance = z
   .openapi("Instance");
 export type Instance = z.infer<typeof Instance>;
 export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
-/** Answer of POST /workers/elastic/stop: of `asked` instances, `stopped` were told to end; the others did not exist. */
+/**
+ * Answer of POST /workers/elastic/stop: of `asked` instances, `stopped` were ordered to end; the others did not exist.
+ */
 export const InstancesStopped = InstanceList.extend({
   asked: z.int(),
   stopped: z.int(),
@@ -106,11 +113,11 @@ export const InstanceInventory = InstanceList.extend(NextCursor).openapi("Instan
 
 /**
  * Body of POST /workers/elastic/spawn. Without `host`: the live agent with the fewest instances. With `instance_id` the
- * call may be repeated: an instance of that name that should run already is left as it is.
+ * call may be repeated: an instance of that name that should already run is left alone.
  */
 export const SpawnInstances = z
   .strictObject({
-    instance_id: z.string().regex(INSTANCE_ID).optional(),
+    instance_id: InstanceId.optional(),
     host: z.string().regex(HOST_NAME).optional(),
     count: z.int().min(1).max(MAX_INSTANCES).default(1),
     workloads: z.array(Slug).max(1_000).optional(),

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { STORED_DOCUMENTS } from "../documents.ts";
 import { isSafeName } from "../names.ts";
 import { CaptureReport, JobStatus } from "./job.ts";
 
@@ -21,7 +22,7 @@ export const AssetMeta = z.object({
   source_url: z.string().max(70_000),
   /** The page of the tab, whichever frame made the request. */
   page_url: z.string().max(70_000),
-  /** The frame's document that asked for it, a worker's owner for a worker; null if unknown. */
+  /** The frame's document that requested it; for a worker, its owner; null if unknown. */
   frame_url: z.string().max(70_000).nullable().default(null),
   status: z.int().min(0).max(999).nullable(),
   from_cache: z.boolean(),
@@ -76,7 +77,6 @@ export const LinkList = z
   .openapi("LinkList");
 export type LinkList = z.infer<typeof LinkList>;
 
-/** Files of a job that are not assets. */
-export const DOCUMENT_NAMES = ["page.html", "links.json", "har.json"] as const;
-export const DocumentName = z.enum(DOCUMENT_NAMES);
+/** A document that a worker uploads. */
+export const DocumentName = z.enum(STORED_DOCUMENTS);
 export type DocumentName = z.infer<typeof DocumentName>;

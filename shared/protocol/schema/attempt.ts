@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 
 /**
- * What became of an attempt. Only `script_error`, `wrong_result` and `bad_script` are worth another script; the others
+ * Outcome of an attempt. Only `script_error`, `wrong_result` and `bad_script` are worth another script; the others
  * would fail again whatever the planner wrote (rules/scripts#classes-of-an-attempt).
  * - `success`: it ran and the judge agrees, or no judge was asked (rerun)
  * - `bad_script`: refused by the static check, nothing ran
@@ -9,11 +9,11 @@ import { z } from "@hono/zod-openapi";
  * - `wrong_result`: it ran, and the judge says that the goal was not reached
  * - `unverified`: it ran, and the judge could not say: never reported as a success
  * - `timeout`: longer than attempt_timeout_s
- * - `credentials_missing`: the page asks for a login nobody gave
+ * - `credentials_missing`: the page requires a login that was not given
  * - `capacity`: no lane, no runner, or no backend in time
  * - `engine_error`: the backend failed for good
  * - `lane_lost`: the browser or its worker went away
- * - `sandbox`: the sandbox could not be made, or ended the script for a limit
+ * - `sandbox`: the sandbox could not be created, or stopped the script at a limit
  * - `cancelled`
  */
 export const ATTEMPT_CLASSES = [
@@ -36,7 +36,7 @@ export type AttemptClass = z.infer<typeof AttemptClass>;
 export const TokenUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
-/** What the judge, or the rules before it, say about an attempt. */
+/** The verdict of the judge, or of the rules before it, about an attempt. */
 export const Verdict = z.object({
   class: AttemptClass,
   ok: z.boolean(),
@@ -49,7 +49,7 @@ export const Verdict = z.object({
 });
 export type Verdict = z.infer<typeof Verdict>;
 
-/** Milliseconds; null for what did not take place. */
+/** Milliseconds; null for what did not happen. */
 export const AttemptTimings = z.object({
   plan_ms: z.int().nullable(),
   check_ms: z.int().nullable(),
@@ -71,7 +71,7 @@ export const AttemptSummary = z
     verdict: Verdict.nullable(),
     timings: AttemptTimings,
     tokens: TokenUsage.nullable(),
-    /** How the script was confined: `bubblewrap`, or `process` where the operator allows it. */
+    /** How the script was confined: `bubblewrap`, or `process` if the operator allows it. */
     sandbox: z.enum(["bubblewrap", "process"]).nullable(),
     started_at: z.string(),
     finished_at: z.string().nullable(),

@@ -35,13 +35,13 @@ export const AuditEntry = z
     /** 101 for a WebSocket that was opened. */
     status: z.int(),
     error: z.string().nullable(),
-    /** How often: calls that are refused again within a minute are one entry. */
+    /** How often: calls that are refused again within a minute share one entry. */
     times: z.int(),
   })
   .openapi("AuditEntry");
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** Query of GET /audit; what is given narrows what is listed. */
+/** Query of GET /audit; every parameter narrows the list. */
 export const AuditQuery = z.object({
   who: z
     .string()

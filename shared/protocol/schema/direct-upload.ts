@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AssetMeta } from "./asset.ts";
 
-/** What a worker announces about a body that it wants to put into the object store itself. */
+/** A worker's announcement of a body that it wants to put into the object store itself. */
 export const DirectUploadBody = z
   .object({ size: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
   .openapi("DirectUploadBody");

@@ -18,7 +18,7 @@ const EngineUrl = z
     error: "must be an http or https URL",
   })
   .refine((raw) => !URL.canParse(raw) || (!new URL(raw).username && !new URL(raw).password), {
-    error: "must not hold credentials: name their variable in api_key_env",
+    error: "must not contain credentials: name their variable in api_key_env",
   });
 
 /** Name of the hub's variable with the backend's key; never the key. */
@@ -30,7 +30,7 @@ const KeyVariable = z
 /** Body of PUT /engines/{slug} (rules/engines#engine-record). `timeout_s` in seconds. */
 export const PutEngine = z
   .strictObject({
-    /** When given it must be the slug of the path. */
+    /** If given, it must be the slug of the path. */
     slug: RegistrySlug.optional(),
     name: z.string().max(200).default(""),
     kind: z.enum(ENGINE_KINDS).default("chat"),

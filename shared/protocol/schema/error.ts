@@ -17,7 +17,7 @@ export const ErrorBody = z
   })
   .openapi("Error");
 
-/** 503 of POST /jobs (rules/jobs#at-capacity): the job is stored and stays queued, when it was stored at all. */
+/** 503 of POST /jobs (rules/jobs#at-capacity): if the job was stored, it stays queued. */
 export const TooBusy = z
   .object({
     detail: z.string(),

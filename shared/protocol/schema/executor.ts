@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 
 /**
- * Whether the code of a workload loads (rules/pipeline-workloads#the-state-of-the-code), and what running tasks say
- * about themselves.
+ * Whether the code of a workload loads (rules/pipeline-workloads#the-state-of-the-code), and notes of running tasks
+ * (progress and log).
  */
 
 /** UTF-16 units of the sentence that says why a module does not load, and of the traceback that comes with it. */
@@ -23,7 +23,7 @@ export const BrokenExecutor = z.strictObject({
 });
 export type BrokenExecutor = z.infer<typeof BrokenExecutor>;
 
-/** As it is stored with its worker; `since` in epoch ms of the control plane. */
+/** As stored with its worker; `since` in epoch ms of the control plane. */
 export interface BrokenSince {
   workload: string;
   revision: string;
@@ -55,7 +55,7 @@ export const CheckExecutor = z
   })
   .openapi("CheckExecutor");
 
-/** `unchecked`, for a workload that was just created: nobody could load its code, and `error` says why. */
+/** `unchecked`, for a workload that was just created: no worker could load its code, and `error` says why. */
 export const ExecutorCheck = z
   .object({
     workload: z.string(),
@@ -85,7 +85,7 @@ export type CheckAnswer = z.infer<typeof CheckAnswer>;
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 /** Lines of a task's log that are kept: its last ones. */
 export const MAX_LOG_LINES = 200;
-/** UTF-16 units of a line, and of the words that go with the progress. */
+/** UTF-16 units of a line, and of the text of a progress report. */
 export const MAX_LOG_LINE = 2_000;
 export const MAX_PROGRESS_TEXT = 500;
 
@@ -97,14 +97,14 @@ export const LogLine = z.strictObject({
 });
 export type LogLine = z.infer<typeof LogLine>;
 
-/** What a task last said with `ctx.progress`: 0 to 1, and words. */
+/** A task's last `ctx.progress`: 0 to 1, and a text. */
 export const Progress = z.strictObject({
   value: z.number().min(0).max(1),
   text: z.string().max(MAX_PROGRESS_TEXT),
 });
 export type Progress = z.infer<typeof Progress>;
 
-/** What a task says about itself while it runs. `log_dropped`: lines that came before those that are kept. */
+/** A task's notes while it runs. `log_dropped`: how many earlier lines were not kept. */
 export const Notes = z.strictObject({
   progress: Progress.nullable(),
   log: z.array(LogLine).max(MAX_LOG_LINES),

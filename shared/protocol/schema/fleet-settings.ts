@@ -12,6 +12,6 @@ export const FleetSettings = z
   .openapi("FleetSettings");
 export type FleetSettings = z.infer<typeof FleetSettings>;
 
-/** Body of PATCH /settings: known keys only; null goes back to the default. */
+/** Body of PATCH /settings: known keys only; null restores the default. */
 export const PatchFleetSettings = z.record(z.string(), z.unknown()).openapi("PatchFleetSettings");
 export type PatchFleetSettings = z.infer<typeof PatchFleetSettings>;

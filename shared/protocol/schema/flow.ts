@@ -21,9 +21,9 @@ export const DashboardOverview = z
     running: z.array(z.object({ workload: z.string(), claimed: z.int(), workers: z.int() })),
     /** Newest first, of the last day, without what they printed: that is in `GET /api/v1/runs/{run_id}`. */
     recent_failures: z.array(Run),
-    /** Workloads that the supervisor paused, or sees a problem of. */
+    /** Workloads that the supervisor paused or sees a problem with. */
     supervised: z.array(Supervision),
-    /** What keeps workloads from being run as their settings say. */
+    /** Problems that keep workloads from running as configured. */
     problems: z.array(
       z.object({
         workload: z.string(),
@@ -93,7 +93,7 @@ export type FlowSnapshot = z.infer<typeof FlowSnapshot>;
 
 export const RatesQuery = z.object({
   since_min: z.coerce.number().int().min(1).max(MAX_RATE_MINUTES).default(60),
-  /** Empty is none: every workload, every metric. */
+  /** Empty means no filter: every workload, every metric. */
   slug: z.string().max(63).optional(),
   metric: z.enum(["", ...RATE_METRICS]).optional(),
 });

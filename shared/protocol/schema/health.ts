@@ -8,7 +8,7 @@ export const Degraded = z
   .openapi("Degraded");
 export type Degraded = z.infer<typeof Degraded>;
 
-/** A hub that was asked to stop: it assigns nothing any more, and waits for these, for this long at most. */
+/** A hub that is stopping: it assigns nothing new, and waits for these jobs and sessions for at most this long. */
 export const Stopping = z
   .object({ jobs: z.int(), sessions: z.int(), left_s: z.int() })
   .openapi("Stopping");
@@ -24,7 +24,7 @@ export const Health = z
     degraded: z.array(Degraded).openapi({ description: "Empty while `status` is ok" }),
     stopping: Stopping.nullable().openapi({
       description:
-        "Of a hub that was asked to stop: the jobs and sessions it still waits for, and for how many seconds at most; null otherwise",
+        "While the hub is stopping: the jobs and sessions it still waits for, and for how many seconds at most; null otherwise",
     }),
   })
   .openapi("Health");

@@ -47,7 +47,7 @@ export const PutHost = z
     cookies: cookies.optional(),
     proxy: ProxyOption.nullish().meta({
       description:
-        "The proxy that jobs and sessions of this host go out through, where they name none. It stays when the key is missing, and so does a login that is ***; null takes it away.",
+        "The proxy for jobs and sessions of this host that name none themselves. A missing key keeps it, and *** keeps its login; null removes it.",
     }),
     updated_at: z.string().max(64).optional(),
   })
@@ -60,7 +60,7 @@ export const PutHostCookies = z.strictObject({ cookies }).openapi("PutHostCookie
 export const SyncCookies = z
   .strictObject({
     scope: z.enum(["active-host", "all"]),
-    /** The active tab's host; with `active-host` its cookies are the ones of this host and its parents. */
+    /** The active tab's host; with `active-host` the cookies are those of this host and its parents. */
     host: HostName.optional(),
     cookies: z.array(StoredCookie).max(50_000),
   })

@@ -12,12 +12,13 @@ import {
 import { isMasked, ProxyOption } from "../proxy.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
+import { RecordMode } from "./record-mode.ts";
 
 const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
 export const JobMode = z.enum(JOB_MODES);
 export type JobMode = z.infer<typeof JobMode>;
 
-/** Forms and the API's documents show the description and the unit beside the bounds. */
+/** Forms and the API's documents show the description and the unit next to the bounds. */
 const seconds = (description: string) => ({ description, "x-unit": "s" });
 const pixels = (description: string) => ({ description, "x-unit": "px" });
 const bytes = (description: string) => ({ description, "x-unit": "bytes" });
@@ -25,7 +26,7 @@ const bytes = (description: string) => ({ description, "x-unit": "bytes" });
 const nullableText = (max: number) => z.string().max(max).nullable().default(null);
 const waitSeconds = (fallback: number) => z.number().min(0).max(MAX_WAIT_S).default(fallback);
 
-/** Whether something can listen there: `[HOST:]PORT` of an address or a name. */
+/** Whether it is a valid `[HOST:]PORT`, with an address or a name as HOST. */
 function namesPlace(raw: string): boolean {
   const cut = raw.lastIndexOf(":");
   const port = Number(raw.slice(cut + 1));
@@ -35,6 +36,9 @@ function namesPlace(raw: string): boolean {
 /** At most one of these may be set (rules/job-options#one-source-of-the-browser). */
 const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
 
+/** They are about the web, or about a browser that is open already. */
+const NOT_IN_REPLAY = ["attach", "attach_to_job", "proxy", "download_video"] as const;
+
 /**
  * Options of a job (rules/job-options#the-options), every default filled in after parsing. Durations in seconds, sizes in
  * bytes.
@@ -43,10 +47,11 @@ export const JobOptions = z
   .strictObject({
     mode: JobMode.default("fetch").meta({
       description:
-        "fetch opens the page and keeps what it loads. codegen-loop has an engine write and mend a script until the goal is reached. rerun runs a script that is there already.",
+        "fetch opens the page and keeps what it loads. codegen-loop lets an engine write and fix a script until the goal is reached. rerun runs an existing script.",
     }),
     goal: nullableText(20_000).meta({
-      description: "What is to be reached, in plain words. Needed when mode is codegen-loop.",
+      description:
+        "What the script should achieve, in plain words. Required when mode is codegen-loop.",
     }),
     max_codegen_attempts: z
       .int()
@@ -55,14 +60,14 @@ export const JobOptions = z
       .default(CODEGEN_ATTEMPTS.default)
       .meta({
         description:
-          "How many scripts an engine may write, each after a look at what went wrong with the one before.",
+          "How many scripts the engine may write; for each it sees what went wrong with the one before.",
       }),
     attempt_timeout_s: z
       .int()
       .min(ATTEMPT_TIMEOUT_S.min)
       .max(ATTEMPT_TIMEOUT_S.max)
       .default(ATTEMPT_TIMEOUT_S.default)
-      .meta(seconds("What one run of a script may take.")),
+      .meta(seconds("The time limit for one run of a script.")),
     rerun_from: z
       .string()
       .max(200)
@@ -74,7 +79,7 @@ export const JobOptions = z
       .default(null)
       .meta({
         description:
-          "The script of an earlier job: its job_id, or job_id/attempts/N for one of several. Wins over code.",
+          "The script of an earlier job: its job_id, or job_id/attempts/N for one of several. Overrides code.",
       }),
     code: z
       .string()
@@ -93,15 +98,16 @@ export const JobOptions = z
       .default(20)
       .meta(seconds("How long the server may take to answer, and then the page to load.")),
     settle_seconds: waitSeconds(0).meta(
-      seconds("A pause after the page has loaded, before anything else."),
+      seconds("A pause after the page has loaded, before anything else happens."),
     ),
     idle_seconds: waitSeconds(3).meta(
-      seconds("The page counts as done when its network was silent for so long."),
+      seconds("The page is considered done once its network has been silent for this long."),
     ),
     max_wait_seconds: waitSeconds(60).meta(seconds("The longest wait for that silence.")),
     post_click_seconds: waitSeconds(5).meta(seconds("A pause after each click of a recipe.")),
     scroll: z.boolean().default(false).meta({
-      description: "Scroll down to the end, so that the page loads what it shows only there.",
+      description:
+        "Scroll down to the end, so that the page loads content that it shows only there.",
     }),
     scroll_step: z.int().min(1).max(100_000).default(50).meta(pixels("How far one step scrolls.")),
     scroll_max: z
@@ -109,25 +115,32 @@ export const JobOptions = z
       .min(0)
       .max(10_000_000)
       .default(3000)
-      .meta(pixels("How far to scroll in all.")),
+      .meta(pixels("How far to scroll in total.")),
     scroll_early_after: waitSeconds(5).meta(
-      seconds("Stop scrolling when nothing new was loaded for so long."),
+      seconds("Stop scrolling when nothing new has loaded for this long."),
     ),
     download_video: z.boolean().default(false).meta({
       description:
-        "Follow the network of frames too, and download the videos found there. Keeps assets in any case.",
+        "Watch the network of frames too, and download the videos found there. Always keeps assets.",
     }),
     capture_assets: z.boolean().default(true).meta({
-      description: "Keep what the page loads: pictures, video, audio, documents, scripts.",
+      description: "Keep what the page loads: images, video, audio, documents, scripts.",
     }),
     min_asset_size_bytes: z
       .int()
       .min(0)
       .default(0)
-      .meta(bytes("Leave out what is smaller. 0 takes the fleet's own limit.")),
-    headless: z.boolean().default(false).meta({ description: "Run the browser without a screen." }),
+      .meta(bytes("Skip smaller assets. 0 uses the fleet's own limit.")),
+    final_state: z.boolean().default(true).meta({
+      description:
+        "Take pictures of the page at the end: the whole page, and a small one for lists.",
+    }),
+    headless: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Run the browser without a display." }),
     dialog_policy: DialogPolicy.default("dismiss").meta({
-      description: `What becomes of a dialog that the page opens (alert, confirm, prompt). wait leaves it to the viewer, a script or a CDP client for ${DIALOG_WAIT_S} s. dismiss and accept answer at once.`,
+      description: `What happens to a dialog that the page opens (alert, confirm, prompt). wait leaves it to the viewer, a script or a CDP client for ${DIALOG_WAIT_S} s. dismiss and accept answer immediately.`,
     }),
     referer: z
       .string()
@@ -135,18 +148,18 @@ export const JobOptions = z
       .regex(/^\P{Cc}*$/u, "must not contain control characters")
       .nullable()
       .default(null)
-      .meta({ description: "Where the browser says that it comes from." }),
+      .meta({ description: "The Referer that the browser sends." }),
     cookies_from: nullableText(253).meta({
-      description: "Put in the cookies that are stored for this host.",
+      description: "Use the cookies stored for this host.",
     }),
     use_profile: z
       .string()
-      .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")
+      .regex(/^[a-z0-9_-]{1,64}$/, "must consist of a-z, 0-9, hyphen and underscore")
       .nullable()
       .default(null)
       .meta({
         description:
-          "An uploaded browser profile. Left out, the default profile is used where there is one.",
+          "An uploaded browser profile. If left out, the default profile is used if there is one.",
       }),
     attach: z
       .string()
@@ -157,38 +170,46 @@ export const JobOptions = z
       .default(null)
       .meta({
         description:
-          "A browser that runs already, by the port of its debugging door: PORT or HOST:PORT. Only for mode fetch.",
+          "A running browser, by its remote debugging port: PORT or HOST:PORT. Only for mode fetch.",
       }),
     clone_chrome_profile: nullableText(200).meta({
       description:
-        "Copy this profile of the browser on the hub's own machine, such as Default. Needs a worker there.",
+        "Copy this profile of the browser on the hub's own machine, such as Default. Needs a worker on that machine.",
     }),
     attach_to_job: nullableText(64).meta({
       description:
-        "Go on in the browser of an earlier job, by its job_id: its cookies and logins are there.",
+        "Continue in the browser of an earlier job, by its job_id, with its cookies and logins.",
     }),
     codegen_engine: nullableText(64).meta({
-      description: "The engine that writes the script. Left out, the default engine does.",
+      description: "The engine that writes the script. If left out, the default engine does.",
     }),
     fetch_strategy: z.enum(["recipe", "normal"]).default("recipe").meta({
       description:
-        "recipe applies the host's recipe that fits the address. normal leaves recipes out.",
+        "recipe applies the host's recipe that matches the address. normal ignores recipes.",
     }),
     /** Set by the hub from the matching host recipe; `SubmitJob` refuses it. */
     fetch_recipe: Recipe.nullable()
       .default(null)
       .meta({ description: "Set by the hub from the matching host recipe; clients leave it out." }),
+    record: RecordMode.nullable().default(null).meta({
+      description:
+        "What is recorded of the job: off, events (what happened), or screen (that, and what the browser showed). Null leaves it to the fleet's setting.",
+    }),
     egress: EgressOption.nullable().default(null).meta({
       description:
-        "Where the browser may connect to while the job runs, on top of what its worker allows: it can be narrowed, never widened.",
+        "Where the browser may connect while the job runs. It can narrow what its worker allows, never widen it.",
     }),
     proxy: ProxyOption.nullable().default(null).meta({
       description:
-        "The proxy that the browser and the download of videos go out through, in the place of the host's and the worker's: its URL, or server, username, password and bypass. Records show its login as ***.",
+        "The proxy for the browser and for downloads of videos, instead of the host's or the worker's: its URL, or server, username, password and bypass. Records show its login as ***.",
+    }),
+    replay: nullableText(64).meta({
+      description:
+        "Answer every request of the browser from the capture of this job, by its job_id. Nothing leaves the machine; what the capture does not have fails, and is listed.",
     }),
     keep_session: z.boolean().default(false).meta({
       description:
-        "Leave browser and session open after the job, for a person to go on in the viewer. Only for mode fetch.",
+        "Leave browser and session open after the job, so that a person can continue in the viewer. Only for mode fetch.",
     }),
   })
   .superRefine((o, ctx) => {
@@ -204,10 +225,16 @@ export const JobOptions = z
       fail("goal", "is required when mode is codegen-loop");
     if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
       fail("rerun_from", "or code is required when mode is rerun");
+    if (o.replay !== null)
+      for (const name of NOT_IN_REPLAY)
+        if (o[name]) fail(name, "cannot be used with replay: nothing leaves the machine");
     if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
     if (o.attach !== null && o.proxy !== null)
-      fail("proxy", "is not for attach: that browser goes out as its owner started it");
-    // Nobody but its owner acts in a browser that is not the fleet's.
+      fail(
+        "proxy",
+        "cannot be used with attach: that browser connects the way its owner started it",
+      );
+    // Only its owner may act in a browser that is not the fleet's.
     if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
   })
   .transform((o) => ({
@@ -225,5 +252,5 @@ export const SubmitOptions = JobOptions.refine((o) => o.fetch_recipe === null, {
   error: "is set by the hub, not by clients",
 }).refine((o) => o.proxy === null || !isMasked(o.proxy), {
   path: ["proxy"],
-  error: `has ${MASK} for its login: records do not show it, so it has to be given again`,
+  error: `has ${MASK} for its login: records do not show the login, so it must be given again`,
 });

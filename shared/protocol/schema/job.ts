@@ -1,8 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
-import { withScheme } from "../missing-scheme.ts";
+import { targetFault } from "../target-url.ts";
 import { RegistrySlug } from "./engine.ts";
+import { JobChanges } from "./job-changes.ts";
 import { JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
+import { QueryBoolean } from "./page.ts";
+import { ReplayReport } from "./replay.ts";
 
 export { JobMode, JobOptions, SubmitOptions };
 
@@ -17,21 +20,13 @@ export const TargetUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: `must be at most ${MAX_URL_LENGTH} characters` })
   .superRefine((raw, ctx) => {
-    const url = URL.canParse(raw) ? new URL(raw) : null;
-    const fail = (message: string) => ctx.addIssue({ code: "custom", message });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
-    if (/[\u0000-\u0020\u007f]/.test(raw)) fail("must not contain spaces or control characters");
-    else if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-      const meant = withScheme(raw);
-      if (meant) fail(`must begin with http:// or https://: did you mean ${meant}?`);
-      else if (url) fail(`scheme ${url.protocol.slice(0, 40)} is not allowed: only http and https`);
-      else fail("must be an absolute URL");
-    } else if (url.hostname === "") fail("must name a host");
+    const message = targetFault(raw);
+    if (message !== undefined) ctx.addIssue({ code: "custom", message });
   });
 
 /**
- * Body of POST /jobs (rules/jobs#submit-a-job). `preset` names options of the registry (rules/library#presets): what
- * `options` say themselves wins over them.
+ * Body of POST /jobs (rules/jobs#submit-a-job). `preset` names options of the registry (rules/library#presets), which
+ * the job's own `options` override.
  */
 export const SubmitJob = z
   .strictObject({
@@ -66,7 +61,7 @@ export const CaptureReport = z
     }),
     unanswered: z.int().optional().meta({
       description:
-        "Requests that nobody had answered when the job ended, so that nothing is known of a body; in no other count",
+        "Requests that had no answer when the job ended, so it is unknown whether they have a body; in no other count",
     }),
     ratio: z.number(),
     reasons: z.record(z.string(), z.int()),
@@ -80,14 +75,42 @@ export const CaptureReport = z
       .array(z.string().max(1_000))
       .max(20)
       .optional()
-      .meta({ description: "What is missing of a job that completed, and why" }),
+      .meta({ description: "What is missing although the job completed, and why" }),
+    imported: z
+      .object({
+        format: z.enum(["warc", "wacz"]),
+        software: z
+          .string()
+          .nullable()
+          .meta({ description: "What made the archive, if it says so" }),
+        records: z.int(),
+        left_out: z
+          .record(z.string(), z.int())
+          .meta({ description: "Records that a job has no place for, by what they are" }),
+      })
+      .optional()
+      .meta({ description: "Of a job that was imported from a web archive" }),
+    replay: ReplayReport.optional().meta({
+      description: "How the replay went, for a job with the option replay",
+    }),
     traffic: z.object({ received_bytes: z.int(), sent_bytes: z.int() }).optional().meta({
       description:
-        "Bytes between the job's browser and servers, or the proxy before them, as they came over the network, TLS included; of the downloads of videos too. Absent in a browser that is not the fleet's.",
+        "Bytes on the network between the job's browser and servers, or the proxy in front of them, including TLS and the downloads of videos. Absent in a browser that is not the fleet's.",
     }),
   })
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;
+
+/**
+ * What a worker took of the page at the end of a run (rules/documents#final-state): whether the two pictures are stored,
+ * and the name of the asset that is the page's icon.
+ */
+export const FinalState = z.object({
+  screenshot: z.boolean(),
+  thumbnail: z.boolean(),
+  favicon: z.string().max(1_000).nullable(),
+});
+export type FinalState = z.infer<typeof FinalState>;
 
 const WAITING_REASONS = [
   "stopping",
@@ -139,10 +162,32 @@ export const Job = z
     queue_position: z.int().nullable(),
     waiting_for: WaitingFor.nullable().openapi({
       description:
-        "What a queued job waits for, when its record is read; null otherwise, and while the workers cannot be told",
+        "What a queued job is waiting for at the time of the call; null otherwise, and while the state of the workers is unknown",
     }),
     capture: CaptureReport.nullable(),
+    source: z.enum(["browser", "import"]).meta({
+      description: "Where its capture comes from: a browser of the fleet, or a web archive",
+    }),
+    screenshot_href: z
+      .string()
+      .nullable()
+      .openapi({ description: "The whole page at the end of the job; null where there is none" }),
+    thumbnail_href: z
+      .string()
+      .nullable()
+      .openapi({ description: "A small picture of it, 320 pixels wide" }),
+    favicon_href: z.string().nullable().openapi({ description: "The asset that is its icon" }),
+    answer: z.unknown().openapi({
+      description:
+        "What the job's script answered, any JSON value of at most 64 KiB; null where there is none, and for a longer one, which is the asset result.json",
+    }),
     idempotency_key: z.string().nullable(),
+    watch_id: z.string().nullable().openapi({ description: "The watch that made it" }),
+    changed: z.boolean().nullable().openapi({
+      description:
+        "Whether a capture of a watch has changed; null until it is compared, for a watch's first one and for all other jobs",
+    }),
+    changes: JobChanges.nullable(),
   })
   .openapi("Job");
 export type Job = z.infer<typeof Job>;
@@ -160,6 +205,10 @@ export const JobListQuery = z.object({
   mode: JobMode.optional(),
   host: z.string().max(253).optional(),
   worker_id: z.string().max(64).optional(),
+  watch: z.string().max(64).optional().openapi({ description: "Captures of this watch" }),
+  changed: QueryBoolean.optional().openapi({
+    description: "Captures of watches that had changed, or had not",
+  }),
   q: z.string().max(500).optional(),
   since: isoMs.optional(),
   until: isoMs.optional(),
@@ -170,7 +219,7 @@ export type JobListQuery = z.infer<typeof JobListQuery>;
 
 const LOG_ENTRY_LEVELS = ["debug", "info", "warn", "error"] as const;
 
-/** One line of the job's story, as the worker tells it. `ts` epoch ms. */
+/** One line of the job's log, as the worker reports it. `ts` epoch ms. */
 export const JobLogEntry = z.object({
   ts: z.number(),
   level: z.enum(LOG_ENTRY_LEVELS),

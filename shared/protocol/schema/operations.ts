@@ -4,7 +4,7 @@ import { NextCursor, NumberCursor } from "./page.ts";
 
 /** Settings, service logs and deploys of the control plane (rules/pipeline-operations#settings). */
 
-/** Where the value comes from: `stored` (PUT) wins over `env` (a variable or flag), and that over `default`. */
+/** Where the value comes from: `stored` (PUT) overrides `env` (a variable or flag), which overrides `default`. */
 const SETTING_SOURCES = ["default", "env", "stored"] as const;
 export const Setting = z
   .object({
@@ -29,9 +29,9 @@ const LlmUrl = z
   .url({ protocol: /^https?$/ })
   .max(2_000)
   .refine((raw) => !URL.canParse(raw) || (new URL(raw).username || new URL(raw).password) === "", {
-    error: "must not hold a user name or password",
+    error: "must not contain a user name or password",
   });
-/** What people name a target or an engine by. */
+/** Name of a target or an engine. */
 const PlainName = z
   .string()
   .regex(
@@ -121,7 +121,7 @@ export const LogQuery = z.object({
   q: z.string().max(500).optional(),
   since: z.iso.datetime({ offset: true }).optional(),
   until: z.iso.datetime({ offset: true }).optional(),
-  /** Lines that came here after this one: what is new since a page was read. */
+  /** Only lines that arrived after this one: what is new since a page was read. */
   after: z.coerce
     .number()
     .int()
@@ -137,7 +137,7 @@ export type LogQuery = z.infer<typeof LogQuery>;
 export const LogPage = z
   .object({ logs: z.array(LogEntry), next_cursor: z.string().nullable() })
   .openapi("LogPage");
-/** Body of POST /service-logs: what a hub or worker tells of itself. */
+/** Body of POST /service-logs: a hub's or worker's own log lines. */
 export const ShipLogs = z
   .strictObject({
     host: z.string().min(1).max(253),
@@ -154,7 +154,7 @@ export const ShipLogs = z
       .max(1_000),
   })
   .openapi("ShipLogs");
-/** `min_level`: what is below it is not kept and need not be sent. */
+/** `min_level`: lines below it are not kept and need not be sent. */
 export const LogsShipped = z.object({ stored: z.int(), min_level: Level }).openapi("LogsShipped");
 export type ShipLogs = z.infer<typeof ShipLogs>;
 

@@ -3,7 +3,9 @@ import { MAX_URL_LENGTH } from "../limits.ts";
 import type { TokenUsage } from "./attempt.ts";
 
 /** An element of the snapshot that the engine was shown. */
-const ref = z.string().regex(/^(f\d+)?e\d+$/, "must be a ref of the page, such as e12");
+const ref = z
+  .string()
+  .regex(/^(f\d+)?e\d+$/, "must be a ref from the page's snapshot, such as e12");
 const thought = z.string().max(4_000).nullish();
 const text = z.string().max(20_000);
 
@@ -68,7 +70,7 @@ export interface AgentStep {
   /** Counts from 1. */
   n: number;
   thought: string | null;
-  /** Without what was entered into a field for secrets. */
+  /** Without text that was entered into a secret field. */
   action: AgentMove;
   ok: boolean;
   error: string | null;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** Lists that fit one answer for nearly everybody: all of it unless the caller asks for less. */
+/** For lists that nearly always fit into one answer: everything, unless the caller asks for less. */
 const MAX_PAGE = 1_000;
 
 /** Query of a list: `cursor` is the `next_cursor` of the previous page, and opaque. */
@@ -13,7 +13,10 @@ export type PageQuery = z.infer<typeof PageQuery>;
 /** A cursor that is a number to us, and opaque to callers. */
 export const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "string" });
 
-/** A switch in a query: `true` or `false`, and what forms and shells send for them (`1`, `yes`, `on` and their opposites). */
+/**
+ * A boolean in a query: `true` or `false`, and what forms and shells send for them (`1`, `yes`, `on` and their
+ * opposites).
+ */
 export const QueryBoolean = z.stringbool().openapi({ type: "boolean" });
 
 /** What every list returns besides its items; null on the last page. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
-import { DoneItem, type Exchange, MAX_CLAIM_WAIT_MS, MAX_SLOTS, MAX_STREAM_BYTES } from "./pull.ts";
+import { type Exchange, MAX_CLAIM_WAIT_MS, MAX_SLOTS, MAX_STREAM_BYTES } from "./pull.ts";
 import { MAX_PK_LENGTH, type TaskBatch } from "./queue.ts";
 
 /**
@@ -37,7 +37,9 @@ function isPlainTask(item: unknown): boolean {
 
 const WANT = new Set(["slots", "wait_ms", "known", "exclude"]);
 const EXCHANGE = new Set(["incarnation", "done", "failed", "released", "want"]);
-const DONE = new Set(Object.keys(DoneItem.shape));
+/** What `plainDone` reads; a report that has more is left to the schema. */
+const DONE_KEYS = ["task_id", "epoch", "duration_ms", "stdout", "stderr", "truncated", "output"];
+const DONE = new Set(DONE_KEYS);
 
 /** POST …/exchange of a worker that reports successes: failures and refunds are rare enough for the schema. */
 export function plainExchange(body: unknown): Exchange | null {
@@ -73,8 +75,6 @@ function plainDone(item: unknown): Exchange["done"][number] | null {
   if (!isObject(item)) return null;
   for (const key in item) if (!DONE.has(key)) return null;
   const { task_id, epoch, duration_ms, stdout = "", stderr = "", truncated = false, output } = item;
-  // Few tasks write notes, so those are left to the schema.
-  if (item.notes !== undefined) return null;
   const most = MAX_STREAM_BYTES + 1_000;
   if (!isWhole(task_id, 1) || !isWhole(epoch, 1) || !isWhole(duration_ms, 0)) return null;
   if (!isText(stdout, 0, most) || !isText(stderr, 0, most) || typeof truncated !== "boolean")

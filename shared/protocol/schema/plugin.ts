@@ -17,7 +17,7 @@ export const PluginKey = z
   .min(1)
   .max(500)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  .regex(/^[^\u0000-\u001f\u007f]+$/, "must hold no control characters");
+  .regex(/^[^\u0000-\u001f\u007f]+$/, "must not contain control characters");
 
 /** `plugin.json` of a plugin; `web`: folder of its static files. */
 export const PluginManifest = z
@@ -31,7 +31,7 @@ export const PluginManifest = z
         type: ExecutorType,
         module: z.string().max(1_000).optional(),
         argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
-        /** For fleet_fetch: options of the jobs; the workload's own options win. */
+        /** For fleet_fetch: options of the jobs; the workload's own options override them. */
         options: z.record(z.string(), z.unknown()).optional(),
         /** JSON Schema of the workload's init_kwargs. */
         init_schema: z.record(z.string(), z.unknown()).optional(),
@@ -40,7 +40,7 @@ export const PluginManifest = z
     web: z
       .string()
       .max(200)
-      .regex(/^[^/.\\][^/\\]*$/, "must be the name of a folder beside plugin.json")
+      .regex(/^[^/.\\][^/\\]*$/, "must be the name of a folder next to plugin.json")
       .optional(),
   })
   .openapi("PluginManifest");

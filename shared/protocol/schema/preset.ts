@@ -2,7 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { RegistrySlug } from "./engine.ts";
 import { NextCursor } from "./page.ts";
 
-/** Body of PUT /presets/{slug} (rules/library#presets). `options`: some of JobOptions; what a job says itself wins over them. */
+/**
+ * Body of PUT /presets/{slug} (rules/library#presets). `options`: some of JobOptions, which a job's own options
+ * override.
+ */
 export const PutPreset = z
   .strictObject({
     slug: RegistrySlug.optional(),

@@ -4,7 +4,7 @@ import { NextCursor } from "./page.ts";
 /** `default` names the default profile's own endpoints (rules/profiles#names-of-profiles). */
 export const ProfileName = z
   .string()
-  .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")
+  .regex(/^[a-z0-9_-]{1,64}$/, "must consist of a-z, 0-9, hyphen and underscore")
   .refine((name) => name !== "default" && name !== "extension", { error: "is a reserved name" });
 
 /** A stored browser profile. `size` of the normalised archive in bytes, `files` in it, `sha256` of it in hex. */

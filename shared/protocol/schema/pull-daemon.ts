@@ -85,16 +85,16 @@ export const LiveRun = z
     running_ms: z.int().min(0),
     stdout: z.string().max(LIVE_TAIL).default(""),
     stderr: z.string().max(LIVE_TAIL).default(""),
-    /** What the task said about itself; left out while it has not changed since the last report. */
+    /** The task's notes; left out while they have not changed since the last report. */
     notes: ToldNotes.optional(),
   })
   .openapi("LiveRun");
 export type LiveRun = z.infer<typeof LiveRun>;
-/** Body of POST /workers/{id}/runs/logs: everything that runs now, with what it printed last. */
+/** Body of POST /workers/{id}/runs/logs: everything that runs now, with its latest output. */
 export const LiveLogs = z
   .strictObject({ incarnation, items: z.array(LiveRun).max(MAX_LIVE_RUNS) })
   .openapi("LiveLogs", { example: { incarnation: "b1946ac92492d234", items: [] } });
-/** Answer of GET /workers/{id}/runs. `at`: when the worker said so; null when it has not reported recently. */
+/** Answer of GET /workers/{id}/runs. `at`: when the worker reported it; null if it has not reported recently. */
 export const LiveRuns = z
   .object({
     at: z.string().nullable(),

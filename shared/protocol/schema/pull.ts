@@ -37,23 +37,23 @@ const incarnation = z.string().min(8).max(64);
 export const RegisterPull = z
   .strictObject({
     incarnation,
-    /** The previous incarnation, which this process knows to be dead: its name passes on at once. */
+    /** The previous incarnation, which this process knows to be dead: its name is free immediately. */
     replaces: incarnation.optional(),
     host: z.string().min(1).max(253),
     slots: z.int().min(1).max(MAX_SLOTS),
     version: z.string().max(64),
     labels: z.record(z.string().max(100), z.string().max(1_000)).default({}),
-    /** Its filter when it is seen for the first time; empty: every workload. */
+    /** Its filter if the control plane does not know it yet; empty: every workload. */
     workloads: z.array(Slug).max(1_000).default([]),
     started_at: z.iso.datetime({ offset: true }).optional(),
   })
   .openapi("RegisterPull");
 export type RegisterPull = z.infer<typeof RegisterPull>;
 /**
- * What a control plane accepts beyond the first version of these calls: an older one refuses what it does not know, so
- * a worker sends only what is named here. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of what is
- * released; `broken`: in heartbeats; `checks`: they are requested, and answered at `/workers/{id}/checks`; `update`: in
- * heartbeats, by a worker that takes another version when it is told to.
+ * Features that a control plane accepts beyond the first version of these calls: an older one refuses what it does not
+ * know, so a worker sends only what is named here. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of
+ * what is released; `broken`: in heartbeats; `checks`: they are requested, and answered at `/workers/{id}/checks`;
+ * `update`: in heartbeats, by a worker that updates by order.
  */
 export const PULL_FEATURES = ["notes", "snooze", "broken", "checks", "update"] as const;
 export const RegisteredPull = z
@@ -77,7 +77,7 @@ const Printed = {
     .max(MAX_STREAM_BYTES + 1_000)
     .default(""),
   truncated: z.boolean().default(false),
-  /** What the task said with `ctx.progress` and `ctx.log`. */
+  /** The task's notes: `ctx.progress` and `ctx.log`. */
   notes: ToldNotes.optional(),
 };
 const Emitted = z.strictObject({
@@ -108,7 +108,7 @@ export const FailedItem = z.strictObject({
 export type FailedItem = z.infer<typeof FailedItem>;
 
 /**
- * A task given back without consuming an attempt. `retry_after_ms`: it asked to be run later and waits that long (a
+ * A task given back without consuming an attempt. `retry_after_ms`: it asked to run later and waits that long (a
  * snooze, which is not a failure); `reason`: why, in its own words.
  */
 export const ReleasedItem = z.strictObject({
@@ -124,7 +124,7 @@ const Want = z.strictObject({
   wait_ms: z.int().min(0).max(MAX_CLAIM_WAIT_MS).default(0),
   /** Revisions of the workloads whose settings the worker has: those are not sent again. */
   known: z.record(z.string().max(64), z.string().max(64)).default({}),
-  /** Workloads it cannot run right now (a module that does not load). */
+  /** Workloads it cannot run now, because their module does not load. */
   exclude: z.array(z.string().max(64)).max(10_000).default([]),
 });
 export type Want = z.infer<typeof Want>;
@@ -215,21 +215,21 @@ export const PullHeartbeat = z
       .array(z.strictObject({ ...AttemptRef.shape, workload: Slug }))
       .max(100_000)
       .default([]),
-    /** Of the worker and all it started, and of its whole host; percent of all CPUs. */
+    /** CPU use of the worker with everything it started, and of its whole host; percent of all CPUs. */
     cpu_percent: z.number().min(0).max(100).nullable().default(null),
     host_cpu_percent: z.number().min(0).max(100).nullable().default(null),
     mem_percent: z.number().min(0).max(100).nullable().default(null),
     gpus: z.array(GpuReading).max(64).default([]),
-    /** Every workload whose code it cannot load now. */
+    /** Every workload whose code the worker cannot load now. */
     broken: z.array(BrokenExecutor).max(MAX_BROKEN).default([]),
-    /** How the update goes of a worker that updates when told to. */
+    /** Progress of the update, of a worker that updates by order. */
     update: z.strictObject({ report: UpdateReport.nullable() }).optional(),
   })
   .openapi("PullHeartbeat");
 export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
 /**
- * What an operator may tell a worker: `drain` ends its claims, `resume` begins them again, `recycle` replaces its warm
- * processes before their next task, `stop` drains it and ends its process (its supervisor may restart it).
+ * Commands to a worker: `drain` stops its claims, `resume` restarts them, `recycle` replaces its warm
+ * processes before their next task, `stop` drains it and ends its process (whose supervisor may restart it).
  */
 export const WORKER_COMMANDS = ["drain", "resume", "recycle", "stop"] as const;
 export const WorkerCommand = z
@@ -241,14 +241,14 @@ export type WorkerCommand = z.infer<typeof WorkerCommand>;
 export const WaitingCheck = z.object({ check_id: z.string(), workload: WorkloadSettings });
 export type WaitingCheck = z.infer<typeof WaitingCheck>;
 
-/** `lost`: no longer this worker's (expired, cancelled or given away): it stops them. */
+/** `lost`: tasks that are no longer this worker's (expired, cancelled or given away), which it must stop. */
 export const PullHeartbeatAnswer = z
   .object({
     lost: z.array(AttemptRef),
     drain: z.boolean(),
-    /** Of the control plane that answers; during an upgrade of several they differ. */
+    /** Version of the answering control plane; during an upgrade of several they differ. */
     version: z.string().optional(),
-    /** For a worker that updates when told to: the version it should have, and whether it is its turn. */
+    /** For a worker that updates by order: the version it should have, and whether it is its turn. */
     update: UpdateOrder.optional(),
     /**
      * An operator's last command to this process, repeated for ten minutes: it has obeyed every command_id it has seen.

@@ -51,7 +51,7 @@ export const QueueCounts = z
 export type QueueCounts = z.infer<typeof QueueCounts>;
 
 export const QUEUE_STATES = ["pending", "claimed", "failed"] as const;
-/** Where tasks stand; `items` are those in the queue, `absent` counts the others. */
+/** The state of tasks; `items` are those in the queue, `absent` counts the others. */
 export const TaskStatus = z
   .object({
     pending: z.int(),
@@ -62,7 +62,7 @@ export const TaskStatus = z
   })
   .openapi("TaskStatus");
 export type TaskStatus = z.infer<typeof TaskStatus>;
-/** What a peek may ask for: `ready` and `delayed` are the two kinds of pending tasks. */
+/** States to ask for: `ready` and `delayed` are the two kinds of pending tasks. */
 const PEEK_STATES = [...QUEUE_STATES, "ready", "delayed"] as const;
 export const QueueRow = z
   .object({
@@ -88,7 +88,7 @@ export const PeekQuery = z.object({
   state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   offset: z.coerce.number().int().min(0).max(1_000_000).openapi({ type: "integer" }).default(0),
-  /** Rows after those of the previous page, whatever left the queue meanwhile. */
+  /** Rows after those of the previous page, no matter what left the queue in between. */
   cursor: NumberCursor.optional(),
 });
 
@@ -114,7 +114,7 @@ export const Run = z
     stderr: z.string(),
     truncated: z.boolean(),
     error: z.string().nullable(),
-    /** What the task said with `ctx.progress` and `ctx.log`; including the last notes of a worker that died. */
+    /** The task's notes (`ctx.progress` and `ctx.log`), including the last ones from a worker that died. */
     ...Notes.shape,
   })
   .openapi("Run");
@@ -138,7 +138,7 @@ export const RunAttempt = Run.omit({
   log_dropped: true,
 }).openapi("RunAttempt");
 export type RunAttempt = z.infer<typeof RunAttempt>;
-/** A task with all its attempts that ended, the oldest first. `task`: its row while it is in the queue. */
+/** A task with all its finished attempts, the oldest first. `task`: its row while it is in the queue. */
 export const TaskHistory = z
   .object({
     workload: z.string(),
@@ -160,7 +160,7 @@ const limitUpTo = (max: number) =>
     pk: TaskKey.optional(),
     outcome: z.enum(OUTCOMES).optional(),
     worker_id: z.string().min(1).max(200).optional(),
-    /** Runs that ended at this time or after it, and before the other. */
+    /** Runs that ended at `since` or later, and before `until`. */
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),
     /** Without their output, streams and notes: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */

@@ -40,14 +40,16 @@ export const Recipe = z
     timeout_s: timeout_s.default(30),
     created_by: z.enum(["operator", "ai"]).default("operator"),
     created_from_job: z.string().max(64).nullable().default(null),
-    /** False for what a job has offered and nobody has taken yet: no job uses it. Left out, it is used. */
+    /**
+     * False for a recipe that a job has offered and nobody has accepted yet: no job uses it. If left out, it is used.
+     */
     enabled: z.boolean().optional(),
   })
   .openapi("Recipe");
 export type Recipe = z.infer<typeof Recipe>;
 
 /**
- * How to log in to a host. `logged_in`: a selector that is there once somebody is logged in; when it is there already the
+ * How to log in to a host. `logged_in`: a selector that exists once the login has worked; if it exists already, the
  * actions are skipped, and when it is missing after them the login has failed.
  */
 export const LoginRecipe = z

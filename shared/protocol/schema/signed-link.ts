@@ -10,7 +10,7 @@ const expires_in_s = z
   .min(LINK_TTL_S.least)
   .max(LINK_TTL_S.most)
   .default(LINK_TTL_S.usual)
-  .openapi({ description: "Seconds for which it opens anything; at most seven days." });
+  .openapi({ description: "How long the link is valid, in seconds; at most seven days." });
 const id = (of: string) =>
   z
     .string()
@@ -29,7 +29,8 @@ const CdpLink = z.strictObject({
   id: id("session"),
   mode: z
     .literal("take-over", {
-      error: "must be take-over: DevTools cannot be kept to looking, make a link of kind viewer",
+      error:
+        "must be take-over: DevTools cannot be restricted to viewing; create a link of kind viewer",
     })
     .default("take-over"),
   expires_in_s,
@@ -43,8 +44,8 @@ const AssetLink = z.strictObject({
     .max(512)
     .nullable()
     .default(null)
-    .openapi({ description: "The one asset that it opens; null opens all assets of the job." }),
-  mode: z.literal("view", { error: "must be view: an asset is only read" }).default("view"),
+    .openapi({ description: "The one asset that it opens; null: all assets of the job." }),
+  mode: z.literal("view", { error: "must be view: an asset can only be read" }).default("view"),
   expires_in_s,
 });
 

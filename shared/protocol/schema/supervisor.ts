@@ -5,13 +5,13 @@ import { z } from "@hono/zod-openapi";
 /**
  * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, their agents gave up on
  * some that may run them; `broken_executor`, their code does not load on a worker; `stuck`, workers are idle and
- * nothing is run.
+ * nothing runs.
  */
 const SUPERVISED_PROBLEMS = ["no_worker", "dead_instances", "broken_executor", "stuck"] as const;
 export type SupervisedProblem = (typeof SUPERVISED_PROBLEMS)[number];
 
 /**
- * `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only
+ * `pause` switches the workload off, `reset` retries its failed tasks, `restart` starts dead instances, `report` only
  * reports.
  */
 const SUPERVISED_ACTIONS = ["pause", "reset", "restart", "report"] as const;

@@ -4,7 +4,7 @@ import { NextCursor } from "./page.ts";
 
 export const Role = z
   .enum(ROLES)
-  .openapi("Role", { description: "Each may do what those before it may" });
+  .openapi("Role", { description: "Each role may do everything that those before it may" });
 export type Role = z.infer<typeof Role>;
 
 export const TOKEN_SECRET = /^flt_[A-Za-z0-9_-]{43}$/;
@@ -33,20 +33,22 @@ export const CreateToken = z
       .trim()
       .min(1)
       .max(100)
-      .openapi({ description: "What people call it: a person, a program, a machine" }),
+      .openapi({ description: "A name for people: of a person, a program or a machine" }),
     role: Role,
     expires_in_s: z
       .int()
       .min(1)
       .max(MAX_EXPIRES_S)
       .optional()
-      .openapi({ description: "Without it the token counts until it is revoked" }),
+      .openapi({ description: "Without it the token is valid until it is revoked" }),
   })
   .openapi("CreateToken");
 export type CreateToken = z.infer<typeof CreateToken>;
 
 export const CreatedToken = Token.extend({
-  token: z.string().openapi({ description: "Shown in this answer alone; the hub keeps its hash" }),
-  warnings: z.array(z.string()).openapi({ description: "What still stands open beside it" }),
+  token: z.string().openapi({ description: "Shown only in this answer; the hub keeps its hash" }),
+  warnings: z
+    .array(z.string())
+    .openapi({ description: "What is still accessible without a token" }),
 }).openapi("CreatedToken");
 export type CreatedToken = z.infer<typeof CreatedToken>;

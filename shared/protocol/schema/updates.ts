@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 
 /**
- * Where a worker stands on its way to another version. `held`: it waits for its turn; `starting`: it was told to go and has not
+ * How far a worker's update is. `held`: it waits for its turn; `starting`: it was ordered to update and has not
  * reported since; `restarting`: it is away for its restart; `proving`: it is back on the new version, which has to show
  * that it works; `off`: it does not follow, by its own settings.
  */
@@ -20,9 +20,9 @@ const WORKER_UPDATE_STATES = [
 const version = z.string().max(64);
 
 /**
- * What a worker says about the version it was told to take (rules/updates#states-of-an-update); `error` says why it
- * keeps its own. `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating.
- * Earlier versions say neither.
+ * What a worker reports about the version it was ordered to take (rules/updates#states-of-an-update); `error` says why
+ * it keeps its own. `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating.
+ * Earlier versions report neither.
  */
 export const UpdateReport = z
   .object({
@@ -36,13 +36,13 @@ export const UpdateReport = z
 export type UpdateReport = z.infer<typeof UpdateReport>;
 
 /**
- * Which version the worker is to have, and whether it is its turn to take it: the hub moves a fleet one worker after the other.
- * An order counts until the next one.
+ * The version that the worker should have, and whether it is its turn: the hub updates a fleet one worker after the
+ * other. An order holds until the next one.
  */
 export const UpdateOrder = z.object({ target: z.string().max(64), go: z.boolean() });
 export type UpdateOrder = z.infer<typeof UpdateOrder>;
 
-/** How the update of one worker goes. `since`: of this state, ISO 8601. */
+/** Progress of one worker's update. `since`: start of this state, ISO 8601. */
 export const WorkerUpdate = z
   .object({
     target: version,
@@ -85,7 +85,7 @@ export const FleetUpdates = z
     worker_pins: z.record(z.string(), version),
     parallel: z.int(),
     approval: z.enum(["auto", "manual"]),
-    /** What stopped the roll-out; null while nothing did. */
+    /** What stopped the roll-out; null if nothing did. */
     failure: z
       .object({
         kind: WorkerKind,
@@ -112,7 +112,7 @@ export type FleetUpdates = z.infer<typeof FleetUpdates>;
 /** Body of POST /updates/approve; without a version the one that is rolled out now. */
 export const ApproveUpdate = z.strictObject({ version: name.optional() }).openapi("ApproveUpdate");
 
-/** Body of POST /updates/pin. `version` null removes the pin; with `worker_id` the pin is for this worker alone. */
+/** Body of POST /updates/pin. `version` null removes the pin; with `worker_id` the pin is only for this worker. */
 export const PinUpdate = z
   .strictObject({
     version: name.nullable(),

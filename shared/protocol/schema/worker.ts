@@ -34,7 +34,7 @@ const WORKER_STATUSES = ["active", "drain", "standby"] as const;
 export const WorkerStatus = z.enum(WORKER_STATUSES);
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 
-/** What the scheduler reads (rules/workers#worker-record). */
+/** What the scheduler uses (rules/workers#worker-record). */
 export const Capabilities = z
   .object({
     max_concurrent: z.int().min(0).max(1_000),
@@ -42,9 +42,13 @@ export const Capabilities = z
     novnc_url: z.string().max(500).nullable().default(null),
     browser: z.string().max(200).nullable().default(null),
     capture: z.enum(["durable", "buffered"]).default("durable"),
+    replay: z.boolean().nullish().meta({
+      description:
+        "Whether its lanes can show captures (rules/replay). Null in versions that cannot.",
+    }),
     egress: EgressReport.nullish().meta({
       description:
-        "Where its lanes may connect to (SVC_EGRESS and its lists). Null in versions that know neither sessions with an egress nor proxies.",
+        "Where its lanes may connect (SVC_EGRESS and its lists). Null in versions that support neither sessions with an egress nor proxies.",
     }),
   })
   .openapi("Capabilities");

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
+import { EXECUTOR_TYPES, EXECUTORS } from "../executors.ts";
 import { ProxyOption } from "../proxy.ts";
 import { ExecutorCheck, ExecutorState } from "./executor.ts";
 import { NextCursor } from "./page.ts";
 
-const EXECUTOR_TYPES = ["python_module", "bun_module", "command", "fleet_fetch"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
 export type ExecutorType = z.infer<typeof ExecutorType>;
 
@@ -15,7 +15,7 @@ export const Slug = z
     "must be 1 to 63 of a-z, 0-9, hyphen and underscore, beginning with a letter or digit",
   );
 
-/** What a command line, a path or an environment can carry. */
+/** Text that a command line, a path or an environment can carry. */
 const argument = (most: number) =>
   z
     .string()
@@ -41,7 +41,7 @@ export const ExecutorConfig = z
       .refine(({ proxy }) => !ProxyOption.safeParse(proxy).data?.username, {
         path: ["proxy"],
         error:
-          "has a login, which everybody who reads workloads would see: give it with the host or the worker",
+          "has a login, which everybody who can read workloads would see: set it on the host or the worker",
       })
       .optional(),
     hub_url: argument(4_096)
@@ -96,18 +96,15 @@ const mutable = {
   schedule_tz: z.string().max(100).default("UTC"),
 };
 
-const NEEDS: Record<ExecutorType, readonly (keyof ExecutorConfig)[]> = {
-  python_module: ["module", "plugin"],
-  bun_module: ["module", "source_path", "plugin"],
-  command: ["argv", "plugin"],
-  fleet_fetch: [],
-};
+type ConfigKeys = readonly (keyof ExecutorConfig)[];
+/** The compiler refuses a key that the configuration lacks. */
+const KINDS: Record<ExecutorType, { takes: ConfigKeys; needs: ConfigKeys }> = EXECUTORS;
 
 const checkExecutor = (
   w: { executor_type: ExecutorType; executor_config: ExecutorConfig },
   ctx: z.RefinementCtx,
 ) => {
-  const needs = NEEDS[w.executor_type];
+  const { needs } = KINDS[w.executor_type];
   if (needs.length > 0 && !needs.some((key) => w.executor_config[key] !== undefined))
     ctx.addIssue({
       code: "custom",
@@ -124,7 +121,7 @@ export const WorkloadCreate = z
   .openapi("WorkloadCreate");
 export type WorkloadCreate = z.infer<typeof WorkloadCreate>;
 
-/** What a record holds besides its settings: a body may include it, as it was read, and it is ignored. */
+/** Fields of a record besides its settings: a body may include them, as they were read, and they are ignored. */
 const readOnly = {
   executor: z.unknown().optional(),
   created_at: z.unknown().optional(),
