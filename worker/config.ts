@@ -53,20 +53,20 @@ const linkUrl = z
 export const WorkerEnv = z.object({
   HUB_URL: linkUrl
     .optional()
-    .describe("Address of the hub, e.g. `ws://hub:8000`; a worker with it runs browsers."),
+    .describe("Address of the hub, e.g. `ws://hub:8000`; if set, the worker runs browsers."),
   SVC_CONTROL_URL: controlUrl
     .optional()
-    .describe("Control plane, e.g. `http://control:8000`; a worker with it runs tasks."),
+    .describe("Control plane, e.g. `http://control:8000`; if set, the worker runs tasks."),
   SVC_SLOTS: integer(DEFAULT_SLOTS, 1, MAX_SLOTS).describe(
-    "Tasks, or batches of them, this worker runs at once.",
+    "How many tasks, or batches of them, this worker runs at the same time.",
   ),
   SVC_WORKLOADS: list()
     .pipe(z.array(Slug).max(1_000))
     .describe(
-      "Workloads a worker runs when the control plane sees it for the first time, comma-separated; all by default.",
+      "Workloads that this worker runs if the control plane does not know it yet, comma-separated; all by default.",
     ),
   SVC_AGENT: flag(false).describe(
-    "1: supervise worker instances on this host, as the control plane asks for them.",
+    "1: supervise worker instances on this host, as the control plane requests.",
   ),
   SVC_TASK_ENV: list()
     .pipe(
@@ -75,16 +75,16 @@ export const WorkerEnv = z.object({
       ),
     )
     .describe(
-      "Names of the worker's variables that its tasks may read, comma-separated; `BUN_…` is for a workload's `env` alone.",
+      "Names of the worker's variables that its tasks may read, comma-separated; `BUN_…` can only be set in a workload's `env`.",
     ),
-  SVC_API_TOKEN: secretText().describe("Token of hub and control plane, when they ask for one."),
+  SVC_API_TOKEN: secretText().describe("Token of hub and control plane, if they require one."),
   SVC_TLS_CA: optionalText()
     .meta(RELOADED)
     .describe(
-      "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system.",
+      "File of the authority (PEM) that signed the hubs' certificates: then no other hub is trusted; unset: the system's authorities.",
     ),
   WORKER_SECRET: secretText().describe(
-    "Shared secret of the worker link; unset: one made of SVC_API_TOKEN, where that is set.",
+    "Shared secret of the worker link; unset: one derived from SVC_API_TOKEN, if that is set.",
   ),
   SVC_WORKER_ID: z
     .string()
@@ -95,7 +95,7 @@ export const WorkerEnv = z.object({
     ),
   LANE_POOL: integer(2, 1, 100).describe("Lanes (browsers) of this worker."),
   MAX_CONCURRENT: optionalInteger(0, 1_000).describe(
-    "Jobs and sessions this worker runs at once; by default as many as it has lanes.",
+    "How many jobs and sessions this worker runs at the same time; by default as many as it has lanes.",
   ),
   NOVNC_PUBLIC_HOST: text("localhost").describe("Host used in viewer links; the hub corrects it."),
   NOVNC_BASE_PORT: integer(6080, 1, 65_535).describe(
@@ -121,10 +121,10 @@ export const WorkerEnv = z.object({
     .enum(["on", "off"])
     .default("on")
     .describe(
-      "off: Chromium runs without its own sandbox, and as root where the worker is root and SVC_BROWSER_USER is unset. Only where no sandbox can be had: a hostile page that breaks out of Chromium is then the worker.",
+      "off: Chromium runs without its own sandbox, and as root if the worker is root and SVC_BROWSER_USER is unset. Only for machines where no sandbox is possible: a hostile page that breaks out of Chromium then has the worker's rights.",
     ),
   SVC_HEADLESS_LANES: flag(false).describe(
-    "1: lanes without a display; no Xvnc needed, nothing to watch.",
+    "1: lanes without a display; Xvnc is not needed, and there is nothing to watch.",
   ),
   SVC_DISPLAY_BASE: integer(DISPLAY_BASE, 1, 60_000).describe(
     "X display of lane 0; lane i uses this + i.",
@@ -136,13 +136,13 @@ export const WorkerEnv = z.object({
     "VNC port of lane 0 (loopback only); lane i uses this + i.",
   ),
   SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe(
-    "Bytes one job may spool on the worker's disk; also what all jobs together may keep there that wait for the hub's store without a lane.",
+    "Bytes that one job may spool on the worker's disk; also the limit for all jobs together that wait for the hub's store without a lane.",
   ),
   SVC_UPLOAD_WAIT_S: seconds(3_600).describe(
     "How long a job without a lane waits for a hub whose disk is full or read-only, or whose store is away, before its bodies are lost; 0: 30 s, in its lane.",
   ),
   SVC_PROFILE_CACHE_BYTES: integer(4 * GIB).describe(
-    "Profile archives kept on the worker's disk; the ones not used for longest go first.",
+    "Profile archives kept on the worker's disk; the least recently used are removed first.",
   ),
   SVC_CHROME_CONFIG_DIR: optionalText().describe(
     "Where clone_chrome_profile finds the browsers' directories; default XDG_CONFIG_HOME or ~/.config.",
@@ -155,18 +155,18 @@ export const WorkerEnv = z.object({
   ),
   SVC_NAVIGATION_BLOCK: list()
     .pipe(z.array(z.enum(NAVIGATION_BLOCKS)))
-    .describe("Address ranges jobs may not open: loopback, private."),
+    .describe("Address ranges that jobs may not open: loopback, private."),
   SVC_EGRESS: EgressMode.default("open").describe(
-    "Where lanes may connect to. open: everywhere; public: no loopback, no private addresses; listed: only what SVC_EGRESS_ALLOW names. Hubs, bridges, the lanes' own ports, link-local and metadata addresses never.",
+    "Where lanes may connect. open: everywhere; public: no loopback, no private addresses; listed: only what SVC_EGRESS_ALLOW names. Never allowed: hubs, bridges, the lanes' own ports, link-local and metadata addresses.",
   ),
   SVC_EGRESS_ALLOW: egressRules().describe(
-    "Exceptions from SVC_EGRESS and SVC_NAVIGATION_BLOCK, comma-separated: addresses, CIDR ranges and host names with `*`, each with `:port` or `:from-to` if it is meant for these alone.",
+    "Exceptions from SVC_EGRESS and SVC_NAVIGATION_BLOCK, comma-separated: addresses, CIDR ranges and host names with `*`, each with `:port` or `:from-to` if it is meant only for these ports.",
   ),
   SVC_EGRESS_DENY: egressRules().describe(
-    "What lanes may not connect to, written as SVC_EGRESS_ALLOW; it wins over it.",
+    "Where lanes may not connect, in the form of SVC_EGRESS_ALLOW, which it overrides.",
   ),
   SVC_PROXY: secretUrl().describe(
-    "Proxy that lanes go out through where job, session and host name none: `http://`, `https://` (TLS to the proxy) or `socks5://`, `USER:PASSWORD@` where it asks for it, host and port.",
+    "Proxy for lanes whose job, session and host name none: `http://`, `https://` (TLS to the proxy) or `socks5://`, `USER:PASSWORD@` if it requires a login, host and port.",
   ),
   SVC_PROXY_BYPASS: list()
     .pipe(
@@ -182,7 +182,7 @@ export const WorkerEnv = z.object({
         .max(1_000),
     )
     .describe(
-      "What lanes connect to without SVC_PROXY, comma-separated: host names, `.example.com` for all below it, addresses and CIDR ranges.",
+      "Hosts to which lanes connect without SVC_PROXY, comma-separated: host names, `.example.com` for all below it, addresses and CIDR ranges.",
     ),
   SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe(
     "Stall of the event loop after which the worker exits.",
@@ -194,23 +194,23 @@ export const WorkerEnv = z.object({
     "How long a stopping hub or worker waits for running jobs and open sessions",
   ),
   SVC_WORKER_AUTO_FETCH_SOURCE: flag(true).describe(
-    "0: do not fetch the hub's version when it differs; a warning instead.",
+    "0: do not fetch the hub's version when it differs; only warn.",
   ),
   SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH: flag(true).describe(
-    "0: keep running when the hub has another version; a warning instead.",
+    "0: keep running when the hub has another version; only warn.",
   ),
   SVC_WORKER_SELF_RESTART: flag(true).describe(
-    "0: exit with 42 after an update and leave the new start to a supervisor.",
+    "0: exit with 42 after an update and leave the restart to a supervisor.",
   ),
   SVC_WORKER_UPDATE_WAIT_S: seconds(1_800).describe(
-    "How long open sessions put an update off; then they are ended.",
+    "How long open sessions may delay an update before they are ended.",
   ),
   SVC_UPDATE_KEY: optionalText()
     .refine((key) => key === undefined || isPublicKey(key), {
       error: "must be a key as flotilla doctor hub prints it, 43 letters and digits",
     })
     .describe(
-      "Public key that the hub's updates must be signed with; unset: the first one that is seen is kept in the data directory",
+      "Public key that the hub's updates must be signed with; unset: the first key seen is kept in the data directory",
     ),
   SVC_WORKER_HANDSHAKE_TIMEOUT_S: seconds(120, 1).describe(
     "How long an updated version may take to register with its hub before it counts as failed.",
@@ -219,19 +219,19 @@ export const WorkerEnv = z.object({
     "Release feed for workers whose hub offers no version: `owner/name` on GitHub, or an address that has releases/latest below it.",
   ),
   SVC_CODEHOST_INTERVAL_S: seconds(3_600, 1).describe(
-    "How often the release feed is looked at, give or take a fifth.",
+    "How often the release feed is checked, give or take a fifth.",
   ),
-  WORKER_VERSION: optionalText().describe("Version to report when none can be computed."),
+  WORKER_VERSION: optionalText().describe("Version to report if none can be computed."),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
-    "1: jobs open sites with bad TLS certificates.",
+    "1: jobs also open sites with invalid TLS certificates.",
   ),
 });
 
-/** What Chromium and Xvnc see of the worker's environment: never a secret. */
+/** Variables that Chromium and Xvnc get from the worker's environment: never a secret. */
 const INHERITED =
   /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|LD_LIBRARY_PATH|(https?|no|all)_proxy|FLOTILLA_[A-Z_]+)$/i;
 
-/** What tasks see beyond that: where an interpreter finds its packages and a library its GPU. */
+/** Further variables that tasks get: where an interpreter finds its packages and a library its GPU. */
 const TASKS_INHERIT = /^(HOME|USER|TMPDIR|VIRTUAL_ENV|PYTHON[A-Z0-9]*|(CUDA|NVIDIA)_[A-Z_]+)$/;
 
 type Values = z.output<typeof WorkerEnv>;
@@ -260,7 +260,7 @@ function checkTogether(v: Values): void {
 
 /**
  * Reads the worker's configuration (rules/workers#variables-of-a-worker). `overrides` are command-line flags under their
- * variable's name and win over `env`. Sizes are bytes, times milliseconds, `data_dir` absolute; null means unset.
+ * variable's name and override `env`. Sizes are bytes, times milliseconds, `data_dir` absolute; null means unset.
  * @throws ConfigError naming every bad variable.
  */
 export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
@@ -370,12 +370,12 @@ const taskEnvironment = (env: EnvSource, named: readonly string[]): Record<strin
   ...pick(env, (name) => TASKS_INHERIT.test(name) || named.includes(name)),
 });
 
-/** What is each instance's own, and what would make it something else than a pull worker. */
+/** Variables that each instance has for itself, and those that would make it something other than a pull worker. */
 const NOT_FOR_INSTANCES = ["HUB_URL", "SVC_AGENT", "SVC_DATA_DIR", "SVC_WORKER_ID"];
 
 /**
- * Instances are configured as their agent is, secrets of the control plane included, and see nothing else of it but where
- * they log to: their standard error is the agent's own.
+ * Instances are configured like their agent, including secrets of the control plane; the only other thing they get is
+ * where they log to: their standard error is the agent's own.
  */
 const instanceEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
   ...taskEnvironment(env, named),

@@ -23,6 +23,14 @@ export const HANDLERS = {
   error: () => {},
 };
 
+/** Opens a socket of this machine that has a path. @throws when nobody listens there. */
+export const openUnixSocket = (path: string): Promise<GateSocket> =>
+  Bun.connect<End>({
+    unix: path,
+    data: new Waiting(),
+    socket: { ...HANDLERS, connectError: () => {} },
+  });
+
 /** Opens a socket to an address; one that was given up is closed as soon as it is open. */
 export const openSocket: OpenSocket<GateSocket> = (address, port) => {
   let abandoned = false;
@@ -44,7 +52,7 @@ export const openSocket: OpenSocket<GateSocket> = (address, port) => {
   };
 };
 
-/** The same with TLS to `server_name`, which is ready once its certificate is known to be the server's. */
+/** The same with TLS to `server_name`; ready once the certificate has been verified. */
 export const openTlsSocket =
   (server_name: string): OpenSocket<GateSocket> =>
   (address, port) => {

@@ -1,7 +1,7 @@
 import { placeOfUrl } from "#shared/protocol/egress-rules.ts";
 import type { EgressError } from "./reach.ts";
 
-/** What became of the last connection to a host and port. */
+/** Outcome of the last connection to a host and port. */
 interface Contact {
   /** The address it was made to; null when it failed, or a proxy made it. */
   address: string | null;

@@ -1,5 +1,5 @@
 import { errorMessage } from "#shared/kit/errors.ts";
-import { HANDLERS, openSocket } from "./connect.ts";
+import { HANDLERS, openSocket, openUnixSocket } from "./connect.ts";
 import type { Contacts } from "./contacts.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
 import type { Ask, Handshake } from "./handshake.ts";
@@ -8,7 +8,7 @@ import { EgressError, type Reached, reach } from "./reach.ts";
 import { reachThrough } from "./through.ts";
 import { Tunnel } from "./tunnel.ts";
 import { bypasses } from "./upstream.ts";
-import type { OnRefused, Way } from "./way.ts";
+import type { OnRefused, StandIn, Way } from "./way.ts";
 
 /** Bytes from and to servers, or the proxy in front of them. */
 export interface Traffic {
@@ -23,14 +23,10 @@ export interface DoorOptions {
   resolve: Resolve;
   /** A promise to wait for before anything is judged. */
   settled?: (() => Promise<void>) | undefined;
-  /** 0, the default, means any free port. */
-  port?: number;
-  /** Called with the fate of each connection before its client learns of it. */
+  /** Called with the outcome of each connection before its client learns of it. */
   contacts: Pick<Contacts, "made" | "failed" | "at">;
   onReceived(bytes: number): void;
   onSent(bytes: number): void;
-  /** Limit of open connections. */
-  onOpen?: (count: number) => void;
 }
 
 /** The listener of a gate and what goes through it. */
@@ -47,9 +43,21 @@ export interface Door {
 /** Chromium opens 99 at most, and a few for WebSockets each. */
 const MAX_TUNNELS = 1_024;
 
-/** Listens on 127.0.0.1. @throws when the port is taken. */
+/** RFC 8446, section 5.1: what a client of TLS begins with. */
+const TLS_HANDSHAKE = 22;
+
+/** The port does not tell what is spoken there, and in both protocols the client speaks first. */
+async function reachStandIn(
+  { http, tls }: StandIn,
+  hear: () => Promise<number>,
+): Promise<Reached<GateSocket>> {
+  const path = (await hear()) === TLS_HANDSHAKE ? tls : http;
+  return { socket: await openUnixSocket(path), address: path };
+}
+
+/** Listens on a free port of 127.0.0.1. @throws when there is none. */
 export function openDoor(options: DoorOptions): Door {
-  const { speaks, resolve, settled, contacts, onReceived, onSent, onOpen } = options;
+  const { speaks, resolve, settled, contacts, onReceived, onSent } = options;
   const tunnels = new Set<Tunnel>();
   let { way } = options;
 
@@ -65,7 +73,8 @@ export function openDoor(options: DoorOptions): Door {
     contacts.made(host, port, reached.address);
     return reached;
   };
-  const reachFor = async ({ host, port }: Ask) => {
+  const reachFor = async ({ host, port }: Ask, hear: () => Promise<number>) => {
+    if (way.stand_in) return reachStandIn(way.stand_in, hear);
     try {
       await settled?.();
       return await connect(host, port);
@@ -84,20 +93,18 @@ export function openDoor(options: DoorOptions): Door {
     const tunnel: Tunnel = new Tunnel(client, {
       handshake: speaks(),
       reach: reachFor,
-      received: onReceived,
-      sent: onSent,
-      onOver: () => {
-        tunnels.delete(tunnel);
-        onOpen?.(tunnels.size);
-      },
+      failed: ({ host, port }, failure) => contacts.failed(host, port, failure),
+      // Bytes to and from a stand-in are on no network.
+      received: (bytes) => (way.stand_in ? undefined : onReceived(bytes)),
+      sent: (bytes) => (way.stand_in ? undefined : onSent(bytes)),
+      onOver: () => tunnels.delete(tunnel),
     });
     tunnels.add(tunnel);
-    onOpen?.(tunnels.size);
     client.data = tunnel;
   };
   const listener = Bun.listen<End>({
     hostname: "127.0.0.1",
-    port: options.port ?? 0,
+    port: 0,
     socket: { ...HANDLERS, open: accept },
   });
   const cut = () => {

@@ -5,16 +5,16 @@ import { type EgressRule, parseEgressRule } from "#shared/protocol/egress-rules.
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
-import type { Gate } from "./gate.ts";
-import { createJudge, type Judge, type JudgeSettings, type Resolve } from "./judge.ts";
+import { type Gate, openGate } from "./gate.ts";
+import { createJudge, type Judge, type Resolve } from "./judge.ts";
 import { createResolver } from "./resolve.ts";
-import { createThreadGates } from "./thread/gates.ts";
+import { socks5 } from "./socks.ts";
 import type { Upstream } from "./upstream.ts";
 import { upstreamOf } from "./upstream-of.ts";
 
 export interface EgressSettings {
   mode: EgressMode;
-  /** `TARGET[:PORT[-PORT]]` each. */
+  /** Each `TARGET[:PORT[-PORT]]`. */
   allow: readonly string[];
   deny: readonly string[];
   /** Used when job, session and host name none. */
@@ -34,11 +34,8 @@ export interface Egress {
   readonly upstream: Upstream | null;
   /** Other places of the fleet that nobody may open, as reported by the hub. */
   tell: FleetPlaces["tell"];
-  /**
-   * Opens the gate of a lane's browser, in a thread that runs as long as there is one; the caller must close it. Null:
-   * the lane connects directly. @throws
-   */
-  openLaneGate(): Promise<Gate | null>;
+  /** Opens the gate of a lane's browser; the caller must close it. Null: the lane connects directly. @throws */
+  openLaneGate(): Gate | null;
 }
 
 export const parseRules = (texts: readonly string[]): EgressRule[] =>
@@ -51,29 +48,26 @@ export function createEgress(
   const resolve = createResolver(clock, ask);
   const fleet = createFleetPlaces(settings.dialled, { resolve, clock, log });
   const own_ports = new Set(settings.lane_ports);
-  const judged: JudgeSettings = {
-    mode: settings.mode,
-    allow: parseRules(settings.allow),
-    deny: parseRules(settings.deny),
-    navigation_block: settings.navigation_block,
-    own_ports,
-    protected: fleet,
-  };
-  const judge = createJudge(judged, resolve);
+  const judge = createJudge(
+    {
+      mode: settings.mode,
+      allow: parseRules(settings.allow),
+      deny: parseRules(settings.deny),
+      navigation_block: settings.navigation_block,
+      own_ports,
+      protected: fleet,
+    },
+    resolve,
+  );
   const upstream = settings.proxy && upstreamOf(settings.proxy, { trusted: true });
-  const gates = createThreadGates({
-    ...{ judge: judged, own_places: settings.dialled, resolve, clock, log },
-  });
   return {
     judge,
     resolve,
     upstream,
-    tell: (places) => {
-      fleet.tell(places);
-      gates.tell(places);
-    },
-    openLaneGate: async () => {
-      const gate = await gates.open({ judge, upstream });
+    tell: fleet.tell,
+    openLaneGate: () => {
+      const { settled } = fleet;
+      const gate = openGate({ speaks: socks5, judge, resolve, upstream, settled });
       // No lane may reach another lane's gate.
       own_ports.add(gate.port);
       return gate;

@@ -52,7 +52,7 @@ export function createFleetPlaces(
       learn(place, literal.length > 0 ? literal : await resolve(place.host));
     } catch (err) {
       // Its previous addresses are still refused, and so is its name.
-      log.debug({ host: place.host, err }, "a place of the fleet does not resolve");
+      log.debug({ host: place.host, err }, "an address of the fleet does not resolve");
     }
   };
   const look = () => {

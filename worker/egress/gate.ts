@@ -6,13 +6,14 @@ import type { Upstream } from "./upstream.ts";
 import {
   createNarrowings,
   type Narrowing,
-  type Narrowings,
   type OnRefused,
+  type StandIn,
   type Way,
+  wayToStandIn,
 } from "./way.ts";
 
 export type { Traffic } from "./door.ts";
-export type { Narrowing } from "./way.ts";
+export type { Narrowing, StandIn } from "./way.ts";
 
 export interface Narrowed {
   /** Since it began, or until `quiet`. */
@@ -33,8 +34,8 @@ export interface BrowserGate {
   /** Why the last connection for this URL was not made; null when it was. */
   failureOf(url: string): EgressError | null;
   /** Once this returns, the narrowing applies: no connection that it would refuse remains or is made. */
-  narrow(by: Narrowing): Narrowed | Promise<Narrowed>;
-  /** The rules and proxy that it uses now, for downloads outside the browser. */
+  narrow(by: Narrowing): Narrowed;
+  /** The rules and proxy that it uses now, for downloads outside the browser; with a stand-in, none may be made. */
   wayOut(): Way;
 }
 
@@ -45,9 +46,12 @@ export interface Gate extends BrowserGate {
   readonly bytes: Traffic;
   /** Number of open connections. */
   readonly open: number;
-  /** Cuts open connections and forgets the past, for another browser. `same_user`: its narrowings continue. */
-  reset(options?: { same_user: boolean }): void | Promise<void>;
-  close(): void | Promise<void>;
+  /**
+   * Cuts open connections and forgets the past, for another browser. `same_user`: its narrowings and its stand-in
+   * continue; else it has the given stand-in, or connects.
+   */
+  reset(options?: { same_user: boolean; stand_in?: StandIn | null }): void;
+  close(): void;
 }
 
 export interface GateOptions extends Pick<DoorOptions, "speaks" | "resolve" | "settled"> {
@@ -59,37 +63,37 @@ export interface GateOptions extends Pick<DoorOptions, "speaks" | "resolve" | "s
   onReceived?: (bytes: number) => void;
 }
 
-/** Where a gate's connections are: on this event loop, or in a thread that receives messages. */
-export interface GateBody {
-  readonly port: number;
-  readonly open: number;
-  /** Bytes since it was opened. */
-  totals(): Traffic;
-  /** What became of the connections, as far as their clients can know. */
-  contacts(): Contacts;
-  /** The change applies once this returns, or once its promise resolves. */
-  go(way: Way, how: { cut: boolean; forget: boolean }): void | Promise<void>;
-  close(): void | Promise<void>;
-}
+/** The same contacts, whose refusals are also told to `onRefused`. */
+const telling = (contacts: Contacts, onRefused: OnRefused): Contacts => ({
+  ...contacts,
+  failed: (host, port, failure) => {
+    contacts.failed(host, port, failure);
+    tellRefusal(host, port, failure, onRefused);
+  },
+});
 
-/** Opens a gate on a free port of 127.0.0.1, on this event loop. @throws when there is none. */
+const difference = (now: Traffic, before: Traffic): Traffic => ({
+  received: now.received - before.received,
+  sent: now.sent - before.sent,
+});
+
+/** Opens a gate on a free port of 127.0.0.1. @throws when there is none. */
 export function openGate(options: GateOptions): Gate {
   const { speaks, judge, resolve, settled, upstream = null, onRefused, onReceived } = options;
   const contacts = createContacts();
   const totals = { received: 0, sent: 0 };
-  const narrowings = createNarrowings({ judge, upstream });
+  const narrowings = createNarrowings({ judge, upstream, stand_in: null });
+  let stood_in: Way | null = null;
+  const wayNow = () => stood_in ?? narrowings.way;
   const door = openDoor({
-    ...{ speaks, resolve, settled, way: narrowings.way },
-    contacts: {
-      ...contacts,
-      failed: (host, port, failure) => {
-        contacts.failed(host, port, failure);
-        tellRefusal(host, port, failure, (place, reason) => {
-          onRefused?.(place, reason);
-          narrowings.refused(place, reason);
-        });
-      },
-    },
+    speaks,
+    resolve,
+    settled,
+    way: wayNow(),
+    contacts: telling(contacts, (place, reason) => {
+      onRefused?.(place, reason);
+      narrowings.refused(place, reason);
+    }),
     onReceived: (count) => {
       totals.received += count;
       onReceived?.(count);
@@ -98,87 +102,59 @@ export function openGate(options: GateOptions): Gate {
       totals.sent += count;
     },
   });
-  return gateOver(narrowings, {
-    port: door.port,
-    get open() {
-      return door.open;
-    },
-    totals: () => ({ ...totals }),
-    contacts: () => contacts,
-    go: (way, { cut, forget }) => {
-      door.go(way);
-      if (cut) door.cut();
-      if (forget) contacts.clear();
-    },
-    close: door.close,
-  });
-}
-
-/** A gate as its users see it. */
-export function gateOver(narrowings: Narrowings, body: GateBody): Gate {
-  const since = (before: Traffic): Traffic => {
-    const { received, sent } = body.totals();
-    return { received: received - before.received, sent: sent - before.sent };
+  const since = (before: Traffic) => difference(totals, before);
+  const go = (cut: boolean) => {
+    door.go(wayNow());
+    if (cut) door.cut();
   };
-  let reset_at = body.totals();
+  let reset_at: Traffic = { ...totals };
   return {
-    port: body.port,
+    port: door.port,
     get bytes() {
       return since(reset_at);
     },
     get open() {
-      return body.open;
+      return door.open;
     },
-    addressOf: (url) => body.contacts().of(url)?.address ?? null,
-    failureOf: (url) => body.contacts().of(url)?.failure ?? null,
-    wayOut: () => narrowings.way,
+    addressOf: (url) => contacts.of(url)?.address ?? null,
+    failureOf: (url) => contacts.of(url)?.failure ?? null,
+    wayOut: wayNow,
     narrow: (by) => {
-      const began = body.totals();
+      const began = { ...totals };
       let counted: Traffic | null = null;
       let is_quiet = false;
       const own: Narrowing = {
         ...by,
         onRefused: (place, reason) => is_quiet || by.onRefused(place, reason),
-        onBroken: () => is_quiet || by.onBroken?.(),
       };
-      const narrowed: Narrowed = {
+      const before = narrowings.way;
+      narrowings.add(own);
+      // No open connection continues under the previous rules.
+      go(by.judge !== before.judge || narrowings.way.upstream !== before.upstream);
+      return {
         get bytes() {
           return counted ?? since(began);
         },
         quiet: () => {
-          // Refusals up to now are still reported.
-          body.contacts();
           counted ??= since(began);
           is_quiet = true;
         },
         end: () => {
-          const { upstream } = narrowings.way;
+          const { upstream: used } = narrowings.way;
           narrowings.remove(own);
-          const cut = narrowings.way.upstream !== upstream;
-          // This only widens the rules, so nobody waits for it.
-          void body.go(narrowings.way, { cut, forget: false })?.catch(() => {});
+          go(narrowings.way.upstream !== used);
         },
       };
-      const before = narrowings.way;
-      narrowings.add(own);
-      const { upstream } = narrowings.way;
-      if (by.judge === before.judge && upstream === before.upstream) return narrowed;
-      // No open connection continues under the previous rules.
-      const gone = body.go(narrowings.way, { cut: true, forget: false });
-      if (!gone) return narrowed;
-      return gone.then(
-        () => narrowed,
-        (err) => {
-          narrowings.remove(own);
-          throw err;
-        },
-      );
     },
-    reset: ({ same_user } = { same_user: false }) => {
-      reset_at = body.totals();
-      if (!same_user) narrowings.clear();
-      return body.go(narrowings.way, { cut: true, forget: true });
+    reset: ({ same_user, stand_in = null } = { same_user: false }) => {
+      reset_at = { ...totals };
+      if (!same_user) {
+        narrowings.clear();
+        stood_in = stand_in && wayToStandIn(stand_in);
+      }
+      go(true);
+      contacts.clear();
     },
-    close: body.close,
+    close: door.close,
   };
 }

@@ -2,6 +2,8 @@ import type { EgressError } from "./reach.ts";
 
 /** How a client of a gate says where it wants to connect: one per connection, fed with incoming bytes until it knows. */
 export interface Handshake {
+  /** Sent before the client says anything, because the answer to its first words is known: one exchange less. */
+  readonly hello: Uint8Array | null;
   take(chunk: Buffer): Step;
 }
 

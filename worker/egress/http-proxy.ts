@@ -9,6 +9,7 @@ export function httpProxy(): Handshake {
   let held: Buffer = Buffer.alloc(0);
   const bad: Step = { kind: "bad", reply: [answer(400, "not a proxy request")] };
   return {
+    hello: null,
     take: (chunk) => {
       held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       const end = held.indexOf("\r\n\r\n");

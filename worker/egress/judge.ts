@@ -41,8 +41,6 @@ export interface ProtectedPlaces {
 }
 
 export interface Judge {
-  /** Its settings, for another thread that judges by the same rules. */
-  readonly settings: readonly JudgeSettings[];
   /**
    * Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. `host` is the
    * requested name, if there was one.
@@ -64,7 +62,7 @@ export type Resolve = (host: string) => Promise<string[]>;
 const ALWAYS: Partial<Record<AddressClass, string>> = {
   link_local: "is a link-local address",
   metadata: "is a cloud metadata address",
-  unspecified: "is no address of a server",
+  unspecified: "is not an address of a server",
 };
 const KIND: Partial<Record<AddressClass, string>> = {
   loopback: "is a loopback address",
@@ -84,7 +82,7 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
     const what = KIND[kind];
     if (what && blocked.has(kind)) return `${address} ${what}, refused by SVC_NAVIGATION_BLOCK`;
     if (what && mode === "public") return `${address} ${what}, refused by egress mode public`;
-    return mode === "listed" ? `${address} is on no list of allowed places` : null;
+    return mode === "listed" ? `${address} is not on a list of allowed places` : null;
   };
 
   const refusal = (address: string, port: number, host = address): string | null => {
@@ -121,14 +119,13 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
     return null;
   };
   return {
-    settings: [settings],
     refusal,
     refusalOfPlace,
     refusalOfName: (host, port) =>
       mode !== "listed" ||
       allow.some((rule) => matchesEgressRule(rule, { host, address: "", port }))
         ? null
-        : `${host} is on no list of allowed places`,
+        : `${host} is not on a list of allowed places`,
     refusalOfUrl: (url) => {
       const { host, port } = placeOfUrl(url);
       return refusalOfPlace(host, port);
@@ -146,7 +143,6 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
 
 /** Allows what both allow: a job narrows its worker's rules and never widens them. */
 export const bothJudges = (one: Judge, other: Judge): Judge => ({
-  settings: [...one.settings, ...other.settings],
   refusal: (address, port, host) =>
     one.refusal(address, port, host) ?? other.refusal(address, port, host),
   refusalOfPlace: (host, port) =>

@@ -31,6 +31,13 @@ export class EgressError extends Error {
   }
 }
 
+/** The proxy makes no tunnel there by its own rules, but may carry plain HTTP. */
+export class NoTunnelError extends EgressError {
+  constructor(message: string) {
+    super("tunnel_connection_failed", message);
+  }
+}
+
 /** How a socket is opened. `abandon` is called when another attempt was faster, or the time is over. */
 export type OpenSocket<S> = (
   address: string,
@@ -43,9 +50,17 @@ const NEXT_ADDRESS_MS = 300;
 const REACH_MS = 25_000;
 const MAX_ADDRESSES = 8;
 
+/** Rewrites what a client sends on its way to the server. */
+export interface Carry {
+  /** @throws EgressError when the client must not go on. */
+  take(chunk: Buffer): Uint8Array[];
+}
+
 export interface Reached<S> {
   socket: S;
   address: string;
+  /** What the client sends goes to the server by this. */
+  carry?: Carry;
 }
 
 /**

@@ -26,7 +26,7 @@ export const egressSettings = (config: WorkerConfig): EgressSettings => ({
   dialled: [...dialled(config.hub_url, "hub"), ...dialled(config.pipeline.control_url, "control")],
 });
 
-/** What the hub is told about it, so that it assigns no job to a worker that would refuse its destination. */
+/** The part that is reported to the hub, so that it assigns no job to a worker that would refuse its destination. */
 export const egressReport = ({ egress, fetch }: WorkerConfig): EgressReport => ({
   mode: egress.mode,
   allow: [...egress.allow],

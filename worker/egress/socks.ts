@@ -28,10 +28,12 @@ const ADDRESS_NOT_SUPPORTED = 8;
 /** Nobody needs the address that a proxy is bound to. */
 const reply = (code: number): Uint8Array => Uint8Array.of(VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0);
 const bad = (code: number): Step => ({ kind: "bad", reply: [reply(code)] });
+/** Chromium waits for this before it says where it wants to go. */
+const NO_AUTH_IS_TAKEN = Uint8Array.of(VERSION, NO_AUTH);
 const MORE: Step = { kind: "more", reply: [] };
 const NONSENSE: Step = { kind: "bad", reply: [] };
 
-/** SOCKS5 without authentication, CONNECT only (RFC 1928). Names are taken as they are: the gate resolves them. */
+/** SOCKS5 without authentication, CONNECT only (RFC 1928). Names are passed on unchanged: the gate resolves them. */
 export function socks5(): Handshake {
   let held: Buffer = Buffer.alloc(0);
   let greeted = false;
@@ -39,20 +41,18 @@ export function socks5(): Handshake {
     const [version, count = 0] = held;
     if (version !== undefined && version !== VERSION) return NONSENSE;
     if (held.length < 2 || held.length < 2 + count) return MORE;
-    if (!held.subarray(2, 2 + count).includes(NO_AUTH))
-      return { kind: "bad", reply: [Uint8Array.of(VERSION, 0xff)] };
+    if (!held.subarray(2, 2 + count).includes(NO_AUTH)) return NONSENSE;
     held = held.subarray(2 + count);
     greeted = true;
-    return { kind: "more", reply: [Uint8Array.of(VERSION, NO_AUTH)] };
+    return MORE;
   };
   return {
+    hello: NO_AUTH_IS_TAKEN,
     take: (chunk) => {
       held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       if (greeted) return readRequest(held);
       const greeting = greet();
-      if (!greeted) return greeting;
-      const request = readRequest(held);
-      return { ...request, reply: [...greeting.reply, ...request.reply] };
+      return greeted ? readRequest(held) : greeting;
     },
   };
 }

@@ -4,9 +4,10 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { bareHost, knownAddresses } from "#shared/protocol/egress-rules.ts";
 import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
 import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
+import { forwardHttp } from "./forward.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
 import type { Judge, Resolve } from "./judge.ts";
-import { EgressError, type OpenSocket, type Reached, reach } from "./reach.ts";
+import { EgressError, NoTunnelError, type OpenSocket, type Reached, reach } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 import { connectByHttp, connectBySocks, type Line } from "./upstream-speech.ts";
 
@@ -41,24 +42,64 @@ export async function reachThrough(
   const target = canonicalAddress(host) ?? bareHost(host);
   const since = performance.now();
   await judgeTarget(deps, upstream, host, port);
+  const left_ms = () => Math.max(1_000, THROUGH_MS - (performance.now() - since));
+  const refused = refusedTunnels(upstream);
+  const known = refused.get(port);
+  if (known) return forward(upstream, deps, target, port, known);
+  try {
+    return await tunnel(upstream, deps, target, port, left_ms);
+  } catch (err) {
+    if (!(err instanceof NoTunnelError)) throw err;
+    refused.set(port, err);
+    return forward(upstream, deps, target, port, err);
+  }
+}
+
+/** By upstream, the ports to which it has refused tunnels, so that it is not asked again for each connection. */
+const NO_TUNNELS = new WeakMap<Upstream, Map<number, NoTunnelError>>();
+
+function refusedTunnels(upstream: Upstream): Map<number, NoTunnelError> {
+  const known = NO_TUNNELS.get(upstream) ?? new Map<number, NoTunnelError>();
+  NO_TUNNELS.set(upstream, known);
+  return known;
+}
+
+async function tunnel(
+  upstream: Upstream,
+  deps: Deps,
+  target: string,
+  port: number,
+  left_ms: () => number,
+): Promise<Reached<GateSocket>> {
   const { socket, address } = await reachProxy(upstream, deps);
   const line =
     upstream.scheme === "socks5"
       ? connectBySocks(upstream, target, port)
       : connectByHttp(upstream, target, port);
-  const left_ms = Math.max(1_000, THROUGH_MS - (performance.now() - since));
   try {
-    await withDeadline("the proxy", left_ms, converse(socket, line, upstream));
+    await withDeadline("the proxy", left_ms(), converse(socket, line, upstream));
   } catch (err) {
     socket.terminate();
     throw err instanceof EgressError
       ? err
       : new EgressError(
           "connection_timed_out",
-          `the proxy ${upstream.shown} did not say in time whether it reaches ${target}:${port}`,
+          `the proxy ${upstream.shown} did not answer in time whether it can reach ${target}:${port}`,
         );
   }
   return { socket, address };
+}
+
+/** Without a tunnel only plain HTTP goes through, which the client's first bytes show. */
+async function forward(
+  upstream: Upstream,
+  deps: Deps,
+  target: string,
+  port: number,
+  refusal: NoTunnelError,
+): Promise<Reached<GateSocket>> {
+  const reached = await reachProxy(upstream, deps);
+  return { ...reached, carry: forwardHttp(upstream, target, port, refusal) };
 }
 
 async function judgeTarget(
@@ -73,7 +114,7 @@ async function judgeTarget(
   const known = knownAddresses(host);
   if (known.some((address) => classifyAddress(address) === "loopback"))
     throw refuse(
-      `${host} would be the own machine of the proxy ${shown}: name it in the proxy's bypass list to reach this one`,
+      `${host} would mean the machine of the proxy ${shown}: name it in the proxy's bypass list to reach this machine`,
     );
   if (known.length > 0) return;
   if (!PROXY_NAME.test(host)) throw refuse(`${host} is not a host name`);

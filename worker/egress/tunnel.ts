@@ -2,11 +2,14 @@ import { Waiting } from "./connect.ts";
 import { Flow } from "./flow.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
 import type { Ask, Handshake } from "./handshake.ts";
-import { EgressError, type Reached } from "./reach.ts";
+import { type Carry, EgressError, NoTunnelError, type Reached } from "./reach.ts";
 
 export interface TunnelDeps {
   handshake: Handshake;
-  reach(ask: Ask): Promise<Reached<GateSocket>>;
+  /** `hear`: lets the client in before there is a server, and resolves with the first byte that it says. */
+  reach(ask: Ask, hear: () => Promise<number>): Promise<Reached<GateSocket>>;
+  /** The client was let in, and spoke what does not go through. */
+  failed(ask: Ask, err: EgressError): void;
   /** Bytes that came from the server. */
   received(bytes: number): void;
   sent(bytes: number): void;
@@ -14,7 +17,7 @@ export interface TunnelDeps {
 }
 
 const HANDSHAKE_MS = 10_000;
-/** How much a client may send before it is told that it may. */
+/** How much a client may send before the connection is confirmed. */
 const MAX_EARLY_BYTES = 64 * 1024;
 /** How long a server may take to accept what its client sent before leaving. */
 const LINGER_MS = 30_000;
@@ -31,8 +34,11 @@ export class Tunnel implements End {
   private readonly to_client: Flow<End>;
   private server: GateSocket | null = null;
   private to_server: Flow<End> | null = null;
+  private carry: ((chunk: Buffer) => Uint8Array[]) | null = null;
   private asked = false;
   private over = false;
+  private granted = false;
+  private heard: ((byte: number) => void) | null = null;
   private early: Buffer[] = [];
   private early_bytes = 0;
   private linger: ReturnType<typeof setTimeout> | undefined;
@@ -43,6 +49,7 @@ export class Tunnel implements End {
     this.deps = deps;
     this.to_client = new Flow(client);
     client.setNoDelay(true);
+    if (deps.handshake.hello) this.to_client.write(deps.handshake.hello);
     this.late = setTimeout(() => this.cut(), HANDSHAKE_MS);
   }
 
@@ -55,8 +62,7 @@ export class Tunnel implements End {
 
   data(chunk: Buffer): void {
     if (this.to_server) {
-      this.deps.sent(chunk.length);
-      if (!this.to_server.write(chunk)) this.client.pause();
+      this.pass(chunk, this.to_server);
       return;
     }
     if (this.asked) {
@@ -70,6 +76,14 @@ export class Tunnel implements End {
     this.asked = true;
     clearTimeout(this.late);
     void this.connect(step.ask);
+  }
+
+  private pass(chunk: Buffer, to_server: Flow<End>): void {
+    for (const bytes of this.carry?.(chunk) ?? [chunk]) {
+      if (bytes.length === 0) continue;
+      this.deps.sent(bytes.length);
+      if (!to_server.write(bytes)) this.client.pause();
+    }
   }
 
   drain(): void {
@@ -86,6 +100,12 @@ export class Tunnel implements End {
 
   private keepEarly(chunk: Buffer): void {
     this.early.push(chunk);
+    if (this.granted) {
+      // It was let in, so it may send as much as it likes: the rest waits until there is a server.
+      this.client.pause();
+      this.heard?.(chunk[0] ?? 0);
+      return;
+    }
     this.early_bytes += chunk.length;
     if (this.early_bytes > MAX_EARLY_BYTES) this.cut();
   }
@@ -93,18 +113,43 @@ export class Tunnel implements End {
   private async connect(ask: Ask): Promise<void> {
     let reached: Reached<GateSocket>;
     try {
-      reached = await this.deps.reach(ask);
+      reached = await this.deps.reach(ask, () => this.hear(ask));
     } catch (err) {
       if (this.over) return;
       const told =
         err instanceof EgressError ? err : new EgressError("connection_failed", String(err));
-      this.to_client.write(ask.failed(told));
+      if (!this.granted) this.to_client.write(ask.failed(told));
       this.to_client.end("end");
       return;
     }
-    const { socket } = reached;
+    const { socket, carry } = reached;
     if (this.over) return void socket.terminate();
+    if (carry) this.carry = (chunk) => this.carried(carry, ask, chunk);
     this.open(socket, ask);
+  }
+
+  private async hear(ask: Ask): Promise<number> {
+    this.grant(ask);
+    const [first = this.early[0]] = ask.first;
+    if (first?.[0] !== undefined) return first[0];
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.heard = resolve;
+    return promise;
+  }
+
+  private grant({ granted }: Ask): void {
+    if (granted && !this.granted) this.to_client.write(granted);
+    this.granted = true;
+  }
+
+  private carried(carry: Carry, ask: Ask, chunk: Buffer): Uint8Array[] {
+    try {
+      return carry.take(chunk);
+    } catch (err) {
+      if (err instanceof NoTunnelError) this.deps.failed(ask, err);
+      this.cut();
+      return [];
+    }
   }
 
   private open(server: GateSocket, ask: Ask): void {
@@ -128,9 +173,10 @@ export class Tunnel implements End {
         this.to_client.end(err ? "reset" : "end");
       },
     };
-    if (ask.granted) this.to_client.write(ask.granted);
+    this.grant(ask);
     for (const chunk of [...ask.first, ...this.early]) this.data(Buffer.from(chunk));
     this.early = [];
+    if (this.heard) this.client.resume();
     if (!(before instanceof Waiting)) return;
     for (const chunk of before.early) server.data.data(chunk);
     if (before.gone) server.data.closed(before.gone.err);

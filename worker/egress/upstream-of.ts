@@ -12,7 +12,11 @@ export function upstreamOf(proxy: ProxyOption, { trusted }: { trusted: boolean }
   if (!read) throw new Error("not a proxy server");
   const { username, password } = proxy;
   return {
-    ...{ scheme: read.scheme, host: read.host, port: read.port, trusted, shown: proxy.server },
+    scheme: read.scheme,
+    host: read.host,
+    port: read.port,
+    trusted,
+    shown: proxy.server,
     login: username === null ? null : { username, password: password ?? "" },
     bypass: bypassEntries(proxy.bypass ?? "")
       .map(bypassRule)

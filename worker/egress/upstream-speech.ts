@@ -1,5 +1,5 @@
 import { ipFamily } from "#shared/kit/ip-family.ts";
-import { EgressError, type EgressFailure } from "./reach.ts";
+import { EgressError, type EgressFailure, NoTunnelError } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** What a gate says to an upstream proxy, and what the answers mean; no socket is known here. */
@@ -17,13 +17,13 @@ const authFailed = ({ shown, login }: Upstream): EgressError =>
   new EgressError(
     "proxy_auth_requested",
     login
-      ? `the proxy ${shown} does not take the user name and password that it was given`
-      : `the proxy ${shown} asks for a user name and a password`,
+      ? `the proxy ${shown} does not accept the given user name and password`
+      : `the proxy ${shown} requires a user name and a password`,
   );
 const nonsense = ({ shown, scheme }: Upstream): EgressError =>
   new EgressError(
     "tunnel_connection_failed",
-    `what answers at ${shown} is no ${scheme === "socks5" ? "SOCKS5" : "HTTP"} proxy`,
+    `what answers at ${shown} is not ${scheme === "socks5" ? "a SOCKS5" : "an HTTP"} proxy`,
   );
 
 const hostPort = (host: string, port: number) =>
@@ -80,14 +80,11 @@ function refusedByHttp(shown: string, place: string, port: number, head: string)
       .find((match) => match !== null) ?? [];
   const failure = TOLD.find(([sign]) => sign.test(reason))?.[1] ?? "tunnel_connection_failed";
   const more = reason === "" ? "" : `, ${printable(reason)}`;
-  const hint =
-    port !== 443 && /^(403|405) /.test(`${answer} `)
-      ? ": it may allow tunnels to port 443 alone"
-      : "";
-  return new EgressError(
-    failure,
-    `the proxy ${shown} answered ${answer}${more} for ${place}${hint}`,
-  );
+  const said = `the proxy ${shown} answered ${answer}${more} for ${place}`;
+  const is_its_rule = port !== 443 && /^(403|405|501) /.test(`${answer} `);
+  return is_its_rule && failure === "tunnel_connection_failed"
+    ? new NoTunnelError(`${said}: it may allow tunnels only to port 443`)
+    : new EgressError(failure, said);
 }
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
@@ -102,12 +99,12 @@ const REPLY_LENGTHS: Record<number, number> = { 1: 4, 4: 16 };
 const REPLIES: Record<number, readonly [EgressFailure, string]> = {
   1: ["tunnel_connection_failed", "failed"],
   2: ["tunnel_connection_failed", "does not allow it"],
-  3: ["address_unreachable", "does not reach its network"],
+  3: ["address_unreachable", "cannot reach its network"],
   4: ["address_unreachable", "cannot resolve or reach it"],
   5: ["connection_refused", "was refused the connection"],
   6: ["connection_timed_out", "had no answer in time"],
-  7: ["tunnel_connection_failed", "makes no tunnels"],
-  8: ["tunnel_connection_failed", "does not take such addresses"],
+  7: ["tunnel_connection_failed", "does not support tunnels"],
+  8: ["tunnel_connection_failed", "does not support this type of address"],
 };
 
 /** A tunnel by SOCKS5 (RFC 1928), with a password if there is one (RFC 1929). The proxy resolves names. */

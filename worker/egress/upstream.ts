@@ -10,7 +10,7 @@ export interface Upstream {
   readonly login: { username: string; password: string } | null;
   /** Places that are connected to without it. */
   readonly bypass: readonly EgressRule[];
-  /** It was given by whoever runs the fleet; a job's own proxy is judged like any other place. */
+  /** Set by the fleet's operator; a job's own proxy is judged like any other place. */
   readonly trusted: boolean;
   /** For people; never contains the login. */
   readonly shown: string;

@@ -1,11 +1,38 @@
 import { bothJudges, type Judge } from "./judge.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** The rules of a gate: who judges its connections, and what they go through. */
+/** Who answers in place of every server: a listener for plain HTTP and one for TLS, each the path of a socket. */
+export interface StandIn {
+  readonly http: string;
+  readonly tls: string;
+}
+
+/**
+ * The rules of a gate: who judges its connections, and what they go through. With a `stand_in` no connection leaves
+ * the machine, no name is resolved, and so nothing is judged.
+ */
 export interface Way {
   judge: Judge;
   upstream: Upstream | null;
+  stand_in: StandIn | null;
 }
+
+const refusesNothing = (): null => null;
+
+/** For a gate behind which nothing is connected to. */
+const ALLOWS_ALL: Judge = {
+  refusal: refusesNothing,
+  refusalOfPlace: refusesNothing,
+  refusalOfName: refusesNothing,
+  refusalOfUrl: refusesNothing,
+  checkUrl: async () => null,
+};
+
+export const wayToStandIn = (stand_in: StandIn): Way => ({
+  judge: ALLOWS_ALL,
+  upstream: null,
+  stand_in,
+});
 
 /** Called for each refused connection: `place` is `host:port`. */
 export type OnRefused = (place: string, reason: string) => void;
@@ -15,8 +42,6 @@ export interface Narrowing {
   /** A further judge that must allow a connection. */
   judge: Judge;
   onRefused: OnRefused;
-  /** Called when the gate broke and was opened again: what was loading is lost. */
-  onBroken?: () => void;
   /** The proxy it uses from now on; absent: as before. */
   upstream?: Upstream | null;
 }
@@ -28,7 +53,6 @@ export interface Narrowings {
   remove(by: Narrowing): void;
   clear(): void;
   refused: OnRefused;
-  broken(): void;
 }
 
 export function createNarrowings(base: Way): Narrowings {
@@ -40,6 +64,7 @@ export function createNarrowings(base: Way): Narrowings {
       (before, by) => ({
         judge: by.judge === before.judge ? by.judge : bothJudges(before.judge, by.judge),
         upstream: by.upstream === undefined ? before.upstream : by.upstream,
+        stand_in: before.stand_in,
       }),
       base,
     );
@@ -53,9 +78,6 @@ export function createNarrowings(base: Way): Narrowings {
     clear: () => follow([]),
     refused: (place, reason) => {
       for (const by of all) by.onRefused(place, reason);
-    },
-    broken: () => {
-      for (const by of all) by.onBroken?.();
     },
   };
 }

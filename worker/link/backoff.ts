@@ -9,11 +9,11 @@ const REFUSED_MS = 30_000;
 
 const REFUSALS: Record<number, string> = {
   [LINK_CLOSE.bad_secret]:
-    "set WORKER_SECRET to the value the hub has, or SVC_API_TOKEN where it has no such secret",
+    "set WORKER_SECRET to the hub's, or SVC_API_TOKEN if the hub has no such secret",
   [LINK_CLOSE.duplicate_worker]:
-    "another live host has this worker_id: set SVC_WORKER_ID to a name of its own on one of them",
+    "another live host has this worker_id: set SVC_WORKER_ID to another name on one of them",
   [LINK_CLOSE.replaced]:
-    "another worker took this worker_id over: set SVC_WORKER_ID to a name of its own on one of them",
+    "another worker took over this worker_id: set SVC_WORKER_ID to another name on one of them",
 };
 
 /** What a person must do about a close code, or null when waiting may help. */

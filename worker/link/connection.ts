@@ -132,7 +132,7 @@ export class LinkConnection {
       this.session?.heard(decoded.kind === "unknown" ? decoded.type : decoded.message.type);
     switch (decoded.kind) {
       case "unknown":
-        log.debug({ type: decoded.type }, "link message of unknown type skipped");
+        log.debug({ type: decoded.type }, "skipped a link message of unknown type");
         break;
       case "bad":
         log.error({ reason: decoded.reason }, "hub sent a malformed link message");
@@ -142,7 +142,7 @@ export class LinkConnection {
         try {
           this.#handle(decoded.message);
         } catch (err) {
-          log.error({ type: decoded.message.type, err }, "link message not handled");
+          log.error({ type: decoded.message.type, err }, "could not handle a link message");
         }
     }
   }
@@ -157,7 +157,7 @@ export class LinkConnection {
     this.#answered.abort();
     this.#registered_at = this.#deps.clock.monotonic();
     const session = this.#deps.onRegistered(hub, (text) => this.#transmit(text));
-    if (session === null) this.close(LINK_CLOSE.replaced, "the link was given up meanwhile");
+    if (session === null) this.close(LINK_CLOSE.replaced, "the link has been given up");
     else if (!this.#lost.signal.aborted) this.session = session;
   }
 

@@ -39,7 +39,7 @@ export function dispatch(
     case "HubHeartbeatAck":
       break;
     case "HubRegistered":
-      ctx.log.warn({}, "second HubRegistered on one link skipped");
+      ctx.log.warn({}, "skipped a second HubRegistered on one link");
       break;
     default:
       assertNever(message);

@@ -7,7 +7,7 @@ import { RunStopped } from "#worker/browser/jobs/assignments.ts";
 const CANCEL_MS = 20_000;
 
 interface Work {
-  /** Resolves when nothing runs any more. */
+  /** Resolves when nothing is running. */
   idle: Promise<unknown>;
   in_flight(): number;
   stopAll(why: RunStopped): void;
@@ -24,7 +24,7 @@ export async function finishWork(
   const idle = work.idle.then(() => over.abort());
   await clock.sleep(drain_ms, over.signal);
   if (over.signal.aborted) return;
-  log.warn({ in_flight: work.in_flight(), drain_ms }, "running jobs and sessions cancelled");
+  log.warn({ in_flight: work.in_flight(), drain_ms }, "cancelled running jobs and sessions");
   work.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
   await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
     log.error({ err: errorMessage(err) }, "jobs left behind"),

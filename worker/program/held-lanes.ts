@@ -13,7 +13,9 @@ export function heldLanes(
     .all()
     .filter((live) => !known.has(`${live.session_id}#${live.lease_token}`))
     .map(({ lane_idx, session_id, lease_token }) => ({
-      ...{ lane_idx, session_id, lease_token },
+      lane_idx,
+      session_id,
+      lease_token,
       job_id: null,
     }));
   return [...jobs, ...others];

@@ -7,7 +7,7 @@ import type { HostLoad } from "#shared/protocol/schema/worker.ts";
 const READ_DEADLINE_MS = 2_000;
 /** cgroup v1 writes "no limit" as a number near 2^63. */
 const NO_LIMIT = 2 ** 60;
-/** Weight of the newest CPU sample: single spikes between two heartbeats say little. */
+/** Weight of the newest CPU sample: single spikes between two heartbeats mean little. */
 const CPU_WEIGHT = 0.3;
 
 /** Reads a small text file, or null. Replaced in tests. */

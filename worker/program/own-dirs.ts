@@ -12,7 +12,7 @@ const OWN = ["profiles", "uploads", "versions", "pipeline", "agent"];
  * that runs as another account passes through to its lanes and sees nothing else.
  */
 export function closeDataDir(data_dir: string, log: Log): void {
-  // Only root's browsers run as somebody else.
+  // Only root's browsers run as another user.
   const most = process.getuid?.() === 0 ? THROUGH_DIR : OWN_DIR;
   try {
     const made = [makeOwnDir(data_dir, most)];
@@ -24,7 +24,7 @@ export function closeDataDir(data_dir: string, log: Log): void {
     if (existsSync(lanes)) made.push(tightenMode(lanes, most));
     const changed = made.filter((change) => change !== null);
     if (changed.length > 0)
-      log.warn({ changed }, "others could read the data directory: it was closed to them");
+      log.warn({ changed }, "other users could read the data directory: their access was removed");
   } catch (err) {
     log.warn(
       { data_dir, err: errorMessage(err) },

@@ -70,6 +70,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         browser: deps.pool.product,
         capture: deps.pool.capture,
         egress: deps.egress,
+        replay: true,
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),

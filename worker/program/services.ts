@@ -1,7 +1,7 @@
 import { ConfigError } from "#shared/kit/env.ts";
 import { createScope } from "#shared/kit/scope.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
-import type { PullUpdate } from "#worker/tasks/pull.ts";
+import type { PullUpdate } from "#worker/tasks/heartbeat.ts";
 import { shipLogs } from "#worker/tasks/ship-logs.ts";
 import { closeDataDir } from "./own-dirs.ts";
 import { type RunningWorker, startWorker } from "./start.ts";
@@ -15,8 +15,8 @@ import { startStallWatchdog } from "./update/watchdog.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
 /**
- * Starts what this worker was told to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or both in
- * this one process. `stop` drains both at once. With SVC_AGENT it is the host's agent and nothing else.
+ * Starts what this worker is configured to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or
+ * both in this one process. `stop` drains both at once. With SVC_AGENT it is only the host's agent.
  * @throws ConfigError when neither is set.
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
@@ -29,7 +29,9 @@ export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
     service: config.agent.enabled ? "agent" : "worker",
     secret: config.worker_secret,
     api_token: config.pipeline.api_token,
-    ...{ clock, log, random: Math.random },
+    clock,
+    log,
+    random: Math.random,
   });
   try {
     const worker = await startChosen({ ...deps, log: shipped.log });
@@ -51,11 +53,11 @@ async function startChosen(deps: WorkerDeps): Promise<RunningWorker> {
   if (control_url === null) {
     if (hub_url !== null) return startWorker(deps);
     throw new ConfigError(
-      "HUB_URL (--hub-url) or SVC_CONTROL_URL (--control-url): a worker needs at least one of them",
+      "HUB_URL (--hub-url) or SVC_CONTROL_URL (--control-url): a worker needs at least one of these",
     );
   }
   if (hub_url === null) return startPullAlone(deps, control_url);
-  // First the lanes: where they cannot start, the process ends before it has taken a task.
+  // First the lanes: if they cannot start, the process ends before it has taken a task.
   let pull: RunningPull | undefined;
   const drainOthers = async () => pull?.drain(deps.config.update.wait_ms);
   const fleet = await startWorker({ ...deps, drainOthers });
@@ -95,7 +97,8 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     },
   };
   const pull = await startPull(deps, control_url, () => void stop(), {
-    ...{ onVersion, update },
+    onVersion,
+    update,
     onJoined: () => deps.onReady?.(`pulls tasks from ${control_url}`),
   });
   // It has no handshake: a version is judged by its tasks.

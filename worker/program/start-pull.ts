@@ -4,7 +4,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { createScope } from "#shared/kit/scope.ts";
 import { workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { guardedTag, openDir } from "#worker/browser/lanes/scratch.ts";
-import { LANE_TAG } from "#worker/browser/process/proc.ts";
+import { LANE_TAG } from "#worker/browser/process/tagged.ts";
 import { lanAddress } from "#worker/link/address.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
 import { createHostLoad } from "#worker/program/host-load.ts";
@@ -48,7 +48,14 @@ export async function startPull(
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
     const worker = startPullWorker({
       derived_id: config.worker_id === null,
-      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop, ...told },
+      control_url: control.http,
+      worker_id,
+      version,
+      dir,
+      clock,
+      log,
+      onStop,
+      ...told,
       slots: pipeline.slots,
       workloads: pipeline.workloads,
       secret: config.worker_secret,
@@ -69,7 +76,7 @@ export async function startPull(
     log.info({ control: control.http, version, slots: pipeline.slots }, "pull worker started");
     return { drain: (ms) => worker.stop(ms), stop: () => scope.close() };
   } catch (err) {
-    log.error({ err: errorMessage(err) }, "pull worker not started");
+    log.error({ err: errorMessage(err) }, "could not start the pull worker");
     await scope.close();
     throw err;
   }

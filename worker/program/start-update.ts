@@ -17,7 +17,12 @@ export function startUpdates(
   const dir = versionsDir(config.data_dir);
   const release = deps.release ?? null;
   const updater = createUpdater({
-    ...{ dir, base, version, clock, log, ...work },
+    dir,
+    base,
+    version,
+    clock,
+    log,
+    ...work,
     trusted: { release, hub_key: config.update.hub_key },
     settings: config.update,
   });
@@ -27,8 +32,15 @@ export function startUpdates(
     scope.add(
       "release feed",
       startReleaseFeed({
-        ...{ repo, every_ms, dir, base, updater, clock, log },
-        ...{ trusted: release, random: Math.random },
+        repo,
+        every_ms,
+        dir,
+        base,
+        updater,
+        clock,
+        log,
+        trusted: release,
+        random: Math.random,
       }),
       (f) => f.stop(),
     );

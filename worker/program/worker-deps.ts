@@ -12,13 +12,16 @@ export interface WorkerDeps {
   log: Log;
   clock: Clock;
   version: string;
-  /** Version of the program that runs this one; itself when it was not updated. */
+  /** Version of the program that runs this one; its own if it was not updated. */
   base?: string;
-  /** What the program was built with; null or absent: an unsigned build. */
+  /** The release data built into the program; null or absent: an unsigned build. */
   release?: { key: string; released_at: string } | null;
   /** Called for every handshake with a hub. */
   onRegistered?: () => void;
-  /** Called with a line for people when it serves: the hub or the control plane has answered; again whenever it does. */
+  /**
+   * Called with a line for people when it is ready, which means that the hub or control plane has answered; may be
+   * called again.
+   */
   onReady?: (status: string) => void;
   /** Other parts of this process that must finish their work before an update. */
   drainOthers?: () => Promise<void>;

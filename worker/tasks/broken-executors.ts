@@ -26,16 +26,17 @@ export function createBrokenExecutors(clock: Clock, onChange: () => void) {
   return {
     mark: (workload: string, revision: string, error: string, trace: string): void => {
       const known = broken.get(workload);
-      // New settings start over: the wait of the old ones says nothing about them.
+      // New settings start over: the wait of the old ones does not apply to them.
       const before = known?.revision === revision ? known : undefined;
       const wait = Math.min(BROKEN_MS.most, (before?.wait ?? BROKEN_MS.first / 2) * 2);
       broken.set(workload, {
         revision,
         error: error.slice(0, MAX_BROKEN_ERROR),
-        // The last lines of a traceback say what happened.
+        // The last lines of a traceback have the reason.
         trace: trace.slice(-MAX_BROKEN_TRACE),
         since: before?.since ?? clock.monotonic(),
-        ...{ wait, until: clock.monotonic() + wait },
+        wait,
+        until: clock.monotonic() + wait,
       });
       if (!before) onChange();
     },
@@ -50,8 +51,12 @@ export function createBrokenExecutors(clock: Clock, onChange: () => void) {
     },
     list: (): BrokenExecutor[] =>
       [...broken].slice(0, MAX_BROKEN).map(([workload, { revision, error, trace, since }]) => ({
-        ...{ workload, revision, error, trace },
+        workload,
+        revision,
+        error,
+        trace,
         broken_ms: Math.round(clock.monotonic() - since),
       })),
   };
 }
+export type BrokenExecutors = ReturnType<typeof createBrokenExecutors>;

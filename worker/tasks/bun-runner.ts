@@ -1,7 +1,7 @@
 /**
  * Runs a plugin's tasks inside a warm Bun process: protocol wp-exec/1, as runner.py does for Python. It is started as a
- * file of its own, so it imports nothing from the worker except the store next to it. Frames are lines of JSON on file
- * descriptor 3, both ways; stdout and stderr stay what they are; after each task the task's mark is written to both.
+ * separate file, so it imports nothing from the worker except the store next to it. Frames are lines of JSON on file
+ * descriptor 3, both ways; stdout and stderr are untouched, except that each task's mark is written to both after it.
  */
 import { read, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -131,7 +131,10 @@ const store = openStore(process.env.FLOTILLA_STORE_URL);
 function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame) {
   current = new AbortController();
   return {
-    ...{ task_id: id, epoch, attempt, max_attempts },
+    task_id: id,
+    epoch,
+    attempt,
+    max_attempts,
     deadline: deadline_ms === null ? null : Date.now() + deadline_ms,
     /** Aborts when the task must stop. */
     signal: current.signal,
@@ -146,7 +149,11 @@ function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame)
   };
 }
 const taskOf = ({ id, epoch, attempt, pk, extra }: TaskFrame) => ({
-  ...{ task_id: id, epoch, attempt, pk, extra },
+  task_id: id,
+  epoch,
+  attempt,
+  pk,
+  extra,
 });
 
 const printError = (err: unknown) => void process.stderr.write(`${Bun.inspect(err)}\n`);
@@ -164,7 +171,7 @@ function succeed(frame: TaskFrame, output: unknown): void {
   try {
     // JSON.stringify silently leaves these out.
     if (typeof output === "function" || typeof output === "symbol")
-      throw new TypeError(`the output is no JSON: it is a ${typeof output}`);
+      throw new TypeError(`the output is not JSON: it is a ${typeof output}`);
     send({ type: "result", id: frame.id, epoch: frame.epoch, output: output ?? null });
   } catch (err) {
     fail(frame, err);
@@ -220,7 +227,7 @@ async function runMany(batch: Call, items: TaskFrame[]): Promise<void> {
   current = null;
 }
 
-/** What the module prints must be in the pipe before the mark, so nothing may remain to be written later. */
+/** Everything the module prints must be in the pipe before the mark, so nothing may be left to write later. */
 function writeAtOnce(stream: NodeJS.WriteStream, fd: number): void {
   stream.write = ((data: string | Uint8Array, encoding?: unknown, done?: unknown) => {
     const as = typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8";
@@ -234,7 +241,7 @@ function writeAtOnce(stream: NodeJS.WriteStream, fd: number): void {
 async function main(): Promise<void> {
   // Programs that the module starts must not run as Bun just because this process does.
   delete process.env.BUN_BE_BUN;
-  process.on("SIGUSR1", () => current?.abort(new Error("the task is to stop")));
+  process.on("SIGUSR1", () => current?.abort(new Error("the task must stop")));
   writeAtOnce(process.stdout, 1);
   writeAtOnce(process.stderr, 2);
   Bun.plugin({

@@ -15,12 +15,12 @@ export interface CheckerDeps {
   /** Creates a separate executor: one that a slot uses is not touched. */
   create(workload: WorkloadSettings): Promise<Executor>;
   answer(found: CheckAnswer): Promise<void>;
-  /** Called with what was found, before it is sent. */
+  /** Called with the result before it is sent. */
   onFound(workload: WorkloadSettings, broken: { error: string; trace: string } | null): void;
   log: Log;
 }
 
-/** Loads the code of workloads when it is asked to, and answers what it found. */
+/** Loads the code of workloads on request, and answers what it found. */
 export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
   const begun: string[] = [];
   const running = new Set<Promise<void>>();
@@ -44,8 +44,11 @@ export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
     );
     onFound(workload, broken);
     await answer({
-      ...{ check_id, revision: workload.revision, state: broken ? "broken" : "ok" },
-      ...{ error: broken?.error ?? null, trace: broken?.trace ?? null },
+      check_id,
+      revision: workload.revision,
+      state: broken ? "broken" : "ok",
+      error: broken?.error ?? null,
+      trace: broken?.trace ?? null,
       ms: Math.round(performance.now() - since),
     });
   };
@@ -59,7 +62,7 @@ export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
         const work = check(one)
           .catch((err) => {
             const { slug } = one.workload;
-            log.warn({ err: errorMessage(err), workload: slug }, "a check was not answered");
+            log.warn({ err: errorMessage(err), workload: slug }, "could not answer a check");
           })
           .finally(() => running.delete(work));
         running.add(work);
@@ -69,3 +72,4 @@ export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
     idle: (): Promise<unknown> => Promise.all(running),
   };
 }
+export type Checker = ReturnType<typeof createChecker>;

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
-import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin, systemClock } from "#shared/kit/clock.ts";
 import { isNestedDeeper, parseJson } from "#shared/kit/json.ts";
+import { offerToOomKiller } from "#shared/kit/proc.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
 import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
 import { createCapture, type StreamCapture } from "./capture.ts";
-import { offerToOomKiller } from "./memory.ts";
 import { openOutlet } from "./pipes.ts";
 
 /** A frame of wp-exec/1, either way. */
@@ -86,13 +86,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   readFrames(control, options.onFrame, () => signalAll("SIGKILL"));
 
   const end = async (at_once: boolean): Promise<void> => {
-    const gone = async (ms: number) => {
-      const over = new AbortController();
-      const late = clock.sleep(ms, over.signal).then(() => false);
-      const result = await Promise.race([exited.then(() => true), late]);
-      over.abort();
-      return result;
-    };
+    const gone = (ms: number) => endsWithin(clock, ms, exited);
     control.end();
     let left = !at_once && (await gone(END_MS.asked));
     if (!left && !at_once) {
@@ -162,7 +156,7 @@ function readFrames(control: Duplex, onFrame: (frame: Frame) => void, tooLong: (
   });
 }
 
-/** The control plane takes no report that is nested much deeper; a frame adds one level to the output. */
+/** The control plane refuses reports that are nested much deeper; a frame adds one level to the output. */
 const MAX_FRAME_DEPTH = MAX_JSON_DEPTH + 1;
 
 /** Null for anything that is not a frame: a module may write to fd 3 by mistake. */
@@ -180,7 +174,7 @@ function parseFrame(line: string): Frame | null {
       epoch: Number(epoch),
       message: isNestedDeeper(line, MAX_FRAME_DEPTH)
         ? `the output is nested more than ${MAX_JSON_DEPTH} levels deep`
-        : "the output is no JSON",
+        : "the output is not JSON",
     };
   }
 }

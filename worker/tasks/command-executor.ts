@@ -1,11 +1,12 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import type { Clock } from "#shared/kit/clock.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { offerToOomKiller } from "#shared/kit/proc.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
 import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
 import { captureAll } from "./capture.ts";
-import { offerToOomKiller, watchMemory } from "./memory.ts";
+import { watchMemory } from "./memory.ts";
 import { openOutlet } from "./pipes.ts";
 import {
   BrokenExecutorError,
@@ -27,7 +28,7 @@ export interface CommandExecutorDeps {
   memory_bytes: number | null;
 }
 
-/** sysexits.h: the user is invited to try again later. */
+/** sysexits.h: a temporary failure, try again later. */
 const EX_TEMPFAIL = 75;
 /** A grandchild may hold the pipes after the command has ended. */
 const DRAIN_MS = 250;
@@ -71,8 +72,19 @@ function findProgram({ argv, cwd, environment }: CommandExecutorDeps): void {
 }
 
 const empty = (task: TaskInput) => ({
-  ...{ task, duration_ms: 0, stdout: "", stderr: "", truncated: false },
+  task,
+  duration_ms: 0,
+  stdout: "",
+  stderr: "",
+  truncated: false,
 });
+
+/** Rejects when it cannot be started. */
+const exitOf = (child: ChildProcess) =>
+  new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, by) => resolve({ code, signal: by }));
+  });
 
 async function runOne(
   { argv, cwd, environment, clock, memory_bytes }: CommandExecutorDeps,
@@ -85,7 +97,9 @@ async function runOne(
   const err = captureAll();
   const outlets = [openOutlet(), openOutlet()] as const;
   const child = spawn(program, args, {
-    ...{ detached: true, cwd, env: environment },
+    detached: true,
+    cwd,
+    env: environment,
     stdio: ["pipe", outlets[0].stdio, outlets[1].stdio],
   });
   outlets[0].read(child.stdout, out.push);
@@ -95,10 +109,7 @@ async function runOne(
     JSON.stringify({ pk: task.pk, extra: task.extra, attempt: task.attempt, epoch: task.epoch }),
   );
   onBegin?.(task, (bytes) => ({ stdout: out.last(bytes), stderr: err.last(bytes) }));
-  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, by) => resolve({ code, signal: by }));
-  });
+  const exited = exitOf(child);
   const drained = Promise.all(outlets.map(({ ended }) => ended));
   const over = new AbortController();
   let ended_by: TaskEnd["outcome"] | null = null;
@@ -112,13 +123,16 @@ async function runOne(
   if (timeout_ms !== null)
     void clock.sleep(timeout_ms, over.signal).then(() => {
       if (over.signal.aborted) return;
-      return end(failed("timeout", `the task did not end within ${timeout_ms / 1_000} s`));
+      return end(failed("timeout", `the task did not finish within ${timeout_ms / 1_000} s`));
     });
   const { pid } = child;
   if (pid !== undefined) offerToOomKiller(pid);
   if (pid !== undefined && memory_bytes !== null)
     void watchMemory({
-      ...{ pid, most: memory_bytes, clock, over: over.signal },
+      pid,
+      most: memory_bytes,
+      clock,
+      over: over.signal,
       onExcess: (words) => {
         ended_by ??= failed("crashed", `the command used ${words}`);
         kill("SIGKILL");
@@ -144,7 +158,10 @@ async function runOne(
   const [stdout, stderr] = [out.take(), err.take()];
   if (outcome.kind === "done") outcome.output = parsed(stdout.text, stdout.truncated);
   return {
-    ...{ task, outcome, stdout: stdout.text, stderr: stderr.text },
+    task,
+    outcome,
+    stdout: stdout.text,
+    stderr: stderr.text,
     duration_ms: Math.round(performance.now() - since),
     truncated: stdout.truncated || stderr.truncated,
   };
@@ -154,7 +171,7 @@ function outcomeOf({ code, signal }: { code: number | null; signal: string | nul
   if (code === 0) return { kind: "done" as const, output: null as unknown };
   if (signal) return failed("crashed", `killed by ${signal}`);
   const words =
-    code === EX_TEMPFAIL ? "asked to be tried again (exit code 75)" : `exited with code ${code}`;
+    code === EX_TEMPFAIL ? "asked for another try (exit code 75)" : `exited with code ${code}`;
   return failed("error", words);
 }
 

@@ -1,16 +1,8 @@
-import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
-import { fetchHub } from "#shared/protocol/trust.ts";
-
-/** The control plane answered, and the answer was no. */
-export class ControlRefused extends Error {
-  readonly status: number;
-  constructor(status: number, detail: string) {
-    super(detail);
-    this.name = "ControlRefused";
-    this.status = status;
-  }
-}
+import { FlotillaError } from "#shared/client/errors.ts";
+import { createHttp, type Http } from "#shared/client/http.ts";
+import type { AnswerOf, GivenTo, JsonOperation } from "#shared/client/operation.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import { authorityOption } from "#shared/protocol/trust.ts";
 
 export interface ControlCallDeps {
   control_url: string;
@@ -21,12 +13,21 @@ export interface ControlCallDeps {
   signal: AbortSignal;
 }
 
-/**
- * POSTs `body` to a path below /api/v1 and returns the parsed answer. `wait_ms` is added to the call's own deadline.
- */
-export type ControlCall = (path: string, body: object, wait_ms?: number) => Promise<unknown>;
+/** What a worker or an agent tells the control plane. */
+export type ControlOperation = Extract<JsonOperation, `POST /api/v1/${string}`>;
+
+/** Calls the control plane. `wait_ms` is added to the call's own deadline. @throws FlotillaError */
+export type ControlCall = <K extends ControlOperation>(
+  operation: K,
+  given: GivenTo<K>,
+  wait_ms?: number,
+) => Promise<AnswerOf<K>>;
 
 const CALL_MS = 15_000;
+
+/** Whether the control plane answered, and the answer was no. */
+export const isRefusal = (err: unknown): err is FlotillaError =>
+  err instanceof FlotillaError && err.status >= 300;
 
 /** What proves to the control plane that a call comes from its worker. */
 export const controlHeaders = ({
@@ -37,42 +38,22 @@ export const controlHeaders = ({
   ...(api_token === null ? {} : { authorization: `Bearer ${api_token}` }),
 });
 
-/** How a worker or an agent speaks to the control plane. Calls throw ControlRefused, or what the network threw. */
-export function createControlCall(deps: ControlCallDeps): ControlCall {
-  const base = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
-  const headers = { "content-type": "application/json", ...controlHeaders(deps) };
-  return async (path, body, wait_ms = 0) => {
-    const over = new AbortController();
-    const stop = () => over.abort(deps.signal.reason);
-    deps.signal.addEventListener("abort", stop, { once: true });
-    const met = new AbortController();
-    const limit = CALL_MS + wait_ms;
-    void deps.clock.sleep(limit, met.signal).then(() => {
-      if (!met.signal.aborted) over.abort(new DeadlineError(path, limit));
-    });
-    try {
-      const response = await fetchHub(`${base}${path}`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(body),
-        redirect: "manual",
-        signal: over.signal,
-      });
-      const text = await response.text();
-      if (response.ok) return JSON.parse(text);
-      throw new ControlRefused(response.status, detailOf(text, response.status));
-    } finally {
-      met.abort();
-      deps.signal.removeEventListener("abort", stop);
-    }
-  };
-}
+/** How a worker or an agent speaks to the control plane. */
+export const controlHttp = (deps: Omit<ControlCallDeps, "signal">): Http =>
+  createHttp({
+    base_url: deps.control_url,
+    headers: controlHeaders(deps),
+    clock: deps.clock,
+    timeout_ms: CALL_MS,
+    ...authorityOption(),
+  });
 
-function detailOf(text: string, status: number): string {
-  try {
-    const { detail } = JSON.parse(text) as { detail?: unknown };
-    return typeof detail === "string" ? detail : JSON.stringify(detail).slice(0, 500);
-  } catch (err) {
-    return `HTTP ${status}: ${text.slice(0, 200) || errorMessage(err)}`;
-  }
+export function createControlCall(deps: ControlCallDeps): ControlCall {
+  const http = controlHttp(deps);
+  const { signal } = deps;
+  return <K extends ControlOperation>(operation: K, given: GivenTo<K>, wait_ms = 0) => {
+    const call = { ...given, signal, timeout_ms: CALL_MS + wait_ms };
+    // Which operation it is stays open here, and with it what it takes.
+    return http.call(operation, ...([call] as never));
+  };
 }

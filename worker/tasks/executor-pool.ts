@@ -64,3 +64,4 @@ export function createExecutorPool(deps: {
     },
   };
 }
+export type ExecutorPool = ReturnType<typeof createExecutorPool>;

@@ -5,6 +5,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { RUNTIME_FLAGS } from "#shared/kit/runtime-flags.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
 import { createFleetExecutor } from "./fleet-executor.ts";
@@ -38,6 +39,45 @@ export interface FleetAddress {
  */
 const PYTHON = "python3";
 
+/** What every kind of executor is given. */
+interface Shared {
+  clock: Clock;
+  log: Log;
+  cwd: string;
+  environment: Record<string, string>;
+  memory_bytes: number | null;
+}
+type Make = (deps: ExecutorDeps, workload: WorkloadSettings, shared: Shared) => Promise<Executor>;
+
+/** How the tasks of each kind run (rules/pipeline-executors#executor-types). */
+const MAKE: Record<ExecutorType, Make> = {
+  command: async (_, { executor_config: { argv = [] } }, shared) =>
+    createCommandExecutor({ ...shared, argv }),
+  python_module: async ({ dir }, workload, shared) => {
+    const runner = await runnerFile(dir, "runner.py", runnerPy, { "flotilla_store.py": storePy });
+    return createModuleExecutor({
+      ...shared,
+      ...(await moduleOf(workload)),
+      program: workload.executor_config.python ?? PYTHON,
+      args: ["-u", runner],
+    });
+  },
+  bun_module: async ({ dir }, workload, shared) => {
+    const runner = await runnerFile(dir, "runner.ts", bunRunner, { "flotilla-store.ts": bunStore });
+    return createModuleExecutor({
+      ...shared,
+      ...(await moduleOf(workload)),
+      environment: { ...shared.environment, BUN_BE_BUN: "1" },
+      program: process.execPath,
+      args: [...RUNTIME_FLAGS, runner],
+    });
+  },
+  fleet_fetch: async (deps, workload, { clock, log }) => {
+    const options = workload.executor_config.options ?? {};
+    return createFleetExecutor({ clock, log, ...fleetOf(deps, workload), options });
+  },
+};
+
 /** The executor of a workload for one slot. @throws when this worker cannot run its type. */
 export async function createExecutor(
   deps: ExecutorDeps,
@@ -46,46 +86,17 @@ export async function createExecutor(
   const { executor_type, executor_config: config, slug } = workload;
   const cwd = join(deps.dir, "workloads", slug);
   await mkdir(cwd, { recursive: true });
+  const { clock, log } = deps;
   const environment = { ...deps.environment, ...config.env };
-  const shared = { clock: deps.clock, log: deps.log.child({ workload: slug }), cwd, environment };
   const memory_bytes = config.memory_mb === undefined ? null : config.memory_mb * MIB;
-  const module = async () => ({
-    init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
-    recycle_after: config.recycle_after ?? null,
-    memory_bytes,
-  });
-  switch (executor_type) {
-    case "command":
-      return createCommandExecutor({ ...shared, argv: config.argv ?? [], memory_bytes });
-    case "python_module":
-      return createModuleExecutor({
-        ...shared,
-        ...(await module()),
-        program: config.python ?? PYTHON,
-        args: [
-          "-u",
-          await runnerFile(deps.dir, "runner.py", runnerPy, { "flotilla_store.py": storePy }),
-        ],
-      });
-    case "bun_module":
-      return createModuleExecutor({
-        ...shared,
-        ...(await module()),
-        environment: { ...environment, BUN_BE_BUN: "1" },
-        program: process.execPath,
-        args: [
-          ...RUNTIME_FLAGS,
-          await runnerFile(deps.dir, "runner.ts", bunRunner, { "flotilla-store.ts": bunStore }),
-        ],
-      });
-    case "fleet_fetch":
-      return createFleetExecutor({
-        ...shared,
-        ...fleetOf(deps, workload),
-        options: config.options ?? {},
-      });
-  }
+  const shared = { clock, log: log.child({ workload: slug }), cwd, environment, memory_bytes };
+  return MAKE[executor_type](deps, workload, shared);
 }
+
+const moduleOf = async (workload: WorkloadSettings) => {
+  const { init_kwargs = {}, recycle_after = null } = workload.executor_config;
+  return { init: { ...(await resolveSource(workload)), init_kwargs }, recycle_after };
+};
 
 /** The worker's token is for its own hub: a workload that names another hub gets no token. */
 function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings): FleetAddress {

@@ -121,13 +121,13 @@ async function follow(
     const job = await client.jobs.wait(job_id, { signal: stop, onEvent }).catch(async (err) => {
       if (!stop.aborted) throw err;
       await client.jobs.cancel(job_id, { timeout_ms: CANCEL_MS }).catch((reason) => {
-        log.warn({ job_id, err: errorMessage(reason) }, "a job could not be cancelled");
+        log.warn({ job_id, err: errorMessage(reason) }, "could not cancel a job");
       });
       return null;
     });
     if (job !== null) return outcomeOfJob(client, job);
     return late && timeout_ms !== null
-      ? failed("timeout", `job ${job_id} did not end within ${timeout_ms / 1_000} s`)
+      ? failed("timeout", `job ${job_id} did not finish within ${timeout_ms / 1_000} s`)
       : failed("error", CANCELLED);
   } finally {
     over.abort();
@@ -140,7 +140,7 @@ async function outcomeOfJob(client: Client, job: Job): Promise<TaskOutcome> {
     const assets = job.asset_count === 0 ? [] : await client.jobs.assets(job_id);
     return { kind: "done", output: summaryOf(client.base_url, job, assets) };
   }
-  // Somebody decided that it must not run; another attempt would overrule them.
+  // A person decided that it must not run; another attempt would overrule that.
   if (status === "cancelled")
     return failed("error", `job ${job_id} was cancelled`, { no_retry: true });
   const at = stage === null ? "" : ` at ${stage}`;
@@ -157,13 +157,29 @@ function summaryOf(hub: string, job: Job, assets: readonly Asset[]) {
     kinds[kind].bytes += size;
   }
   return {
-    ...{ hub, job_id, status, url, final_url, http_status, title, worker_id, duration_ms },
-    ...{ asset_count: job.asset_count, asset_bytes: job.asset_bytes, kinds },
+    hub,
+    job_id,
+    status,
+    url,
+    final_url,
+    http_status,
+    title,
+    worker_id,
+    duration_ms,
+    asset_count: job.asset_count,
+    asset_bytes: job.asset_bytes,
+    kinds,
     capture: job.capture,
     assets: assets
       .slice(0, ASSETS_TOLD)
       .map(({ name, kind, mime, size, sha256, source_url, href }) => ({
-        ...{ name, kind, mime, size, sha256, source_url, href },
+        name,
+        kind,
+        mime,
+        size,
+        sha256,
+        source_url,
+        href,
       })),
   };
 }

@@ -28,7 +28,7 @@ export function createGpuSampler(deps: {
     try {
       last = { at, gpus: await withDeadline("reading the GPUs", READ_DEADLINE_MS, read()) };
     } catch (err) {
-      log.warn({ err: errorMessage(err) }, "GPUs not read");
+      log.warn({ err: errorMessage(err) }, "could not read the GPUs");
     }
   };
   // Started now so that the first heartbeat includes it.

@@ -4,9 +4,9 @@ import type { Log } from "#shared/kit/log.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { RegisteredPull, RegisterPull } from "#shared/protocol/schema/pull.ts";
 import { type ControlClient, type ControlClientDeps, createControlClient } from "./client.ts";
-import { ControlRefused } from "./control-call.ts";
+import { isRefusal } from "./control-call.ts";
 import { readIdentity, writeIdentity } from "./identity.ts";
-import type { createOutbox } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
 import { spoolReports, tellSpooled } from "./spool.ts";
 
 /** More workers than this under derived names on one host point to another problem. */
@@ -30,7 +30,7 @@ export interface Joining {
   /** Calls under the name that this worker currently has. */
   readonly client: ControlClient;
   /**
-   * Reports what a predecessor left behind, then registers. @throws ControlRefused 409 when the name is a live worker's
+   * Reports what a predecessor left behind, then registers. @throws FlotillaError 409 when the name is a live worker's
    */
   register(
     hello: Omit<RegisterPull, "incarnation" | "replaces">,
@@ -38,7 +38,7 @@ export interface Joining {
   /** Ms until the next try after the name was refused; null after any other failure. */
   refusedFor(err: unknown): number | null;
   /** Saves what could not be reported. */
-  spool(outbox: ReturnType<typeof createOutbox>): Promise<void>;
+  spool(outbox: Outbox): Promise<void>;
 }
 
 /** `w123`, `w123-2`, `w123-3` …; `n` counts from 1. */
@@ -48,7 +48,7 @@ const isBeside = (worker_id: string, derived: string): boolean =>
   worker_id === derived ||
   (worker_id.startsWith(`${derived}-`) && /^\d+$/.test(worker_id.slice(derived.length + 1)));
 
-const isTaken = (err: unknown): boolean => err instanceof ControlRefused && err.status === 409;
+const isTaken = (err: unknown): boolean => isRefusal(err) && err.status === 409;
 
 /**
  * The name of a worker and how it gets it. The directory belongs to this process alone, so the previous owner is dead:
@@ -73,7 +73,7 @@ export function createJoining(deps: JoiningDeps): Joining {
     const replaces = ours ? { replaces: predecessor.incarnation } : {};
     const answer = await client.register({ ...hello, ...replaces }).catch((err) => {
       // A control plane of an earlier version does not know the field.
-      if (!ours || !(err instanceof ControlRefused) || err.status !== 422) throw err;
+      if (!ours || !isRefusal(err) || err.status !== 422) throw err;
       return client.register(hello);
     });
     const { worker_id, incarnation } = identity;

@@ -43,7 +43,7 @@ export function keepLeases(deps: KeepLeasesDeps) {
   const fence = async (): Promise<void> => {
     const overdue = flight.overdue();
     if (overdue.length === 0) return;
-    log.error({ n: overdue.length }, "leases could not be renewed: their tasks are stopped");
+    log.error({ n: overdue.length }, "could not renew leases: their tasks are stopped");
     flight.lose(overdue, "the lease could not be renewed");
   };
 

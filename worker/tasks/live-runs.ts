@@ -40,7 +40,11 @@ export function startLiveRuns(deps: {
         const notes = deps.notes() ? one.notes() : null;
         const isNews = notes !== null && notes.seq > one.told;
         return {
-          ...{ task_id, epoch, workload: one.workload, pk, attempt },
+          task_id,
+          epoch,
+          workload: one.workload,
+          pk,
+          attempt,
           running_ms: Math.round(now - one.since),
           ...one.look(LIVE_TAIL),
           ...(isNews ? { notes } : {}),
@@ -59,7 +63,7 @@ export function startLiveRuns(deps: {
         }
       },
       // A failing heartbeat is logged as an error; this is only for people who watch.
-      (err) => log.debug({ err: errorMessage(err) }, "running tasks could not be told"),
+      (err) => log.debug({ err: errorMessage(err) }, "could not report running tasks"),
     );
   };
   const loop = startLoop({ name: "live runs", everyMs: TELL_EVERY_MS, clock, log, pass });

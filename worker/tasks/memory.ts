@@ -1,24 +1,14 @@
-import { writeFileSync } from "node:fs";
 import type { Clock } from "#shared/kit/clock.ts";
 import { heldByTree } from "#shared/kit/held-memory.ts";
 
 /**
  * How much memory a task's processes hold, and a cap on it (executor_config.memory_mb). Sampled, because the two ways the
  * kernel could enforce it do not fit: RLIMIT_AS counts address space, of which Bun and CUDA reserve gigabytes they never
- * touch, and a cgroup of one's own needs rights that a container does not give. What a task takes between two samples is
- * over the cap for that long. Linux only: elsewhere nothing is known, and there is no cap.
+ * touch, and creating a cgroup needs rights that a container does not give. What a task takes between two samples may
+ * be over the cap for that long. Linux only: elsewhere nothing is known, and there is no cap.
  */
 const SAMPLE_MS = 100;
 export const MIB = 1024 * 1024;
-
-/** When memory runs out, the kernel should kill a task and not its worker. */
-export function offerToOomKiller(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
-  } catch {
-    // Already gone, or not Linux.
-  }
-}
 
 /** Bytes held by `pid` and all processes below it; null when it is gone or the system does not say. */
 export const heldBytes = (pid: number): number | null => heldByTree(pid)?.bytes ?? null;

@@ -11,11 +11,11 @@ import {
 /** UTF-16 units of all lines together: those of every slot go out every two seconds. */
 const MAX_LOG_TEXT = 32_768;
 
-/** What a running task says about itself: its last progress and the last lines of its log. */
+/** Notes of a running task: its last progress and the last lines of its log. */
 export interface NotesTaker {
   /** Takes a `progress` or `log` frame from the task's runner; malformed frames are ignored. */
   take(frame: { type: string; [field: string]: unknown }): void;
-  /** Null when it has said nothing. */
+  /** Null if it has reported nothing. */
   read(): ToldNotes | null;
 }
 

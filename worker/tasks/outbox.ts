@@ -91,3 +91,4 @@ export function createOutbox({ max_items = MAX_ITEMS, max_bytes = MAX_BYTES } = 
     },
   };
 }
+export type Outbox = ReturnType<typeof createOutbox>;

@@ -51,7 +51,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
       const files = await unpack(await deps.fetchArchive(version.slug), temp);
       // It has changed since the claim; the next claim names the current version.
       if (contentHash(files) !== version.sha256)
-        throw new Error(`plugin ${version.slug} came as another version than was announced`);
+        throw new Error(`plugin ${version.slug} arrived in another version than announced`);
       await rename(temp, join(dir, folderOf(version)));
       const ms = Math.round(performance.now() - since);
       log.info({ plugin: version.slug, files: files.length, ms }, "plugin fetched");

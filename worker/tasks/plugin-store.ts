@@ -65,7 +65,10 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
     try {
       const answered = await patiently(over, () =>
         fetchHub(`${api}/plugins/${slug}/${rest}`, {
-          ...{ method: request.method, headers: passed, redirect: "manual", signal: over },
+          method: request.method,
+          headers: passed,
+          redirect: "manual",
+          signal: over,
           ...body,
         }),
       );

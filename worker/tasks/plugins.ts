@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import { fetchHub } from "#shared/protocol/trust.ts";
-import { controlHeaders } from "./control-call.ts";
+import { controlHeaders, controlHttp } from "./control-call.ts";
 import { openPluginCache, type PluginCache } from "./plugin-cache.ts";
 import { type PluginStore, startPluginStore } from "./plugin-store.ts";
 import type { Executor } from "./types.ts";
@@ -40,17 +41,18 @@ const FETCH_MS = 120_000;
 export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   const api = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
   const headers = controlHeaders(deps);
+  const http = controlHttp(deps);
   const fetchArchive = async (slug: string): Promise<ReadableStream<Uint8Array>> => {
-    const response = await fetchHub(`${api}/plugins/${slug}/archive`, {
-      headers,
-      redirect: "manual",
-      signal: AbortSignal.any([deps.signal, AbortSignal.timeout(FETCH_MS)]),
-    });
-    if (response.ok && response.body) return response.body;
-    const text = await response.text();
-    throw new Error(
-      `plugin ${slug}: the control plane answered ${response.status} ${text.slice(0, 200)}`,
-    );
+    // Its body has the deadline too.
+    const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(FETCH_MS)]);
+    const given = { params: { slug }, signal, timeout_ms: FETCH_MS };
+    try {
+      const { body } = await http.open("GET /api/v1/plugins/{slug}/archive", given);
+      if (body === null) throw new Error("the control plane sent no archive");
+      return body;
+    } catch (err) {
+      throw new Error(`plugin ${slug}: ${errorMessage(err)}`, { cause: err });
+    }
   };
   // Opened for the first plugin, because most workers run none.
   let cache: Promise<PluginCache> | null = null;
@@ -70,8 +72,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   return {
     createExecutor: async (workload, make) => {
       const { plugin: ref, executor_config: config } = workload;
-      // The code of fleet_fetch is in the fleet, so nothing is needed here.
-      if (!ref || workload.executor_type === "fleet_fetch") return make(workload, {});
+      if (!ref || !EXECUTORS[workload.executor_type].needs_plugin) return make(workload, {});
       store ??= startPluginStore({ ...deps, api, headers });
       const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };
       const own = config.source_path;

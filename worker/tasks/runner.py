@@ -1,6 +1,6 @@
 """Runs a plugin's tasks inside a warm child process: protocol wp-exec/1.
 
-Frames are lines of JSON on file descriptor 3, both ways. stdout and stderr stay what they are: whatever the module, a C
+Frames are lines of JSON on file descriptor 3, both ways. stdout and stderr are untouched: whatever the module, a C
 extension or a grandchild prints goes there, and after each task this runner ends it with the task's mark.
 """
 
@@ -45,7 +45,7 @@ class FrameTooLarge(Exception):
 
 
 class Context:
-    """What a module learns about its task."""
+    """What a module knows about its task."""
 
     def __init__(self, frame):
         self.task_id = frame["id"]
@@ -234,7 +234,7 @@ def succeed(frame, output):
     except FrameTooLarge as err:
         fail(frame, err)
     except (TypeError, ValueError, RecursionError) as err:
-        fail(frame, TypeError("the output is no JSON: %s" % err))
+        fail(frame, TypeError("the output is not JSON: %s" % err))
 
 
 def run_one(run, count, frame):

@@ -3,12 +3,12 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { type Log, withSink } from "#shared/kit/log.ts";
 import { BatchRefused, createLogShipper } from "#shared/kit/log-shipper.ts";
 import { LogsShipped } from "#shared/protocol/schema/operations.ts";
-import { ControlRefused, createControlCall } from "./control-call.ts";
+import { createControlCall, isRefusal } from "./control-call.ts";
 
 export interface ShipLogsDeps {
   /** Base of a control plane, or of a hub, which includes one. */
   control_url: string;
-  /** What this process calls itself. */
+  /** The name of this process. */
   service: "worker" | "agent";
   secret: string | null;
   api_token: string | null;
@@ -38,9 +38,9 @@ export function shipLogs(deps: ShipLogsDeps): ShippedLog {
   shipper.start(async (batch, signal) => {
     try {
       const call = createControlCall({ ...deps, signal });
-      return LogsShipped.parse(await call("/service-logs", batch));
+      return LogsShipped.parse(await call("POST /api/v1/service-logs", { json: batch }));
     } catch (err) {
-      if (err instanceof ControlRefused && FAULTY.has(err.status))
+      if (isRefusal(err) && FAULTY.has(err.status))
         throw new BatchRefused(`HTTP ${err.status}: ${err.message}`);
       throw err;
     }

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type ControlClient, type ControlClientDeps, createControlClient } from "./client.ts";
-import { ControlRefused } from "./control-call.ts";
-import type { createOutbox } from "./outbox.ts";
+import { isRefusal } from "./control-call.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** Reports belong to the incarnation that claimed the tasks and to the control plane it claimed them from. */
 const Spooled = z.object({
@@ -25,7 +25,7 @@ const fileOf = (dir: string) => join(dir, "unsent.json");
 /** Saves what a stopping worker could not report, for its successor in this directory. */
 export async function spoolReports(
   { dir, control_url, worker_id, incarnation, log }: SpoolDeps,
-  outbox: ReturnType<typeof createOutbox>,
+  outbox: Outbox,
 ): Promise<void> {
   const n = outbox.size;
   if (n === 0) return;
@@ -35,7 +35,7 @@ export async function spoolReports(
   // Written atomically: the process may be killed while it writes.
   await writeFile(`${fileOf(dir)}.new`, text, { mode: 0o600 });
   await rename(`${fileOf(dir)}.new`, fileOf(dir));
-  log.warn({ n }, "reports are kept for the next start: the control plane does not answer");
+  log.warn({ n }, "kept reports for the next start: the control plane does not answer");
 }
 
 /**
@@ -53,15 +53,15 @@ export async function tellSpooled(
   const spooled = parsed(text);
   const ours =
     spooled?.control_url === deps.control_url && spooled.worker_id === deps.worker_id && spooled;
-  if (!ours) log.warn({}, "reports of another worker or control plane are dropped");
+  if (!ours) log.warn({}, "dropped reports of another worker or control plane");
   else {
     const client = connect({ ...deps, incarnation: ours.incarnation });
     for (const call of ours.calls)
       await client.exchange({ ...call, want: { slots: 0 } }, 0).then(
-        ({ results }) => log.info({ n: results.length }, "reports of the last run were told"),
+        ({ results }) => log.info({ n: results.length }, "delivered reports of the previous run"),
         (err) => {
-          if (!(err instanceof ControlRefused)) throw err;
-          log.warn({ err: errorMessage(err) }, "reports of the last run came too late");
+          if (!isRefusal(err)) throw err;
+          log.warn({ err: errorMessage(err) }, "reports of the previous run came too late");
         },
       );
   }

@@ -34,14 +34,14 @@ export interface TaskEnd {
   stdout: string;
   stderr: string;
   truncated: boolean;
-  /** What it said about itself; null: nothing. */
+  /** Its notes; null: none. */
   notes?: ToldNotes | null;
 }
 
 /** The last `bytes` of each stream of a running task. */
 export type LookAtOutput = (bytes: number) => { stdout: string; stderr: string };
 
-/** What a running task has said about itself so far; null: nothing. */
+/** A running task's notes so far; null: none. */
 export type ReadNotes = () => ToldNotes | null;
 
 export interface RunOptions {
@@ -49,7 +49,7 @@ export interface RunOptions {
   timeout_ms: number | null;
   /** Aborts tasks that no longer belong to this worker, and all of them when the worker must stop. */
   signal: AbortSignal;
-  /** Called as each task begins, with a way to see what it has printed and said. */
+  /** Called as each task begins, with access to its output and notes so far. */
   onBegin?(task: TaskInput, look: LookAtOutput, notes?: ReadNotes): void;
   /** Called as each task ends, in order. */
   onEnd(end: TaskEnd): void;
@@ -66,7 +66,7 @@ export interface Executor {
 
 /** The code of a workload does not load on this worker, which consumes no attempt. */
 export class BrokenExecutorError extends Error {
-  /** What was printed meanwhile, such as the traceback. */
+  /** What was printed in the meantime, such as the traceback. */
   readonly stderr: string;
   constructor(message: string, stderr = "") {
     super(message);
@@ -88,4 +88,14 @@ export const failed = (
   error,
   retry_after_ms: more.retry_after_ms ?? null,
   no_retry: more.no_retry ?? false,
+});
+
+/** The end of a task that was never begun. `broken`: because the code of its workload does not load here. */
+export const notRun = (task: TaskInput, reason: string, broken = false): TaskEnd => ({
+  task,
+  outcome: { kind: "not_run", reason, broken },
+  duration_ms: 0,
+  stdout: "",
+  stderr: "",
+  truncated: false,
 });

@@ -27,7 +27,7 @@ export function smallBody(meta: AssetMeta, body: SpooledBody): SmallBody | null 
   return head.length > MAX_BATCH_HEAD_BYTES ? null : { name: meta.name, head, body };
 }
 
-/** What the hub says about one body of a batch. */
+/** The hub's answer about one body of a batch. */
 interface BatchAnswer {
   name?: unknown;
   sha256?: unknown;

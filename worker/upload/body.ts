@@ -69,11 +69,11 @@ export function moveSpooled(body: SpooledBody, path: string): void {
  */
 async function openSpoolBody(path: string, size: number): Promise<UploadBody> {
   const file = await open(path).catch((err) => {
-    throw new SpoolError("spool file cannot be opened", err);
+    throw new SpoolError("could not open the spool file", err);
   });
   try {
     const { size: held } = await file.stat();
-    if (held !== size) throw new SpoolError(`spool file has ${held} bytes instead of ${size}`);
+    if (held !== size) throw new SpoolError(`the spool file has ${held} bytes instead of ${size}`);
     if (size > SMALL) return fileBody(file, size);
     const content = new Uint8Array(size);
     await readFull(file, content);
@@ -88,14 +88,14 @@ async function openSpoolBody(path: string, size: number): Promise<UploadBody> {
 async function readFull(file: FileHandle, into: Uint8Array): Promise<void> {
   for (let at = 0; at < into.length; ) {
     const { bytesRead } = await file.read(into, at, into.length - at, null);
-    if (bytesRead === 0) throw new SpoolError("spool file became shorter");
+    if (bytesRead === 0) throw new SpoolError("the spool file became shorter");
     at += bytesRead;
   }
 }
 
 function fileBody(file: FileHandle, size: number): UploadBody {
   let sent = 0;
-  // The number of a closed file is reused at once: no read may be under way when it is closed.
+  // The number of a closed file is reused immediately: no read may be under way when it is closed.
   let reading: Promise<void> = Promise.resolve();
   const content = new ReadableStream<Uint8Array>(
     {

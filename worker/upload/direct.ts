@@ -17,7 +17,7 @@ const PAUSE_MS = 300_000;
 /** Whether bodies may go straight into the object store; one for all jobs of a link. */
 export interface DirectWay {
   isOpen(size: number): boolean;
-  /** The object store cannot be reached from here, or does not accept what the hub has signed. */
+  /** The object store cannot be reached from here, or does not accept the hub's signature. */
   close(): void;
 }
 
@@ -85,7 +85,7 @@ export async function putDirect(
   if (deps.signal.aborted) return { kind: "failed", reason: String(deps.signal.reason) };
   if (put.kind !== "stored") {
     way.close();
-    deps.onRetry(`the object store did not take it: ${put.reason}`, 0);
+    deps.onRetry(`the object store did not accept it: ${put.reason}`, 0);
     return null;
   }
   const told = await putUpload(deps, {

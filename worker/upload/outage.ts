@@ -1,12 +1,12 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { JobStory } from "#worker/link/story.ts";
 
-/** An occasional failure of the store is not worth a line each time. */
+/** An occasional failure of the store is not worth a log line each time. */
 const TELL_EVERY_MS = 60_000;
 
 /**
- * What the uploads of one job know about a hub that stores nothing now: its disk is full or read-only, or a store
- * behind it is away. All bodies share its fate, so they share its clock too.
+ * What the uploads of one job know about a hub that cannot store anything now: its disk is full or read-only, or a
+ * store behind it is away. All bodies share its fate, so they share its clock too.
  */
 export interface Outage {
   /** When it began, by the monotonic clock; null while bodies are stored. */
@@ -39,7 +39,7 @@ export function createOutage(clock: Clock, story: JobStory): Outage {
       if (since - told_at < TELL_EVERY_MS) return;
       told_at = since;
       told = true;
-      const text = `the hub stores nothing now, and what was captured waits on the worker: ${why}`;
+      const text = `the hub cannot store anything now, and what was captured waits on the worker: ${why}`;
       story.log("warn", "upload", text);
     },
     stored: () => {

@@ -47,7 +47,8 @@ async function perform(ctx: Acting, move: PageMove): Promise<unknown> {
       return runAction(ctx, "fill", { selector: locatorOf(move.ref), text: move.text });
     case "select":
       return runAction(ctx, "select_option", {
-        ...{ selector: locatorOf(move.ref), values: move.values },
+        selector: locatorOf(move.ref),
+        values: move.values,
       });
     case "press":
       return runAction(ctx, "press", {

@@ -1,5 +1,6 @@
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { ChatError, type ChatReply } from "#shared/llm/types.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import {
   AGENT_MOVE_SCHEMA,
@@ -7,7 +8,6 @@ import {
   type AgentResult,
   type AgentStep,
 } from "#shared/protocol/schema/page-agent.ts";
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
 import { agentMessages, corrected, describeMove, type ShownPage } from "../llm/prompts.ts";
 import { isSecretField, makeMove, type PageMove } from "./agent-move.ts";
 import type { AriaText } from "./aria-lines.ts";
@@ -54,8 +54,15 @@ export async function agent(
   const usage = { prompt_tokens: 0, completion_tokens: 0 };
   let model = engine.model;
   const end = (ended: AgentResult["ended"], more: Partial<AgentResult> = {}): AgentResult => ({
-    ...{ done: ended === "done", answer: null, ended, reason: null },
-    ...{ engine: engine.slug, model, usage, steps, ...more },
+    done: ended === "done",
+    answer: null,
+    ended,
+    reason: null,
+    engine: engine.slug,
+    model,
+    usage,
+    steps,
+    ...more,
   });
   const count = (reply: ChatReply) => {
     model = reply.model;
@@ -81,7 +88,10 @@ export async function agent(
     const secret = move.action === "fill" && (await isSecretField(run.pages.active(), move.ref));
     const error = last ? null : await attempt(run, move as PageMove, seen.refs, left());
     const step: AgentStep = {
-      ...{ n, thought: move.thought ?? null, ok: error === null, error },
+      n,
+      thought: move.thought ?? null,
+      ok: error === null,
+      error,
       action: secret ? ({ ...move, text: MASK } as AgentMove) : move,
       url: run.pages.active().url(),
       ms: run.clock.monotonic() - since,

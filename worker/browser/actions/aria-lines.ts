@@ -127,7 +127,10 @@ function lineOf(
       .filter((part) => part !== null && part !== undefined)
       .join(" ");
   return {
-    ...{ depth, ref: shown, text: upTo(MAX_TEXT), short: upTo(SHORT_TEXT) },
+    depth,
+    ref: shown,
+    text: upTo(MAX_TEXT),
+    short: upTo(SHORT_TEXT),
     matters: control || role === "heading",
   };
 }

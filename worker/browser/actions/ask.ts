@@ -1,6 +1,6 @@
 import { ChatError } from "#shared/llm/types.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { AskResult } from "#shared/protocol/schema/page-agent.ts";
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
 import { askMessages, type ShownPage } from "../llm/prompts.ts";
 import type { ActionContext } from "./context.ts";
 import { type EngineCalls, engineFailure } from "./engine-call.ts";

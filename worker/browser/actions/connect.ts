@@ -25,8 +25,8 @@ let loading: Promise<typeof import("playwright-core")> | undefined;
  */
 export const loadPlaywright = () => (loading ??= import("playwright-core"));
 
-/** Measured 12–25 ms on an idle machine. */
-const CONNECT_MS = 10_000;
+/** Measured 12–25 ms on an idle machine; a busy one may take a thousand times as long. */
+const CONNECT_MS = 30_000;
 
 /**
  * Connects Playwright to the browser's debugging port. This changes nothing in the browser: no emulation, no download

@@ -1,4 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import type {
+  SessionActionArgs,
+  SessionActionName,
+} from "#shared/protocol/actions/session-actions.ts";
 import type { DownloadedFile, StoredFile } from "../session/files.ts";
 import type { TabLoad } from "./loads.ts";
 import type { Pages } from "./pages.ts";
@@ -30,3 +34,14 @@ export interface ActionContext {
     open(name: string): StoredFile | null;
   };
 }
+
+/** Actions of the session as a whole, which `session/calls.ts` runs. */
+export type WholeSessionAction = "recipe" | "ask" | "agent" | "dialogs" | "dialog";
+
+/** What the actions on the active tab do, by their names. */
+export type PageActions = {
+  [A in Exclude<SessionActionName, WholeSessionAction>]: (
+    ctx: ActionContext,
+    args: SessionActionArgs<A>,
+  ) => Promise<unknown>;
+};

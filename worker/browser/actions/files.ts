@@ -1,7 +1,7 @@
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_READ_DOWNLOAD_BYTES } from "#shared/protocol/limits.ts";
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
 import type { DownloadedFile } from "../session/files.ts";
-import type { ActionContext } from "./context.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { ActionFailure, refused } from "./failure.ts";
 
 type Download = Omit<DownloadedFile, "created_at">;
@@ -9,14 +9,14 @@ type Download = Omit<DownloadedFile, "created_at">;
 const shown = ({ created_at: _, ...file }: DownloadedFile): Download => file;
 
 /** Lists what the session's browser downloaded, oldest first. */
-export const listDownloads = async ({ downloads }: ActionContext): Promise<Download[]> =>
+const listDownloads = async ({ downloads }: ActionContext): Promise<Download[]> =>
   downloads.list().map(shown);
 
 /**
  * Waits until a downloaded file is whole and returns it with its content; without a name the newest, or the first
  * one to come.
  */
-export async function readDownload(
+async function readDownload(
   ctx: ActionContext,
   { name }: SessionActionArgs<"read_download">,
 ): Promise<{ name: string; mime: string; size: number; content_base64: string }> {
@@ -71,3 +71,8 @@ async function wholeDownload(
     await clock.sleep(LOOK_MS, signal);
   }
 }
+
+export const DOWNLOADS = {
+  downloads: listDownloads,
+  read_download: readDownload,
+} satisfies Partial<PageActions>;

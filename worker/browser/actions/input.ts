@@ -1,16 +1,16 @@
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "./context.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { frameOf, target } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 
 /** Actions that a person could perform; each waits for its element as Playwright does. */
 
-export async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
+async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
   await target(ctx, a).fill(a.text, { timeout: ctx.timeout_ms });
   return null;
 }
 
-export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Promise<null> {
+async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Promise<null> {
   const { timeout_ms: timeout, pages } = ctx;
   const { text, delay_ms: delay, selector } = a;
   if (selector !== undefined) {
@@ -29,7 +29,7 @@ export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Pr
   return null;
 }
 
-export async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
+async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
   const { key, selector } = a;
   if (selector === undefined) await ctx.pages.active().keyboard.press(key);
   else await target(ctx, { ...a, selector }).press(key, { timeout: ctx.timeout_ms });
@@ -37,12 +37,12 @@ export async function press(ctx: ActionContext, a: SessionActionArgs<"press">): 
 }
 
 /** The values that are selected now. */
-export const selectOption = (
+const selectOption = (
   ctx: ActionContext,
   a: SessionActionArgs<"select_option">,
 ): Promise<string[]> => target(ctx, a).selectOption(a.values, { timeout: ctx.timeout_ms });
 
-export async function setChecked(
+async function setChecked(
   ctx: ActionContext,
   a: SessionActionArgs<"check">,
   checked: boolean,
@@ -51,7 +51,7 @@ export async function setChecked(
   return null;
 }
 
-export async function setInputFiles(
+async function setInputFiles(
   ctx: ActionContext,
   a: SessionActionArgs<"set_input_files">,
 ): Promise<null> {
@@ -73,7 +73,7 @@ const SCROLL = inPage<number, { x: number; y: number }>(
 );
 
 /** Where the page (or frame) is scrolled to afterwards, in CSS pixels. */
-export async function scroll(
+async function scroll(
   ctx: ActionContext,
   a: SessionActionArgs<"scroll">,
 ): Promise<{ x: number; y: number }> {
@@ -82,3 +82,14 @@ export async function scroll(
     await target(ctx, { ...a, selector }).scrollIntoViewIfNeeded({ timeout: ctx.timeout_ms });
   return (await frameOf(ctx, a.frame)).evaluate(SCROLL, amount);
 }
+
+export const INPUT = {
+  fill,
+  type,
+  press,
+  select_option: selectOption,
+  check: (ctx, a) => setChecked(ctx, a, true),
+  uncheck: (ctx, a) => setChecked(ctx, a, false),
+  scroll,
+  set_input_files: setInputFiles,
+} satisfies Partial<PageActions>;

@@ -1,4 +1,5 @@
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { isSessionAction, SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 
@@ -36,11 +37,10 @@ const STOP_MS = 1_000;
  */
 const PATIENCE_MS = ACTION_TIMEOUT_S.default * 1_000;
 
-/** These actions only look or wait: a load that begins meanwhile was caused by something else. */
-const BEGINS_NO_LOAD: ReadonlySet<string> = new Set([
-  ...["content", "text", "markdown", "links", "screenshot", "pdf", "tabs", "wait", "hover", "ask"],
-  ...["downloads", "read_download", "state", "snapshot"],
-]);
+/** The hub's own calls that only look: a load that begins meanwhile has another cause. */
+const LOOKS: ReadonlySet<string> = new Set(["state", "snapshot"]);
+const beginsLoad = (action: string): boolean =>
+  isSessionAction(action) ? SESSION_ACTIONS[action].begins_load : !LOOKS.has(action);
 
 /**
  * After an action that ran out of time: stops the loads that it began, and a load that kept its tab from answering
@@ -54,7 +54,7 @@ export async function stopLateLoads(
   since: number,
 ): Promise<string | null> {
   const now = performance.now();
-  const own = (load: TabLoad) => !BEGINS_NO_LOAD.has(action) && load.since >= since;
+  const own = (load: TabLoad) => beginsLoad(action) && load.since >= since;
   const stuck = (load: TabLoad) => load.active && now - load.since >= PATIENCE_MS;
   const late = loads.filter((load) => own(load) || stuck(load));
   await Promise.all(late.map((load) => load.stop()));

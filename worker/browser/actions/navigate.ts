@@ -1,6 +1,6 @@
 import type { Page, Response } from "playwright-core";
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "./context.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { refused } from "./failure.ts";
 import { frameOf } from "./frames.ts";
 
@@ -17,10 +17,7 @@ export async function checkUrl(ctx: Pick<ActionContext, "refusal">, url: string)
   if (reason !== null) throw refused(`refused to open ${url}: ${reason}`);
 }
 
-export async function navigate(
-  ctx: ActionContext,
-  a: SessionActionArgs<"navigate">,
-): Promise<Gone> {
+async function navigate(ctx: ActionContext, a: SessionActionArgs<"navigate">): Promise<Gone> {
   await checkUrl(ctx, a.url);
   const page = ctx.pages.active();
   try {
@@ -49,17 +46,17 @@ async function errorPageOf(page: Page, err: unknown): Promise<void> {
   await page.waitForURL("chrome-error://chromewebdata/", wait).catch(() => {});
 }
 
-export const back = async ({ pages, timeout_ms }: ActionContext): Promise<Gone> =>
+const back = async ({ pages, timeout_ms }: ActionContext): Promise<Gone> =>
   gone(await pages.active().goBack({ timeout: timeout_ms }));
 
-export const forward = async ({ pages, timeout_ms }: ActionContext): Promise<Gone> =>
+const forward = async ({ pages, timeout_ms }: ActionContext): Promise<Gone> =>
   gone(await pages.active().goForward({ timeout: timeout_ms }));
 
-export const reload = async (ctx: ActionContext, a: SessionActionArgs<"reload">): Promise<Gone> =>
+const reload = async (ctx: ActionContext, a: SessionActionArgs<"reload">): Promise<Gone> =>
   gone(await ctx.pages.active().reload({ waitUntil: a.wait_until, timeout: ctx.timeout_ms }));
 
 /** Waits for each of the given conditions, one after the other. */
-export async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Promise<null> {
+async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Promise<null> {
   const page = ctx.pages.active();
   const since = ctx.clock.monotonic();
   const left = () => Math.max(1, ctx.timeout_ms - (ctx.clock.monotonic() - since));
@@ -83,3 +80,11 @@ export async function openFirst(page: Page, url: string, timeout_ms: number): Pr
   const left = Math.max(1, Math.min(LOAD_MS, timeout_ms - (performance.now() - since)));
   await page.waitForLoadState("load", { timeout: left }).catch(() => {});
 }
+
+export const NAVIGATION = {
+  navigate,
+  back,
+  forward,
+  reload,
+  wait,
+} satisfies Partial<PageActions>;

@@ -22,10 +22,15 @@ async function take(page: Page, max_bytes: number): Promise<string | null> {
     for (const { width, quality } of TRIES) {
       const scale = Math.min(1, width / Math.max(1, view.clientWidth));
       const { data } = await session.send("Page.captureScreenshot", {
-        ...{ format: "jpeg", quality, optimizeForSpeed: true },
+        format: "jpeg",
+        quality,
+        optimizeForSpeed: true,
         clip: {
-          ...{ x: view.pageX, y: view.pageY, scale },
-          ...{ width: view.clientWidth, height: view.clientHeight },
+          x: view.pageX,
+          y: view.pageY,
+          scale,
+          width: view.clientWidth,
+          height: view.clientHeight,
         },
       });
       if (Buffer.byteLength(data, "base64") <= max_bytes) return data;

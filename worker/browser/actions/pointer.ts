@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
-import type { SessionActionArgs, Tab } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "./context.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type { Tab } from "#shared/protocol/schema/session.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { nextDownload } from "./files.ts";
 import { frameOf, target } from "./frames.ts";
 import { listTabs } from "./tabs.ts";
@@ -8,7 +9,7 @@ import { listTabs } from "./tabs.ts";
 type Click = SessionActionArgs<"click">;
 
 /** The expected result of the click: the popup's tab or the download; otherwise null. */
-export async function click(ctx: ActionContext, a: Click): Promise<unknown> {
+async function click(ctx: ActionContext, a: Click): Promise<unknown> {
   if (a.wait_for === "popup") return clickForPopup(ctx, a);
   if (a.wait_for === "download") {
     const seen = ctx.downloads.list();
@@ -41,13 +42,13 @@ async function clickForPopup(ctx: ActionContext, a: Click): Promise<Tab | undefi
   return (await listTabs(ctx)).find(({ active }) => active);
 }
 
-export async function hover(ctx: ActionContext, a: SessionActionArgs<"hover">): Promise<null> {
+async function hover(ctx: ActionContext, a: SessionActionArgs<"hover">): Promise<null> {
   const { position } = a;
   await target(ctx, a).hover({ timeout: ctx.timeout_ms, ...(position && { position }) });
   return null;
 }
 
-export async function dragAndDrop(
+async function dragAndDrop(
   ctx: ActionContext,
   a: SessionActionArgs<"drag_and_drop">,
 ): Promise<null> {
@@ -61,7 +62,7 @@ export async function dragAndDrop(
 }
 
 /** `down` and `up` go to where the pointer is, unless they name a point. */
-export async function mouse(ctx: ActionContext, a: SessionActionArgs<"mouse">): Promise<null> {
+async function mouse(ctx: ActionContext, a: SessionActionArgs<"mouse">): Promise<null> {
   const { op, x, y, steps, button } = a;
   const { mouse: pointer } = ctx.pages.active();
   if (x !== undefined && y !== undefined) await pointer.move(x, y, { steps });
@@ -69,3 +70,10 @@ export async function mouse(ctx: ActionContext, a: SessionActionArgs<"mouse">): 
   if (op === "up") await pointer.up({ button });
   return null;
 }
+
+export const POINTER = {
+  click,
+  hover,
+  drag_and_drop: dragAndDrop,
+  mouse,
+} satisfies Partial<PageActions>;

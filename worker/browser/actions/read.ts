@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
-import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "./context.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { ActionFailure, refused } from "./failure.ts";
 import { type FrameArg, frameOf } from "./frames.ts";
 import { inPage } from "./in-page.ts";
@@ -33,21 +33,16 @@ async function shown(
   throw refused(`${selector} is hidden or has no size: there is nothing to take a screenshot of`);
 }
 
-export const content = async (
-  ctx: ActionContext,
-  a: SessionActionArgs<"content">,
-): Promise<string> => (await frameOf(ctx, a.frame)).content();
+const content = async (ctx: ActionContext, a: SessionActionArgs<"content">): Promise<string> =>
+  (await frameOf(ctx, a.frame)).content();
 
-export async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
+async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
   const element = await present(ctx, a);
   // biome-ignore lint/performance/useDomNodeTextContent: what is shown, not what is in the document
   return element.innerText({ timeout: ctx.timeout_ms });
 }
 
-export async function markdown(
-  ctx: ActionContext,
-  a: SessionActionArgs<"markdown">,
-): Promise<string> {
+async function markdown(ctx: ActionContext, a: SessionActionArgs<"markdown">): Promise<string> {
   const element = await present(ctx, a);
   return markdownOf(element, ctx.timeout_ms);
 }
@@ -61,7 +56,7 @@ export const LINKS = inPage<
   text: (a.innerText ?? a.getAttribute("alt") ?? "").trim().slice(0, 500),
 }))`);
 
-export const links = async (
+const links = async (
   ctx: ActionContext,
   a: SessionActionArgs<"links">,
 ): Promise<{ href: string; text: string }[]> => (await frameOf(ctx, a.frame)).evaluate(LINKS);
@@ -71,7 +66,7 @@ const picture = (mime: string, bytes: Buffer): PictureResult => ({
   content_base64: bytes.toString("base64"),
 });
 
-export async function screenshot(
+async function screenshot(
   ctx: ActionContext,
   a: SessionActionArgs<"screenshot">,
 ): Promise<PictureResult> {
@@ -86,7 +81,7 @@ export async function screenshot(
   return picture(`image/${format}`, bytes);
 }
 
-export async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> {
+async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> {
   const { format, landscape, print_background } = a;
   try {
     const page = ctx.pages.active();
@@ -101,3 +96,12 @@ export async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Prom
     throw err;
   }
 }
+
+export const READING = {
+  screenshot,
+  pdf,
+  content,
+  text,
+  markdown,
+  links,
+} satisfies Partial<PageActions>;

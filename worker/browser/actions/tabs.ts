@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
-import type { SessionActionArgs, Tab } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "./context.ts";
+import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type { Tab } from "#shared/protocol/schema/session.ts";
+import type { ActionContext, PageActions } from "./context.ts";
 import { ActionFailure } from "./failure.ts";
 import { checkUrl } from "./navigate.ts";
 
@@ -25,7 +26,7 @@ export async function listTabs({ pages, clock }: ActionContext): Promise<Tab[]> 
 }
 
 /** Opens, closes or selects a tab; the result is the list afterwards. */
-export async function changeTab(ctx: ActionContext, a: SessionActionArgs<"tab">): Promise<Tab[]> {
+async function changeTab(ctx: ActionContext, a: SessionActionArgs<"tab">): Promise<Tab[]> {
   switch (a.op) {
     case "new":
       await openTab(ctx, a.url);
@@ -67,3 +68,8 @@ function tabAt({ pages }: ActionContext, index: number | undefined): Page {
       : `index: there is no tab ${index}, there are ${all.length}`;
   throw new ActionFailure("invalid", { name: "Error", message });
 }
+
+export const TABS = {
+  tabs: listTabs,
+  tab: changeTab,
+} satisfies Partial<PageActions>;

@@ -101,19 +101,13 @@ export function relayCdp(
     max_bytes: MAX_EVENT_BYTES,
     hear: (text) => hearEvent(known, text, browser_ui),
   });
-  /** Our own frames that wait for the end of the browser's current one. */
-  let own: Buffer[] = [];
+  const answers = weaveIn(client, gaps);
   let closing = false;
 
   const finish = () => {
     closing = true;
     browser.destroy();
     client.end(encodeFrame(OPCODE.close, CLOSE_NORMAL, false));
-  };
-  const say = (text: string) => {
-    const frame = encodeFrame(OPCODE.text, Buffer.from(text), false);
-    if (gaps.between) client.write(frame);
-    else own.push(frame);
   };
   const forward = (payload: Buffer) => {
     const held = hearCommand(known, payload);
@@ -135,7 +129,7 @@ export function relayCdp(
     const verdict = judgeMessage(payload, guarded);
     if (verdict.kind === "pass") return forward(Buffer.from(payload));
     if (verdict.kind === "send") return forward(Buffer.from(verdict.text));
-    say(verdict.text);
+    answers.say(verdict.text);
     if (verdict.close) finish();
   });
 
@@ -148,15 +142,7 @@ export function relayCdp(
   });
   browser.on("drain", () => client.resume());
   browser.on("data", (chunk: Buffer) => {
-    const gap = gaps.lastGap(chunk);
-    let taken = true;
-    if (own.length > 0 && gap >= 0) {
-      const waiting = own;
-      own = [];
-      for (const piece of [chunk.subarray(0, gap), ...waiting, chunk.subarray(gap)])
-        if (piece.length > 0) taken = client.write(piece);
-    } else taken = client.write(chunk);
-    if (!taken) browser.pause();
+    if (!answers.pass(chunk)) browser.pause();
   });
   client.on("drain", () => browser.resume());
   browser.on("end", () => client.end());
@@ -172,4 +158,28 @@ export function relayCdp(
     from.on("error", () => to.destroy());
     from.resume();
   }
+}
+
+/** Writes the browser's bytes to the client, and frames of our own between two of the browser's. */
+function weaveIn(client: Duplex, gaps: ReturnType<typeof createFrameGaps>) {
+  /** Our own frames that wait for the end of the browser's current one. */
+  let own: Buffer[] = [];
+  return {
+    say: (text: string): void => {
+      const frame = encodeFrame(OPCODE.text, Buffer.from(text), false);
+      if (gaps.between) client.write(frame);
+      else own.push(frame);
+    },
+    /** False when the client takes no more for now. */
+    pass: (chunk: Buffer): boolean => {
+      const gap = gaps.lastGap(chunk);
+      if (own.length === 0 || gap < 0) return client.write(chunk);
+      const waiting = own;
+      own = [];
+      let taken = true;
+      for (const piece of [chunk.subarray(0, gap), ...waiting, chunk.subarray(gap)])
+        if (piece.length > 0) taken = client.write(piece);
+      return taken;
+    },
+  };
 }

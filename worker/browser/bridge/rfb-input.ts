@@ -1,6 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { CdpSession } from "../cdp/connection.ts";
+import { createRfbClipboard } from "./rfb-clipboard.ts";
 import { keyOf, MODIFIER } from "./rfb-keys.ts";
+import { createRfbPointer } from "./rfb-pointer.ts";
 
 /** Key and pointer messages of one viewer as input of the page. */
 export interface RfbInput {
@@ -15,58 +17,24 @@ export interface RfbInput {
   release(page: CdpSession | null): void;
 }
 
-type Button = Protocol.Input.MouseButton;
-const BUTTONS: [bit: number, button: Button, held: number][] = [
-  [1, "left", 1],
-  [2, "middle", 4],
-  [4, "right", 2],
-];
-/** Pixels of one notch. */
-const NOTCH = 120;
-const WHEEL: [bit: number, deltaX: number, deltaY: number][] = [
-  [8, 0, -NOTCH],
-  [16, 0, NOTCH],
-  [32, -NOTCH, 0],
-  [64, NOTCH, 0],
-];
 /** Alt, Control, Meta. */
 const SHORTCUT = 1 | 2 | 4;
-const DOUBLE_CLICK = { ms: 500, px: 5 };
 
 export function createRfbInput(clock: Clock): RfbInput {
+  /** Keys that are down, by their keysym. */
   const down = new Map<number, string>();
-  let buttons = 0;
-  let click = { at: Number.NEGATIVE_INFINITY, x: 0, y: 0, button: "none" as Button, count: 0 };
-  let last = { x: 0, y: 0 };
-  let text = "";
-  let coming = false;
-  let pasteWaits = false;
+  const pointer = createRfbPointer(clock);
+  const clipboard = createRfbClipboard();
 
   const modifiers = () =>
     new Set(down.values()).values().reduce((bits, key) => bits | (MODIFIER[key] ?? 0), 0);
-  const held = (mask: number) =>
-    BUTTONS.reduce((bits, [bit, , value]) => bits | (mask & bit ? value : 0), 0);
-  const countClick = (button: Button, x: number, y: number): number => {
-    const now = clock.monotonic();
-    const near =
-      Math.abs(x - click.x) <= DOUBLE_CLICK.px && Math.abs(y - click.y) <= DOUBLE_CLICK.px;
-    const again = near && button === click.button && now - click.at <= DOUBLE_CLICK.ms;
-    click = { at: now, x, y, button, count: again ? click.count + 1 : 1 };
-    return click.count;
-  };
-  const insert = (page: CdpSession) => {
-    if (text !== "") page.post("Input.insertText", { text });
-  };
   /** True when it was the shortcut for pasting and has been handled. */
   const paste = (page: CdpSession, key: string): boolean => {
     const active = modifiers();
     const asked =
       (key.toLowerCase() === "v" && active === MODIFIER.Control) ||
       (key === "Insert" && active === MODIFIER.Shift);
-    if (!asked || (text === "" && !coming)) return false;
-    if (coming) pasteWaits = true;
-    else insert(page);
-    return true;
+    return asked && clipboard.paste(page);
   };
 
   return {
@@ -92,58 +60,18 @@ export function createRfbInput(clock: Clock): RfbInput {
         ...(written === "" ? {} : { text: written, unmodifiedText: written }),
       });
     },
-    pointer: (page, mask, x, y) => {
-      const before = buttons;
-      buttons = mask;
-      const common = { x, y, modifiers: modifiers() };
-      if (x !== last.x || y !== last.y) {
-        last = { x, y };
-        const [, button] = BUTTONS.find(([bit]) => before & bit) ?? [0, "none" as Button];
-        page.post("Input.dispatchMouseEvent", {
-          type: "mouseMoved",
-          ...common,
-          button,
-          buttons: held(before),
-        });
-      }
-      for (const [bit, button] of BUTTONS) {
-        if ((mask & bit) === (before & bit)) continue;
-        const pressed = (mask & bit) !== 0;
-        page.post("Input.dispatchMouseEvent", {
-          type: pressed ? "mousePressed" : "mouseReleased",
-          ...common,
-          button,
-          buttons: held(mask),
-          clickCount: pressed ? countClick(button, x, y) : click.count,
-        });
-      }
-      for (const [bit, deltaX, deltaY] of WHEEL)
-        if (mask & bit && !(before & bit))
-          page.post("Input.dispatchMouseEvent", { type: "mouseWheel", ...common, deltaX, deltaY });
-    },
-    clipboard: (page, given) => {
-      text = given;
-      coming = false;
-      if (pasteWaits && page) insert(page);
-      pasteWaits = false;
-    },
-    clipboardComing: () => {
-      coming = true;
-    },
+    pointer: (page, mask, x, y) => pointer.moved(page, mask, { x, y }, modifiers()),
+    clipboard: clipboard.set,
+    clipboardComing: clipboard.coming,
     release: (page) => {
-      if (page)
-        for (const [keysym, key] of down)
-          page.post("Input.dispatchKeyEvent", {
-            type: "keyUp",
-            key,
-            code: keyOf(keysym)?.code ?? "",
-          });
-      if (page && buttons & 7)
-        for (const [bit, button] of BUTTONS)
-          if (buttons & bit)
-            page.post("Input.dispatchMouseEvent", { type: "mouseReleased", ...last, button });
+      for (const [keysym, key] of down)
+        page?.post("Input.dispatchKeyEvent", {
+          type: "keyUp",
+          key,
+          code: keyOf(keysym)?.code ?? "",
+        });
       down.clear();
-      buttons = 0;
+      pointer.release(page);
     },
   };
 }

@@ -4,31 +4,17 @@ import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import { CdpConnection, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import { browserPath } from "./cdp.ts";
-import { jpegSize } from "./jpeg-size.ts";
+import { createPageSize } from "./page-size.ts";
+import type { Size } from "./rfb-wire.ts";
+import { createFrames, type Frames } from "./screencast-frames.ts";
 import { webSocketTransport } from "./ws-transport.ts";
 
-/** One frame of the page. */
-export interface Picture {
-  /** Counts up. */
-  no: number;
-  jpeg: Buffer;
-  width: number;
-  height: number;
-  /** CSS pixels per pixel of the frame. */
-  scale: number;
-}
-
 /** The page of a lane as frames, for any number of watchers. */
-export interface Screencast {
-  latest(): Picture | null;
-  /** Calls back at every new frame; returns a function that stops it. */
-  watch(onPicture: () => void): () => void;
-  /** A watcher has taken the latest frame: the next one may come. */
-  taken(): void;
+export interface Screencast extends Pick<Frames, "latest" | "watch" | "taken"> {
   /** The page that is shown; null between two pages. */
   page(): CdpSession | null;
   /** Resizes the page as this viewer wants; null withdraws its request. The latest request wins. */
-  resize(viewer: object, wish: { width: number; height: number } | null): Promise<void>;
+  resize(viewer: object, wish: Size | null): Promise<void>;
   /** Resolves when the browser is gone. */
   readonly closed: Promise<void>;
   close(): void;
@@ -43,59 +29,27 @@ export interface ScreencastDeps {
 }
 
 const QUALITY = 75;
-/** At most 20 frames a second: each costs the renderer a JPEG of its whole page. */
-const PICTURE_MS = 50;
 /** How soon a change of the active tab is noticed. */
 const FOLLOW_MS = 500;
+
+const isPage = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
+  type === "page" && !/^(chrome|devtools):/.test(url);
 
 /** @throws when the browser's debugging port does not answer. */
 export async function startScreencast(deps: ScreencastDeps): Promise<Screencast> {
   const { port, clock, log } = deps;
   const path = await browserPath(port);
   const connection = new CdpConnection(webSocketTransport(`ws://127.0.0.1:${port}${path}`));
-  const watchers = new Set<() => void>();
+  const over = new AbortController();
+  const frames = createFrames(clock, over.signal);
+  const size = createPageSize();
   /** Tabs in the order in which they were opened. */
   const tabs = new Set<string>();
   let shown: { target: string; session: CdpSession | null } | null = null;
-  let latest: Picture | null = null;
-  /** In the order in which they were reported. */
-  const wishes = new Map<object, { width: number; height: number }>();
-  /** The number with which the latest frame must be acknowledged to Chromium. */
-  let unacknowledged: { session: CdpSession; id: number; at: number } | null = null;
-  const over = new AbortController();
 
-  const isPage = ({ type, url }: Protocol.Target.TargetInfo) =>
-    type === "page" && !/^(chrome|devtools):/.test(url);
   const wanted = (): string | null => {
     const active = deps.activeTarget();
     return active !== null && tabs.has(active) ? active : ([...tabs].at(-1) ?? null);
-  };
-  const onFrame = (session: CdpSession, frame: Protocol.Page.ScreencastFrameEvent) => {
-    const jpeg = Buffer.from(frame.data, "base64");
-    const pixels = jpegSize(jpeg);
-    unacknowledged = { session, id: frame.sessionId, at: clock.monotonic() };
-    if (pixels === null || session !== shown?.session) return acknowledge();
-    const scale = frame.metadata.deviceWidth / pixels.width;
-    latest = { no: (latest?.no ?? 0) + 1, jpeg, ...pixels, scale };
-    for (const tell of watchers) tell();
-  };
-  const acknowledge = () => {
-    if (!unacknowledged) return;
-    const { session, id, at } = unacknowledged;
-    unacknowledged = null;
-    const wait = at + PICTURE_MS - clock.monotonic();
-    const send = () => session.post("Page.screencastFrameAck", { sessionId: id });
-    if (wait <= 0) send();
-    else void clock.sleep(wait, over.signal).then(send);
-  };
-  const applySize = async (session: CdpSession) => {
-    const size = [...wishes.values()].at(-1);
-    if (!size) return void (await session.send("Emulation.clearDeviceMetricsOverride"));
-    await session.send("Emulation.setDeviceMetricsOverride", {
-      ...size,
-      deviceScaleFactor: 1,
-      mobile: false,
-    });
   };
   const show = async (target: string) => {
     const before = shown;
@@ -109,8 +63,10 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     const session = connection.session(sessionId);
     if (!session || shown !== mine) return;
     mine.session = session;
-    session.on("Page.screencastFrame", (frame) => onFrame(session, frame));
-    if (wishes.size > 0) await applySize(session);
+    session.on("Page.screencastFrame", (frame) =>
+      frames.add(session, frame, session === shown?.session),
+    );
+    if (size.isWished()) await size.apply(session);
     await session.send("Page.startScreencast", { format: "jpeg", quality: QUALITY });
   };
   const follow = async () => {
@@ -148,17 +104,12 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
   void connection.closed.then(close);
 
   return {
-    latest: () => latest,
-    watch: (onPicture) => {
-      watchers.add(onPicture);
-      return () => watchers.delete(onPicture);
-    },
-    taken: acknowledge,
+    latest: frames.latest,
+    watch: frames.watch,
+    taken: frames.taken,
     page: () => shown?.session ?? null,
     resize: async (viewer, wish) => {
-      if (!wishes.delete(viewer) && wish === null) return;
-      if (wish) wishes.set(viewer, wish);
-      if (shown?.session) await applySize(shown.session);
+      if (size.wish(viewer, wish) && shown?.session) await size.apply(shown.session);
     },
     closed: connection.closed,
     close,

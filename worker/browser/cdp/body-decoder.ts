@@ -28,10 +28,10 @@ const QUOTE = 0x22;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * Decodes `{"id":1,"result":{"body":"…","base64Encoded":true},…}` while it arrives. The flag comes after the body, so the
- * first piece decides: nothing but base64 characters means base64, and a wrong guess is detected at the end.
+ * Decodes `{"id":1,"result":{"body":"…","base64Encoded":true},…}` while it arrives. The flag comes after the body, so
+ * the first piece decides: nothing but base64 characters means base64, and a wrong guess is detected at the end.
  * @param prefix_length number of bytes before the body
- * @param is_base64 the body is base64 without a flag that says so
+ * @param is_base64 the body is base64, although no flag marks it
  */
 export function createBodyDecoder(
   prefix_length: number,

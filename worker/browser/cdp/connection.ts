@@ -1,6 +1,6 @@
 import type { Protocol } from "devtools-protocol";
 import type { ProtocolMapping } from "devtools-protocol/types/protocol-mapping.js";
-import { DeadlineError } from "#shared/kit/clock.ts";
+import { DeadlineError, setDeadline } from "#shared/kit/clock.ts";
 import { type AskedTabs, createAskedTabs } from "./asked-tabs.ts";
 import { AmbiguousBodyError, type BodySink, createBodyDecoder } from "./body-decoder.ts";
 import type { CdpTransport, LargeTaker } from "./transport.ts";
@@ -32,7 +32,7 @@ const NEW_TAB = "Target.createTarget";
 const SESSION_NOT_FOUND = -32001;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_LONGEST_MS = 60_000;
-/** More than pings and the like bring within one deadline: bodies are on their way. */
+/** More than pings and other small messages bring within one deadline: bodies are on their way. */
 const FLOW_BYTES = 64 * 1024;
 
 interface Pending {
@@ -266,7 +266,7 @@ export class CdpConnection {
     let { told } = session;
     let waited_ms = 0;
     let next_ms = timeout_ms;
-    let timer: ReturnType<typeof setTimeout>;
+    let stop: () => void;
     const onTime = () => {
       waited_ms += next_ms;
       next_ms = Math.min(timeout_ms, longest_ms - waited_ms);
@@ -274,10 +274,10 @@ export class CdpConnection {
       if (!goes_on || next_ms <= 0) return onLate(waited_ms);
       ({ heard } = this);
       ({ told } = session);
-      timer = setTimeout(onTime, next_ms);
+      stop = setDeadline(next_ms, onTime);
     };
-    timer = setTimeout(onTime, next_ms);
-    return () => clearTimeout(timer);
+    stop = setDeadline(next_ms, onTime);
+    return () => stop();
   }
 
   /**

@@ -1,9 +1,12 @@
-import { abortAfter } from "#shared/kit/clock.ts";
+import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
+import type { CdpConnection } from "../cdp/connection.ts";
 import { harOf } from "../record/har.ts";
+import type { Recorder } from "../record/recorder.ts";
 import type { FetchContext } from "./fetch-context.ts";
+import { takeFinalState, withoutFailed } from "./final-state.ts";
 import { shortUrl } from "./net-errors.ts";
 import { collectVideos } from "./videos.ts";
 
@@ -18,6 +21,55 @@ const CANCEL_FLUSH_MS = 1_500;
 /** Time for the uploads of a job that ran: the sink retries within it. */
 const FLUSH_MS = 600_000;
 
+/** Names what is not captured, and what nobody knows of. */
+function tellMissing({
+  run: { story },
+  recorder,
+  outcome,
+  report: page_report,
+}: Pick<FetchContext, "run" | "recorder" | "outcome" | "report">): void {
+  const late = recorder.late();
+  if (late.length > 0) {
+    const count = `${late.length} requests began after the wait was over and are not captured`;
+    story.log("warn", "upload", `${count}: ${namesOf(late)}`);
+  }
+  const tellUnanswered = (urls: readonly string[], words: string) => {
+    if (urls.length === 0) return;
+    const text = `${urls.length} requests were ${words} when the job ended: ${namesOf(urls)}`;
+    story.log("warn", "capture", text);
+    if (outcome.status === "completed") page_report.warnings?.push(text);
+  };
+  const blindness = outcome.status === "completed" ? recorder.blindness() : null;
+  if (blindness && page_report.warnings) {
+    const text = `the page answered ${outcome.http_status}, and no body of it was seen`;
+    page_report.warnings.push(text);
+    story.log("warn", "capture", text, blindness);
+  }
+  const { sent, unsent } = recorder.unanswered();
+  tellUnanswered(sent, "sent, and nobody answered: a slow server, or one that asks for a password");
+  tellUnanswered(unsent, "still waiting in the browser, unsent");
+}
+
+/** Aborts when no read ended and no body arrived for `DRAIN_MS`; `done` ends the watching. */
+function stuck(
+  clock: Clock,
+  recorder: Pick<Recorder, "pendingReads">,
+  connection: Pick<CdpConnection, "heard">,
+  done: AbortSignal,
+): AbortSignal {
+  const over = new AbortController();
+  const look = async () => {
+    for (let [reads, heard] = [-1, 0]; !done.aborted; ) {
+      const now = connection.heard;
+      if (recorder.pendingReads() === reads && now - heard < DRAIN_BYTES) return over.abort();
+      [reads, heard] = [recorder.pendingReads(), now];
+      await clock.sleep(DRAIN_MS, done);
+    }
+  };
+  void look();
+  return over.signal;
+}
+
 /** Reads the remaining bodies, closes popups, waits for the uploads, and counts. */
 export async function collect({
   run,
@@ -26,6 +78,7 @@ export async function collect({
   outcome,
   settings,
   report: page_report,
+  icons,
   narrowed,
 }: Omit<FetchContext, "popups" | "deadline"> & {
   /** Counts what goes through the browser's gate; null without a gate. */
@@ -34,20 +87,6 @@ export async function collect({
   const { story, sink, browser } = run;
   const done = new AbortController();
   const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
-  /** Aborts when no read ended and no body arrived for `DRAIN_MS`. */
-  const whileItComes = () => {
-    const stuck = new AbortController();
-    const look = async () => {
-      for (let [reads, heard] = [-1, 0]; !done.signal.aborted; ) {
-        const now = browser.connection.heard;
-        if (recorder.pendingReads() === reads && now - heard < DRAIN_BYTES) return stuck.abort();
-        [reads, heard] = [recorder.pendingReads(), now];
-        await settings.clock.sleep(DRAIN_MS, done.signal);
-      }
-    };
-    void look();
-    return AbortSignal.any([stuck.signal, within(LONGEST_DRAIN_MS)]);
-  };
   let cancelled = run.signal.aborted;
   let beside: Traffic | null = null;
   if (outcome.status === "completed") outcome.stage = "upload";
@@ -55,8 +94,15 @@ export async function collect({
   const reads = recorder.pendingReads();
   if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
   await recorder.drain(
-    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, whileItComes()]),
+    cancelled
+      ? within(CANCEL_DRAIN_MS)
+      : AbortSignal.any([
+          run.signal,
+          stuck(settings.clock, recorder, browser.connection, done.signal),
+          within(LONGEST_DRAIN_MS),
+        ]),
   );
+  if (!cancelled) await takeFinalState({ run, recorder, trouble, outcome, settings, icons });
   if (outcome.status === "completed" && run.options.download_video) {
     beside = await collectVideos(run, recorder, trouble, outcome, settings);
     cancelled = run.signal.aborted;
@@ -80,26 +126,12 @@ export async function collect({
   done.abort();
   for (const { name, reason } of failed)
     story.log("warn", "upload", `${name} was not stored: ${reason}`);
-  const late = recorder.late();
-  if (late.length > 0) {
-    const count = `${late.length} requests began after the wait was over and are not captured`;
-    story.log("warn", "upload", `${count}: ${namesOf(late)}`);
-  }
-  const tellUnanswered = (urls: readonly string[], words: string) => {
-    if (urls.length === 0) return;
-    const text = `${urls.length} requests were ${words} when the job ended: ${namesOf(urls)}`;
-    story.log("warn", "capture", text);
-    if (outcome.status === "completed") page_report.warnings?.push(text);
-  };
-  const blindness = outcome.status === "completed" ? recorder.blindness() : null;
-  if (blindness && page_report.warnings) {
-    const text = `the page answered ${outcome.http_status}, and no body of it was seen`;
-    page_report.warnings.push(text);
-    story.log("warn", "capture", text, blindness);
-  }
-  const { sent, unsent } = recorder.unanswered();
-  tellUnanswered(sent, "sent, and nobody answered: a slow server, or one that asks for a password");
-  tellUnanswered(unsent, "still waiting in the browser, unsent");
+  if (outcome.final_state)
+    outcome.final_state = withoutFailed(
+      outcome.final_state,
+      failed.map(({ name }) => name),
+    );
+  tellMissing({ run, recorder, outcome, report: page_report });
   const report: CaptureReport = {
     ...recorder.report(failed.map(({ name }) => name)),
     ...page_report,

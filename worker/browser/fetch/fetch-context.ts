@@ -17,6 +17,8 @@ export interface FetchSettings {
   resolve: Resolve;
   /** The worker's own proxy, for downloads outside a browser without a gate. */
   upstream?: Upstream | null;
+  /** How long pictures of the page may take, and its first answer (rules/documents#final-state). */
+  picture_ms?: { first: number; whole: number };
   /** Where to look for yt-dlp and ffmpeg; the usual places by default. */
   program_path?: string;
 }
@@ -30,6 +32,8 @@ export interface FetchContext {
   recorder: Recorder;
   outcome: JobOutcome;
   report: PageReport;
+  /** Addresses of the icons that its page names, once they are known. */
+  icons: string[];
   /** Clock time at which `max_wait_seconds` are over. */
   deadline: number;
 }

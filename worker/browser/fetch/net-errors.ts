@@ -57,6 +57,9 @@ const TEXTS: [RegExp, (host: string) => string][] = [
 /** Chromium's errors for a connection that its proxy did not establish. Only the proxy knows why. */
 const OF_GATE = /ERR_(SOCKS_CONNECTION_(FAILED|HOST_UNREACHABLE)|ADDRESS_UNREACHABLE)\b/;
 
+/** The same once the proxy was to carry plain HTTP, and the client spoke something else. */
+const OF_CUT = /ERR_(CONNECTION_(CLOSED|RESET)|EMPTY_RESPONSE)\b/;
+
 type Causes = Pick<BrowserGate, "failureOf"> | null;
 
 /** Why the gate let nothing out for this URL, as a clause; null when it did not refuse it. */
@@ -65,9 +68,16 @@ export function refusalBehind(error_text: string, url: string, gate: Causes): st
   return failed?.failure === "refused_by_gate" ? failed.message : null;
 }
 
+function failureBehind(error_text: string, url: string, gate: Causes) {
+  const failed = gate?.failureOf(url) ?? null;
+  if (OF_GATE.test(error_text)) return failed;
+  const is_cut = failed?.failure === "tunnel_connection_failed" && OF_CUT.test(error_text);
+  return is_cut ? failed : null;
+}
+
 /** What an upstream proxy reported or prevented; null when there was none or it is unknown. */
 function causeBehind(error_text: string, url: string, gate: Causes): string | null {
-  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  const failed = failureBehind(error_text, url, gate);
   return failed?.message.includes("the proxy ") ? failed.message : null;
 }
 
@@ -76,7 +86,7 @@ function causeBehind(error_text: string, url: string, gate: Causes): string | nu
  * that the gate did not let out.
  */
 export function trueNetError(error_text: string, url: string, gate: Causes): string {
-  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  const failed = failureBehind(error_text, url, gate);
   if (!failed) return error_text;
   if (failed.failure === "refused_by_gate") return `refused: ${failed.message}`;
   return `net::ERR_${failed.failure.toUpperCase()}`;
@@ -88,9 +98,10 @@ export function trueNetError(error_text: string, url: string, gate: Causes): str
  */
 export function withTrueNetError(message: string, gate: Causes, elsewhere: string | null): string {
   const said = /net::ERR_\w+/.exec(message)?.[0];
-  if (said === undefined || !OF_GATE.test(said)) return message;
+  if (said === undefined) return message;
   const told = trueNetError(said, / at (\S+)/.exec(message)?.[1] ?? "", gate);
-  return message.replace(said, told === said ? (elsewhere ?? said) : told);
+  const is_unknown = told === said && OF_GATE.test(said);
+  return message.replace(said, is_unknown ? (elsewhere ?? said) : told);
 }
 
 /** Describes a failed navigation in a sentence: what happened, to which URL, what to try. */

@@ -18,9 +18,9 @@ export interface PopupWatch {
 }
 
 /**
- * What becomes of windows that a page opens (rules/hosts#popup-policy): `allow` leaves them, `block` closes them
- * before they have requested anything, `same_tab` opens their URL in the job's tab instead. A window without a web
- * URL has nothing that could be opened elsewhere: `same_tab` leaves it.
+ * What becomes of windows that a page opens (rules/hosts#popup-policy): `allow` leaves them, `block` closes them before
+ * they have requested anything, `same_tab` opens their URL in the job's tab instead. A window without a web URL cannot
+ * be opened elsewhere, so `same_tab` leaves it.
  */
 export function watchPopups(
   policy: PopupPolicy,

@@ -33,7 +33,7 @@ export interface PulseDeps {
   targets(): readonly Tracked[];
   /** A page that waits for the answer to a navigation accepts no commands, and its request counts as activity. */
   isNavigating(page: Tracked): boolean;
-  /** A page answers again after it was busy. */
+  /** A page answers again after it was busy, or the worker runs again after it could not. */
   onAwake(): void;
 }
 
@@ -79,7 +79,11 @@ export function watchPulse(deps: PulseDeps, quiet_ms: number, signal: AbortSigna
   const run = async () => {
     while (!signal.aborted) {
       void askAll();
+      const since = clock.monotonic();
       await clock.sleep(ASK_EVERY_MS, signal);
+      // A machine that stood still has had nothing to say: that was no silence.
+      const overslept = clock.monotonic() - since - ASK_EVERY_MS;
+      if (overslept >= busy_ms && !signal.aborted) deps.onAwake();
     }
   };
   void run();

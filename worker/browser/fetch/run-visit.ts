@@ -3,7 +3,7 @@ import type { Judge } from "#worker/egress/judge.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
-import { addressOf } from "../record/trace.ts";
+import { addressOf } from "../record/trace-entry.ts";
 import { collect } from "./collect.ts";
 import type { FetchContext, FetchSettings, PageReport } from "./fetch-context.ts";
 import { refusalBehind, shortUrl } from "./net-errors.ts";
@@ -31,6 +31,7 @@ export async function runVisit(
     capture: null,
   };
   const report: PageReport = { page: null, warnings: [] };
+  const icons: string[] = [];
   const trouble = watchTrouble(run, settings.clock);
   const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
   const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
@@ -38,7 +39,7 @@ export async function runVisit(
   const guard = judgeOf(run, settings);
   let narrowed: NarrowedRun | null = null;
   try {
-    narrowed = await narrowFor(run, guard);
+    narrowed = narrowFor(run, guard);
     const [refusal, started] = await trouble.race(
       Promise.all([
         guard.checkUrl(run.url),
@@ -47,7 +48,7 @@ export async function runVisit(
     );
     recorder = started;
     if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
-    await work({ run, settings, trouble, popups, recorder, outcome, report, deadline });
+    await work({ run, settings, trouble, popups, recorder, outcome, report, icons, deadline });
   } catch (err) {
     if (err instanceof CdpError && err.gone) await trouble.explainGone();
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
@@ -62,6 +63,7 @@ export async function runVisit(
         recorder,
         outcome,
         report,
+        icons,
         narrowed,
       });
   } finally {

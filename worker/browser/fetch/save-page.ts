@@ -30,6 +30,7 @@ export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> 
   }
   outcome.final_url = page.url;
   outcome.title = page.title;
+  ctx.icons.push(...page.icons);
   run.sink.putDocument("page.html", page.html);
   ctx.report.page = "page.html";
   const list: LinkList = { job_id: run.job_id, count: links.length, links };

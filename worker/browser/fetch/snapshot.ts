@@ -8,6 +8,7 @@ const PAGE = { timeout_ms: 20_000, longest_ms: 120_000 };
 const FRAMES_TIMEOUT_MS = 5_000;
 const FRAMES_AT_ONCE = 16;
 const MAX_LINKS = 100_000;
+const MAX_ICONS = 20;
 
 type Link = LinkList["links"][number];
 
@@ -16,6 +17,8 @@ export interface PageSnapshot {
   title: string;
   /** The DOM as it is now, with its doctype. */
   html: string;
+  /** Addresses of its icons, as it names them. */
+  icons: string[];
 }
 
 interface FrameAnswer extends PageSnapshot {
@@ -43,7 +46,9 @@ const readFrame = (with_html: boolean): string => `(() => {
     });
   }
   const html = ${with_html} ? doctype + (document.documentElement?.outerHTML ?? "") : "";
-  return { url: location.href, title: document.title ?? "", html, links };
+  const named = ${with_html} ? [...document.querySelectorAll('link[rel~="icon" i]')] : [];
+  const icons = named.slice(0, ${MAX_ICONS}).map((link) => String(link.href).slice(0, 16384));
+  return { url: location.href, title: document.title ?? "", html, links, icons };
 })()`;
 
 /**

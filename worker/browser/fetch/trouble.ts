@@ -1,8 +1,9 @@
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import type { BrowserExit, JobRun } from "../lanes/types.ts";
 import type { Tracked } from "../record/targets.ts";
-import type { DialogEvents } from "../session/dialogs.ts";
+import type { DialogEvents, OpenDialog } from "../session/dialogs.ts";
 import { shortUrl } from "./net-errors.ts";
 
 /** Something that ends the job: its message is for the person who submitted it. */
@@ -77,15 +78,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
   });
 
   const dialogEvents = (target: Tracked): DialogEvents => ({
-    waits: ({ type, message, closes_at }) =>
-      story.log(
-        "info",
-        "browser",
-        `${aDialog(type)} waits for an answer: ${message.slice(0, 200)}`,
-        {
-          closes_at: closes_at === null ? null : isoTime(closes_at),
-        },
-      ),
+    waits: (dialog) => tellWaiting(story, dialog),
     closed: ({ type, message }, { accepted, by_policy }) => {
       const done = accepted ? "accepted" : "dismissed";
       story.log("info", "browser", `${done} ${aDialog(type)}: ${message.slice(0, 200)}`);
@@ -129,4 +122,9 @@ function exitMessage({ code, signal, log_tail }: BrowserExit): string {
   const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
   const tail = log_tail.trim().split("\n").slice(-5).join(" | ").slice(-600);
   return `Chromium ${how} during the job: submit it again${tail ? ` (last output: ${tail})` : ""}`;
+}
+
+function tellWaiting(story: JobStory, { type, message, closes_at }: OpenDialog): void {
+  const text = `${aDialog(type)} waits for an answer: ${message.slice(0, 200)}`;
+  story.log("info", "browser", text, { closes_at: closes_at === null ? null : isoTime(closes_at) });
 }

@@ -5,7 +5,7 @@ import type { Narrowed, Narrowing } from "#worker/egress/gate.ts";
 import { bothJudges, createJudge, type Judge } from "#worker/egress/judge.ts";
 import { upstreamOf } from "#worker/egress/upstream-of.ts";
 import type { JobRun, LaneBrowser } from "../lanes/types.ts";
-import type { NetworkFacts } from "../record/trace.ts";
+import type { NetworkFacts } from "../record/trace-entry.ts";
 import type { FetchSettings } from "./fetch-context.ts";
 import { trueNetError } from "./net-errors.ts";
 
@@ -17,21 +17,23 @@ export function narrowedBy(egress: EgressOption | null, judge: Judge): Judge {
   return bothJudges(judge, createJudge({ ...rules, navigation_block: [], own_ports: [] }));
 }
 
+/** Where a capture answers nothing is connected to, and the gate's judge, which then allows all, is the only one. */
 export const judgeOf = (
-  { options }: Pick<JobRun, "options">,
+  { options, browser }: Pick<JobRun, "options" | "browser">,
   { judge }: Pick<FetchSettings, "judge">,
-): Judge => narrowedBy(options.egress, judge);
+): Judge =>
+  browser.archive && browser.gate ? browser.gate.wayOut().judge : narrowedBy(options.egress, judge);
 
 /** Applies these rules to a browser and routes it through this proxy; null in a browser without a gate. */
-export const holdTo = async (
+export const holdTo = (
   { gate }: Pick<LaneBrowser, "gate">,
-  rules: Pick<Narrowing, "judge" | "onRefused" | "onBroken">,
+  rules: Pick<Narrowing, "judge" | "onRefused">,
   { proxy, proxy_of }: Pick<RunExtras, "proxy" | "proxy_of">,
-): Promise<Narrowed | null> =>
-  (await gate?.narrow({
+): Narrowed | null =>
+  gate?.narrow({
     ...rules,
     ...(proxy && { upstream: upstreamOf(proxy, { trusted: proxy_of === "host" }) }),
-  })) ?? null;
+  }) ?? null;
 
 export interface NarrowedRun extends Narrowed {
   /** The run is over. */
@@ -42,15 +44,9 @@ export interface NarrowedRun extends Narrowed {
  * Applies the run's own rules and proxy to its browser. In a browser that belongs to the run alone they outlast the
  * run, for a session that is kept; in a shared one they end with it. Null in a browser without a gate.
  */
-export async function narrowFor(run: JobRun, judge: Judge): Promise<NarrowedRun | null> {
+export function narrowFor(run: JobRun, judge: Judge): NarrowedRun | null {
   const { browser, extras, tab, story } = run;
-  const onBroken = () =>
-    story.log(
-      "error",
-      "network",
-      "the egress gate broke and is opened again: what was loading is lost",
-    );
-  const narrowed = await holdTo(browser, { judge, onRefused: tellRefusals(run), onBroken }, extras);
+  const narrowed = holdTo(browser, { judge, onRefused: tellRefusals(run) }, extras);
   if (narrowed === null) return null;
   if (extras.proxy)
     story.log("info", "network", `goes out through the proxy ${extras.proxy.server}`);

@@ -113,43 +113,8 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
 
   const begin = (session: LinkSession, assignment: HubAssignJob, hold: LaneHold) => {
     const key = keyOf(assignment);
-    const stop = new AbortController();
-    const ack = Promise.withResolvers<boolean>();
-    const ended = Promise.withResolvers<RunEnd>();
-    const { job_id, lease_token, session_id } = assignment;
-    const entry: Running = {
-      stop,
-      held: { lane_idx: hold.lane_idx, session_id, lease_token, job_id },
-      acknowledge: ack.resolve,
-      attached: assignment.extras.in_session !== null,
-      told: false,
-      endRun: ended.resolve,
-      // Its session's lane is already counted.
-      releasing: assignment.extras.in_session !== null,
-      done: Promise.resolve(),
-    };
+    const { entry, job } = accept(session, assignment, hold);
     running.set(key, entry);
-    const job: AcceptedJob = {
-      assignment,
-      options: readOptions(assignment.options),
-      hold: {
-        lane_idx: hold.lane_idx,
-        browser: (wanted) => hold.browser(wanted),
-        restart: (between) => hold.restart(between),
-        release: () => {
-          // The hub may answer the lane's `warm` with its next job before this promise is settled.
-          entry.releasing = true;
-          return hold.release();
-        },
-      },
-      session,
-      attached: assignment.extras.in_session !== null,
-      signal: stop.signal,
-      stop: (why) => stop.abort(why),
-      acknowledged: ack.promise,
-      tellReady: () => void session.send({ type: "RunReady", job_id, lease_token }),
-      run_end: ended.promise,
-    };
     entry.done = deps
       .run(job)
       .catch((err) => deps.log.error({ job_id: assignment.job_id, err }, "job run broke"))
@@ -205,6 +170,52 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       while (running.size > 0) await Promise.all([...running.values()].map((job) => job.done));
     },
   };
+}
+
+/** An accepted job: what its run needs, and what the worker keeps of it. */
+function accept(
+  session: LinkSession,
+  assignment: HubAssignJob,
+  hold: LaneHold,
+): { entry: Running; job: AcceptedJob } {
+  const attached = assignment.extras.in_session !== null;
+  const stop = new AbortController();
+  const ack = Promise.withResolvers<boolean>();
+  const ended = Promise.withResolvers<RunEnd>();
+  const { job_id, lease_token, session_id } = assignment;
+  const entry: Running = {
+    stop,
+    held: { lane_idx: hold.lane_idx, session_id, lease_token, job_id },
+    acknowledge: ack.resolve,
+    attached,
+    told: false,
+    endRun: ended.resolve,
+    // Its session's lane is already counted.
+    releasing: attached,
+    done: Promise.resolve(),
+  };
+  const job: AcceptedJob = {
+    assignment,
+    options: readOptions(assignment.options),
+    hold: {
+      lane_idx: hold.lane_idx,
+      browser: (wanted) => hold.browser(wanted),
+      restart: (between) => hold.restart(between),
+      release: () => {
+        // The hub may answer the lane's `warm` with its next job before this promise is settled.
+        entry.releasing = true;
+        return hold.release();
+      },
+    },
+    session,
+    attached,
+    signal: stop.signal,
+    stop: (why) => stop.abort(why),
+    acknowledged: ack.promise,
+    tellReady: () => void session.send({ type: "RunReady", job_id, lease_token }),
+    run_end: ended.promise,
+  };
+  return { entry, job };
 }
 
 /** Takes the lane, or says why it is not available. */

@@ -2,17 +2,24 @@ import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import { attachBrowser } from "../lanes/attach.ts";
-import type { JobTab, LaneBrowser } from "../lanes/types.ts";
+import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/types.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
 import type { Live } from "../session/live.ts";
 
 /** The browser a job runs in. */
 export interface JobBrowser {
   browser: LaneBrowser;
-  /** Null when the browser is the job's alone. */
+  /** Null when only this job uses the browser. */
   tab: JobTab | null;
   /** Closes what the job has opened in a browser that is not its own, and leaves the rest unchanged. Never rejects. */
   leave(): Promise<void>;
+}
+
+/** What a browser of the lane's own is started on. */
+export interface BrowserSources {
+  profile: SeededProfile | null;
+  /** Opens the capture that it shows; null: it shows the web. @throws ReplayError */
+  replay: ((live: Live, story: JobStory) => Promise<LaneArchive>) | null;
 }
 
 /**
@@ -24,26 +31,31 @@ export function takeBrowser(
   job: AcceptedJob,
   options: JobOptions,
   live: Live,
-  profile: SeededProfile | null,
+  { profile, replay }: BrowserSources,
   story: JobStory,
   onStage: (stage: string) => void,
 ): Promise<JobBrowser> {
   live.ruleBy({ dialog_policy: options.dialog_policy, story });
   if (job.attached) return borrowBrowser(live, story);
   if (options.attach !== null) return foreignBrowser(job, options, live, story, onStage);
-  return ownBrowser(job, options, live, profile, story, onStage);
+  return ownBrowser(job, options, live, { profile, replay }, story, onStage);
 }
 
 async function ownBrowser(
   { hold }: AcceptedJob,
   options: JobOptions,
   live: Live,
-  profile: SeededProfile | null,
+  { profile, replay }: BrowserSources,
   story: JobStory,
   onStage: (stage: string) => void,
 ): Promise<JobBrowser> {
   const { headless } = options;
-  const browser = await hold.browser({ headless, ...(profile ? { seed: profile.seed } : {}) });
+  const archive = (await replay?.(live, story)) ?? null;
+  const browser = await hold.browser({
+    headless,
+    archive,
+    ...(profile ? { seed: profile.seed } : {}),
+  });
   story.log("info", "lane", `${browser.product} is ready on lane ${hold.lane_idx}`, {
     headless: browser.headless,
     sandbox: browser.sandbox,

@@ -7,9 +7,13 @@ import { type AcceptedJob, RunStopped } from "#worker/browser/jobs/assignments.t
 import { keepUploads, type LateUploadsDeps } from "#worker/browser/jobs/late-uploads.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import { type BatchedStory, clip, createStory } from "#worker/link/story.ts";
-import type { FailedUpload, Flushed, HttpSink } from "#worker/upload/http-sink.ts";
+import type { FailedUpload } from "#worker/upload/entry.ts";
+import type { HttpSink } from "#worker/upload/http-sink.ts";
 import type { KeptPlace } from "#worker/upload/kept.ts";
+import type { Flushed } from "#worker/upload/tally.ts";
+import { withoutFailed } from "../fetch/final-state.ts";
 import type { JobOutcome } from "../lanes/types.ts";
+import type { RunRecorder } from "../recording/recorder.ts";
 import { type Live, SessionEnd } from "../session/live.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";
 
@@ -22,6 +26,10 @@ const ACK_MS = 5_000;
 
 export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
   openSink(job: AcceptedJob, story: JobStory): HttpSink;
+  /** Records the job from now on; null when it is not to be recorded. */
+  recordJob(job: AcceptedJob, live: Live): RunRecorder | null;
+  /** Records the session that the job leaves open. */
+  recordKept(job: AcceptedJob, live: Live): void;
   /** The session of the job: a new one, or the live one that it is attached to. */
   sessionOf(job: AcceptedJob): Live;
 }
@@ -97,7 +105,13 @@ function settleUploads(
       failed: failed.slice(0, 20).map(({ name, reason }) => ({ name, reason })),
     });
   }
-  return { ...outcome, capture: outcome.capture && correctCapture(outcome.capture, failed) };
+  const { capture, final_state } = outcome;
+  const missing = failed.map(({ name }) => name);
+  return {
+    ...outcome,
+    capture: capture && correctCapture(capture, failed),
+    ...(final_state && { final_state: withoutFailed(final_state, missing) }),
+  };
 }
 
 function resultOf(job: AcceptedJob, outcome: JobOutcome): WorkerResult {
@@ -113,6 +127,7 @@ function resultOf(job: AcceptedJob, outcome: JobOutcome): WorkerResult {
     final_url: text(outcome.final_url, 70_000),
     title: text(outcome.title, 4_096),
     capture: outcome.capture,
+    final_state: outcome.final_state,
   };
 }
 
@@ -125,13 +140,29 @@ interface JobOnLane {
   keepIn(place: KeptPlace | null): void;
   /** Ends its session and resets the lane; the job goes on. */
   leaveLane(): void;
+  recorder: RunRecorder | null;
 }
+
+/** The hub takes the rest of a recording after its job's result, but not its beginning. */
+const BEGUN_MS = 1_000;
+
+/** The job's log, of which a recording has every line as well. */
+const recordedStory = (story: BatchedStory, recorder: RunRecorder | null): BatchedStory =>
+  recorder === null
+    ? story
+    : {
+        ...story,
+        log: (level, stage, message, fields) => {
+          story.log(level, stage, message, fields);
+          recorder.tell({ type: "stage", stage, text: message });
+        },
+      };
 
 /** @returns whether the hub accepted the result. */
 async function tellAndRun(
   deps: RunJobDeps,
   job: AcceptedJob,
-  { live, story, sink, keepIn, leaveLane }: JobOnLane,
+  { live, story, sink, keepIn, leaveLane, recorder }: JobOnLane,
 ): Promise<boolean> {
   const { clock } = deps;
   const since = clock.monotonic();
@@ -151,6 +182,8 @@ async function tellAndRun(
   }
   const ms = clock.monotonic() - since;
   story.end();
+  if (recorder)
+    await withDeadline("a recording's beginning", BEGUN_MS, recorder.begun).catch(() => {});
   job.session.send(resultOf(job, outcome));
   deps.log.info(
     { job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms },
@@ -188,6 +221,7 @@ async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise
   const { session_id, lane_idx } = live;
   if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
   if (live.signal.aborted || !live.canGoOn()) return;
+  deps.recordKept(job, live);
   // The result is sent: whatever goes wrong from here on ends the session and does not affect the job.
   await live.takeOver().catch((err) => live.end(new SessionEnd(errorMessage(err))));
   deps.log.info({ session_id, lane_idx }, "session kept");
@@ -204,12 +238,16 @@ async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise
  */
 export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> {
   const { job_id, lease_token } = job.assignment;
-  const story = createStory({
-    clock: deps.clock,
-    send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
-  });
-  const sink = deps.openSink(job, story);
   const live = deps.sessionOf(job);
+  const recorder = deps.recordJob(job, live);
+  const story = recordedStory(
+    createStory({
+      clock: deps.clock,
+      send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
+    }),
+    recorder,
+  );
+  const sink = deps.openSink(job, story);
   // The session's end is the run's end, and a stopped run ends the session: its lane is reset.
   const onSessionEnd = () =>
     job.stop(new RunStopped("cancelled", errorMessage(live.signal.reason)));
@@ -229,7 +267,8 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     void job.hold.release().catch((err) => deps.log.error({ job_id, err }, "lane not released"));
   };
   try {
-    const taken = await tellAndRun(deps, job, { live, story, sink, keepIn, leaveLane });
+    const taken = await tellAndRun(deps, job, { live, story, sink, keepIn, leaveLane, recorder });
+    void recorder?.end("ended");
     job.signal.addEventListener("abort", onStop, { once: true });
     if (job.signal.aborted) onStop();
     if (taken) await keepOpen(deps, job, live);
@@ -238,6 +277,7 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     story.end();
     if (!job.signal.aborted) job.session.send(resultOf(job, failure(errorMessage(err))));
   } finally {
+    void recorder?.end(job.signal.aborted ? errorMessage(job.signal.reason) : "ended");
     story.end();
     live.signal.removeEventListener("abort", onSessionEnd);
     job.signal.removeEventListener("abort", onStop);

@@ -11,7 +11,7 @@ import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
 import type { ScriptedRun } from "../scripted/run-scripted.ts";
 import type { Live } from "../session/live.ts";
-import { type JobBrowser, takeBrowser } from "./job-browser.ts";
+import { type BrowserSources, type JobBrowser, takeBrowser } from "./job-browser.ts";
 
 /** How long a stopped run may take to leave its page; the lane's reset ends the rest. */
 const SETTLE_MS = 5_000;
@@ -27,6 +27,8 @@ export interface RunPageDeps {
   runScripted(run: ScriptedRun): Promise<JobOutcome>;
   /** The profile the job's browser starts with, or null for a plain one (rules/profiles#profile-of-a-run). */
   profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
+  /** The capture that its browser shows; null: the web. */
+  replayFor(job: AcceptedJob): BrowserSources["replay"];
 }
 
 export const failure = (error: string, stage: string | null = null): JobOutcome => ({
@@ -72,6 +74,18 @@ async function scriptOver(
   await clock.sleep(budget_ms, signal);
 }
 
+/** Says in the report how the replay went, and fails a job whose page the capture does not have. */
+function withReplay(outcome: JobOutcome, { replay }: Live): JobOutcome {
+  if (!replay || !outcome.capture) return outcome;
+  const report = replay.report();
+  const told = { ...outcome, capture: { ...outcome.capture, replay: report } };
+  const { status, http_status, final_url } = outcome;
+  const lacks = report.missed.some(({ url }) => url === final_url);
+  if (status !== "completed" || http_status !== 504 || !lacks) return told;
+  const error = `the capture of job ${report.job_id} has no answer for ${final_url}`;
+  return { ...told, status: "failed", error, stage: "navigate" };
+}
+
 /** Runs the page and never rejects; returns at most 5 s after the signal aborted. */
 export async function runPage(
   deps: RunPageDeps,
@@ -114,10 +128,13 @@ export async function runPage(
   };
   const work = async (): Promise<JobOutcome> => {
     const profile = deps.profileFor(job, overdue.signal);
-    const taken = await takeBrowser(job, options, live, profile, story, (next) => {
+    const sources = { profile, replay: deps.replayFor(job) };
+    const taken = await takeBrowser(job, options, live, sources, story, (next) => {
       stage = next;
     });
-    return run(taken).finally(() => taken.leave());
+    return run(taken)
+      .then((outcome) => withReplay(outcome, live))
+      .finally(() => taken.leave());
   };
   const over = new AbortController();
   const guard = async (): Promise<JobOutcome> => {

@@ -3,12 +3,12 @@ import { DeadlineError } from "#shared/kit/clock.ts";
 import { createVncEntrance } from "#shared/protocol/rfb-handshake.ts";
 
 /** The same deadline as in a lane's own health check. */
-const GREETING_MS = 3_000;
+const GREETING_MS = 15_000;
 
 /**
  * Opens a separate, authenticated connection to a lane's VNC server; next, the client must say whether it shares the
  * screen. Viewers share the screen, not the connection, so a slow one holds up nobody else.
- * @throws when the server has not accepted it within 3 s.
+ * @throws when the server has not accepted it within 15 s.
  */
 export function dialVnc(port: number, secret: string | null): Promise<Socket> {
   return new Promise((resolve, reject) => {

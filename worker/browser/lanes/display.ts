@@ -2,10 +2,10 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
+import { isAlive, readStat } from "#shared/kit/proc.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { passwordFile } from "#shared/protocol/vnc-auth.ts";
 import { endGroup } from "../process/kill.ts";
-import { isAlive, readStat } from "../process/proc.ts";
 import { spawnTagged } from "../process/spawn.ts";
 import { askDesktopSize } from "./desktop-size.ts";
 import type { BrowserExit } from "./types.ts";
@@ -44,15 +44,16 @@ export interface Display {
    * VNC server has not done so within 3 s.
    */
   resize(size: Size): Promise<void>;
-  /** Resolves when the browser's window fills the screen. Rejects when that takes longer than 3 s. */
+  /** Resolves when the browser's window fills the screen. Rejects when that takes longer than 15 s. */
   filled(): Promise<void>;
   /** TERM (1 s) → KILL; also removes lock and socket files that it may have left. Idempotent. */
   stop(): Promise<void>;
 }
 
-const GREETING_MS = 3_000;
+/** With a load of 45 on two cores 3 s were too little; a server that has died is reported at once. */
+const GREETING_MS = 15_000;
 /** Deadline for the X server's first answer, and for a change of its screen. */
-const SCREEN_MS = 3_000;
+const SCREEN_MS = 15_000;
 /** The VNC server walks every possible descriptor at each connection, which takes minutes under a large limit. */
 const OPEN_FILES = 4_096;
 

@@ -6,7 +6,7 @@ import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/worker.ts";
 import type { StartedBrowser } from "../process/launch.ts";
 import type { Display } from "./display.ts";
-import type { BrowserExit, LaneBrowser, RunDirs } from "./types.ts";
+import type { BrowserExit, LaneArchive, LaneBrowser, RunDirs } from "./types.ts";
 import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
 
 export interface LaneDeps {
@@ -34,9 +34,11 @@ export interface UserData {
   seed?: (user_data: string) => Promise<void>;
   /** Directories of a browser that was shut down. */
   dirs?: RunDirs;
+  /** Answers everything that the browser requests, from its start on. */
+  archive?: LaneArchive | null;
 }
 
-interface BrowserWish extends Pick<UserData, "seed"> {
+export interface BrowserWish extends Pick<UserData, "seed" | "archive"> {
   headless: boolean;
 }
 
@@ -45,7 +47,7 @@ export interface LaneHold {
   /**
    * The lane's warm browser when it fits, else a new one in its place (a headless job on a headful lane). On a headless
    * lane everything is headless. With `seed` it is always a new one, started on the user-data directory that `seed`
-   * prepared; the release removes it again (rules/profiles#profile-of-a-run).
+   * prepared; the release removes it again (rules/profiles#profile-of-a-run). So it is with `archive`.
    * @throws BrowserStartError, what `seed` threw, or an Error once the hold is over.
    */
   browser(wish: BrowserWish): Promise<LaneBrowser>;
@@ -145,8 +147,7 @@ export class Lane implements Watched {
     let released: Promise<void> | undefined;
     return {
       lane_idx: this.deps.lane_idx,
-      browser: ({ headless, seed }) =>
-        this.browserFor(headless || this.deps.headless, seed, over.signal),
+      browser: (wish) => this.browserFor(wish, over.signal),
       restart: (between) => this.restart(between, over.signal),
       release: () => {
         over.abort();
@@ -243,12 +244,12 @@ export class Lane implements Watched {
   }
 
   private async browserFor(
-    headless: boolean,
-    seed: UserData["seed"],
+    { headless: asked, seed, archive = null }: BrowserWish,
     over: AbortSignal,
   ): Promise<LaneBrowser> {
+    const headless = asked || this.deps.headless;
     let seed_broke = false;
-    const user_data: UserData = {};
+    const user_data: UserData = { archive };
     if (seed)
       user_data.seed = (dir) =>
         seed(dir).catch((err) => {
@@ -259,7 +260,7 @@ export class Lane implements Watched {
       await this.swapping?.catch(() => {});
       if (over.aborted || this.abort.signal.aborted) throw new Error("the lane was released");
       const fits = this.current && !this.gone && this.current.headless === headless;
-      if (this.current && fits && (!seed || starts > 0)) return this.current;
+      if (this.current && fits && (!(seed || archive) || starts > 0)) return this.current;
       if (starts === MAX_SWAPS) throw new Error("Chromium died as soon as it had started");
       const signal = AbortSignal.any([over, this.abort.signal]);
       try {
@@ -291,7 +292,10 @@ export class Lane implements Watched {
       });
       if (signal.aborted) await old.killNow();
       signal.throwIfAborted();
-      await this.replaceBrowser(old.headless, signal, { dirs: old.dirs });
+      await this.replaceBrowser(old.headless, signal, {
+        dirs: old.dirs,
+        archive: old.archive ?? null,
+      });
     });
     if (failure !== null) throw (failure as { err: unknown }).err;
     if (!this.current) throw new Error("Chromium died as soon as it had started");

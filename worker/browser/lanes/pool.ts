@@ -136,19 +136,20 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
 
 /** One per lane, for as long as the lane lives: its port identifies whose traffic it is. */
 async function openGates({ config, egress, scratch }: Workshop): Promise<(Gate | null)[]> {
-  const opening = Array.from({ length: config.lanes.count }, () => egress.openLaneGate());
+  const gates: (Gate | null)[] = [];
   try {
-    return await Promise.all(opening);
+    while (gates.length < config.lanes.count) gates.push(egress.openLaneGate());
+    return gates;
   } catch (err) {
-    const opened = await Promise.allSettled(opening);
-    await closeGates(opened.map((gate) => (gate.status === "fulfilled" ? gate.value : null)));
+    closeGates(gates);
     await scratch.close();
     throw err;
   }
 }
 
-const closeGates = (gates: readonly (Gate | null)[]) =>
-  Promise.all(gates.map(async (gate) => gate?.close()));
+function closeGates(gates: readonly (Gate | null)[]): void {
+  for (const gate of gates) gate?.close();
+}
 
 async function closeAll(
   lanes: Lane[],
@@ -156,7 +157,7 @@ async function closeAll(
   scratch: Scratch,
 ): Promise<void> {
   const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
-  await closeGates(gates);
+  closeGates(gates);
   await scratch.close();
   for (const result of closed) if (result.status === "rejected") throw result.reason;
 }
@@ -244,7 +245,12 @@ async function startBrowser(
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   // Ends everything that the previous browser had open.
-  await gate?.reset({ same_user: user_data.dirs !== undefined });
+  const { archive = null } = user_data;
+  if (archive && !gate) throw new Error("a browser without a gate cannot show an archive");
+  gate?.reset({
+    same_user: user_data.dirs !== undefined,
+    stand_in: archive?.stand_in ?? null,
+  });
   const run = `${lane_idx}-${++shop.runs}`;
   const browser = await launchBrowser({
     program: shop.chromium,
@@ -259,6 +265,7 @@ async function startBrowser(
     user: shop.user,
     environment: config.browser.environment,
     ignore_certificate_errors: config.browser.ignore_certificate_errors,
+    archive,
     gate,
     capture: shop.capture,
     signal,

@@ -77,7 +77,7 @@ export async function openScratch(
 }
 
 /**
- * Returns a tag for the processes of this worker alone, and starts a guardian that ends them with it. An earlier or
+ * Returns a tag that only processes of this worker carry, and starts a guardian that ends them with it. An earlier or
  * later worker on the same directory shares the first part of the tag, but not the second.
  */
 export function guardedTag(id: string, log: Log): { tag: string; close(): Promise<void> } {

@@ -1,6 +1,6 @@
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
-import type { CaptureReport, JobOptions } from "#shared/protocol/schema/job.ts";
-import type { BrowserGate } from "#worker/egress/gate.ts";
+import type { CaptureReport, FinalState, JobOptions } from "#shared/protocol/schema/job.ts";
+import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { AssetSink } from "#worker/upload/types.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
@@ -26,6 +26,13 @@ export interface RunDirs {
 /** What a run may know about its browser's egress, and request from it (`worker/egress/gate.ts`). */
 export type LaneGate = BrowserGate & { readonly port: number };
 
+/** What answers a browser that shows the past. */
+export interface LaneArchive {
+  stand_in: StandIn;
+  /** SHA-256 of the public key that its certificates have, in base64. */
+  key: string;
+}
+
 /** A started Chromium, its CDP pipe and its process group. */
 export interface LaneBrowser {
   connection: CdpConnection;
@@ -43,6 +50,8 @@ export interface LaneBrowser {
   capture: "durable" | "buffered";
   /** Everything the browser sends goes through it; null for a browser that is not the fleet's. */
   gate: LaneGate | null;
+  /** Everything that it requests is answered by this; absent: by the network. */
+  archive?: LaneArchive | null;
   dirs: RunDirs;
   /** Resolves once, when the process is gone, however it ended. */
   exited: Promise<BrowserExit>;
@@ -84,4 +93,6 @@ export interface JobOutcome {
   final_url: string | null;
   title: string | null;
   capture: CaptureReport | null;
+  /** Absent when its page was not pictured. */
+  final_state?: FinalState;
 }

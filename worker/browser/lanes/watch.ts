@@ -2,9 +2,10 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
+import { isAlive } from "#shared/kit/proc.ts";
 import type { StartedBrowser } from "../process/launch.ts";
-import { findByTag, isAlive, sumProportional, sumResident } from "../process/proc.ts";
 import { reapOrphans } from "../process/reap.ts";
+import { findByTag, sumProportional, sumResident } from "../process/tagged.ts";
 import type { Display } from "./display.ts";
 
 const WATCH_MS = 5_000;

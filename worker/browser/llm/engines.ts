@@ -1,3 +1,4 @@
+import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
@@ -38,7 +39,8 @@ export function createEngines({ clock, secret }: { clock: Clock; secret: string 
     resolve: async (base_url, slug, purpose, signal) => {
       const now = clock.monotonic();
       for (const [url, { until }] of known) if (until <= now) known.delete(url);
-      const url = `${base_url}/engines/${encodeURIComponent(slug)}/resolve?purpose=${purpose}`;
+      const asked = { params: { slug }, query: { purpose } };
+      const url = `${base_url}${pathOf("GET /engines/{slug}/resolve", asked)}`;
       const kept = known.get(url);
       if (kept) return kept.engine;
       const engine = await askHub(url, slug, secret, signal);

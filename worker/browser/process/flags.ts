@@ -1,5 +1,5 @@
 import { RESOLUTION } from "#shared/protocol/limits.ts";
-import { TAG_SWITCH } from "./proc.ts";
+import { TAG_SWITCH } from "./tagged.ts";
 
 export interface FlagOptions {
   headless: boolean;
@@ -12,6 +12,8 @@ export interface FlagOptions {
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
   ignore_certificate_errors: boolean;
+  /** SHA-256 of a public key, in base64: certificates with this key are valid for every name. */
+  trusted_key: string | null;
   /** Port on 127.0.0.1 of the gate through which everything leaves; null for direct connections. */
   gate_port: number | null;
 }
@@ -74,9 +76,9 @@ const FULL_SPEED = [
 
 /**
  * Renders WebGL and WebGPU on the CPU, as Chromium's own headless mode does: lanes have no GPU, and without one
- * Chromium offers neither unless it is told to. The renderer is named explicitly, because a search for a GPU first
- * starts and ends a GPU process, and anything a page requests in between is refused. Everything else is drawn in
- * software either way.
+ * Chromium offers neither by default. The renderer is named explicitly, because a search for a GPU first starts and
+ * ends a GPU process, and anything a page requests in between is refused. Everything else is drawn in software either
+ * way.
  */
 const GRAPHICS = ["--use-angle=swiftshader-webgl", "--enable-unsafe-webgpu"];
 
@@ -104,6 +106,9 @@ export function browserFlags(options: FlagOptions): string[] {
     "--test-type",
     ...(options.sandbox === "off" ? ["--no-sandbox"] : []),
     ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
+    ...(options.trusted_key === null
+      ? []
+      : [`--ignore-certificate-errors-spki-list=${options.trusted_key}`]),
     "about:blank",
   ];
 }

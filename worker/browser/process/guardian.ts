@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { LANE_TAG, TAG_SWITCH } from "./proc.ts";
+import { LANE_TAG, TAG_SWITCH } from "./tagged.ts";
 
 /** Ends everything that carries a tag when this process is gone, however it ended. */
 export interface Guardian {

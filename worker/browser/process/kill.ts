@@ -1,7 +1,8 @@
-import { systemClock } from "#shared/kit/clock.ts";
+import { endsWithin, systemClock } from "#shared/kit/clock.ts";
+import { isAlive, type ProcStat } from "#shared/kit/proc.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
-import { findByTag, isAlive, type ProcStat } from "./proc.ts";
 import { reapOrphans } from "./reap.ts";
+import { findByTag } from "./tagged.ts";
 
 /** A process that leads its own session, and the tag that everything it starts inherits. */
 export interface ProcessGroup {
@@ -21,12 +22,13 @@ export interface EndOptions {
 }
 
 const STEP_MS = 1_000;
-const GONE_MS = 5_000;
+/** With a load of 45 on two cores the kernel took more than 5 s to take everything of a browser away. */
+const GONE_MS = 20_000;
 
 /**
  * Ends a whole group: ask (1 s) → SIGTERM (1 s) → SIGKILL, then looks through /proc until nothing with its session or tag
  * is alive, because helpers may have left the group.
- * @throws when something survives SIGKILL for 5 s (a process stuck in the kernel).
+ * @throws when something survives SIGKILL for 20 s (a process stuck in the kernel).
  */
 export async function endGroup(group: ProcessGroup, options: EndOptions): Promise<void> {
   const gone = group.exited.then(() => true);
@@ -74,13 +76,9 @@ export async function endStragglers(
 const describe = (list: ProcStat[]) =>
   list.map((p) => `${p.pid} ${p.comm} (${p.state})`).join(", ");
 
-async function within(ms: number, promise: Promise<boolean>): Promise<boolean> {
-  const abort = new AbortController();
-  const late = systemClock.sleep(ms, abort.signal).then(() => false);
-  const result = await Promise.race([promise, late]);
-  abort.abort();
-  return result;
-}
+/** What it resolves to in time, else false. */
+const within = async (ms: number, promise: Promise<boolean>): Promise<boolean> =>
+  (await endsWithin(systemClock, ms, promise)) && promise;
 
 function signal(pid: number, name: NodeJS.Signals): void {
   try {

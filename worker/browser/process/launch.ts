@@ -6,7 +6,7 @@ import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection, CdpError } from "../cdp/connection.ts";
 import { pipeTransport } from "../cdp/transport.ts";
-import type { BrowserExit, LaneBrowser, LaneGate, RunDirs } from "../lanes/types.ts";
+import type { BrowserExit, LaneArchive, LaneBrowser, LaneGate, RunDirs } from "../lanes/types.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
@@ -27,6 +27,8 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_certificate_errors: boolean;
+  /** What answers it in place of the network, through its gate. */
+  archive: LaneArchive | null;
   /** Its egress, which its owner opens and closes. */
   gate: LaneGate | null;
   /** Known from an earlier start of the same program; null means detect it. */
@@ -59,8 +61,8 @@ export class BrowserStartError extends Error {
 
 /** With a load of 45 on two cores it took more than 20 s; a browser that has died is reported at once. */
 const START_MS = 60_000;
-/** Cookies and storage are written at exit; with a large profile on a busy disk that takes seconds. */
-const SHUT_DOWN_MS = 10_000;
+/** Cookies and storage are written at exit, which takes seconds with a large profile on a busy machine. */
+const SHUT_DOWN_MS = 30_000;
 
 /**
  * Starts a Chromium in its own session with `dirs` as its whole world, and waits for its pipe, its debugging port and its
@@ -101,6 +103,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       headless: options.headless,
       sandbox: options.sandbox,
       gate: options.gate,
+      archive: options.archive,
       dirs: options.dirs,
       exited: spawned.exited,
       kill: () => kill(true),
@@ -128,6 +131,7 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
         ...options,
         user_data: dirs.user_data,
         gate_port: options.gate?.port ?? null,
+        trusted_key: options.archive?.key ?? null,
       }),
       environment: {
         ...options.environment,
@@ -157,7 +161,12 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
  * for others.
  */
 const STARTED_BY_CHROMIUM = [
-  ...["xdg-open", "xdg-email", "xdg-settings", "xdg-mime", "xdg-desktop-menu", "xdg-icon-resource"],
+  "xdg-open",
+  "xdg-email",
+  "xdg-settings",
+  "xdg-mime",
+  "xdg-desktop-menu",
+  "xdg-icon-resource",
 ];
 
 /**

@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from "bun:ffi";
-import type { ProcStat } from "./proc.ts";
+import type { ProcStat } from "#shared/kit/proc.ts";
 
 const WNOHANG = 1;
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
 import type { BrowserExit } from "../lanes/types.ts";
-import { LANE_TAG } from "./proc.ts";
+import { LANE_TAG } from "./tagged.ts";
 
 const TAIL_BYTES = 4_096;
 /** Every Chromium without a desktop prints these lines; they hide the one that matters. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
@@ -75,12 +76,7 @@ export async function openProfileCache({
   await mkdir(dir, { recursive: true });
   // These are people's logins: only this account may read them.
   await chmod(dir, 0o700);
-  const kept = new Map<string, Kept>();
-  for (const file of await readdir(dir)) {
-    const found = FILE.test(file) ? await stat(join(dir, file)) : null;
-    if (found) kept.set(file, { size: found.size, used_at: found.mtimeMs, users: 0 });
-    else await rm(join(dir, file), { recursive: true, force: true });
-  }
+  const kept = await keptIn(dir);
   const coming = new Map<string, Promise<void>>();
   let parts = 0;
 
@@ -150,6 +146,17 @@ export async function openProfileCache({
   };
 }
 
+/** The archives in `dir`; whatever else lies there is removed. */
+async function keptIn(dir: string): Promise<Map<string, Kept>> {
+  const kept = new Map<string, Kept>();
+  for (const file of await readdir(dir)) {
+    const found = FILE.test(file) ? await stat(join(dir, file)) : null;
+    if (found) kept.set(file, { size: found.size, used_at: found.mtimeMs, users: 0 });
+    else await rm(join(dir, file), { recursive: true, force: true });
+  }
+  return kept;
+}
+
 /** Streams the archive into the new file `path`, with retries after network errors. @throws ProfileError */
 async function download(
   ref: ProfileRef,
@@ -192,8 +199,11 @@ async function downloadOnce(
   try {
     void watch();
     const { base_url, worker_id, upload_token } = hub;
-    const url = `${await base_url}/workers/${worker_id}/profiles/${ref.name}/${ref.sha256}`;
-    const response = await fetchHub(url, {
+    const { name, sha256 } = ref;
+    const path = pathOf("GET /workers/{worker_id}/profiles/{name}/{sha256}", {
+      params: { worker_id, name, sha256 },
+    });
+    const response = await fetchHub(`${await base_url}${path}`, {
       headers: { Authorization: `Bearer ${upload_token}` },
       redirect: "manual",
       signal: AbortSignal.any([signal, attempt.signal]),

@@ -5,6 +5,7 @@ import { COOKIES_FILE, keepsFile, LOCAL_STATE } from "#shared/archive/profile-sh
 import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
+import { pathOf } from "#shared/client/operation.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 import type { LaneHold } from "../lanes/pool.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
@@ -50,8 +51,10 @@ async function send(
   cookies: Protocol.Network.Cookie[],
 ): Promise<void> {
   const { base_url, worker_id, upload_token } = hub;
-  const url = `${await base_url}/workers/${worker_id}/sessions/${session_id}/profile/${name}`;
-  const response = await fetchHub(url, {
+  const path = pathOf("PUT /workers/{worker_id}/sessions/{session_id}/profile/{name}", {
+    params: { worker_id, session_id, name },
+  });
+  const response = await fetchHub(`${await base_url}${path}`, {
     method: "PUT",
     headers: { Authorization: `Bearer ${upload_token}`, "Content-Type": "application/gzip" },
     body: streamOf(writeTarGz(profileFiles(user_data, cookies))),

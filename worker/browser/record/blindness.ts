@@ -35,10 +35,16 @@ export function watchBlindness(): Blindness {
     tell: ({ targets, activity, trace, downloads }) => {
       if (documents <= empty_documents) return null;
       return {
-        ...{ documents, empty_documents, requests: activity.begun },
-        ...{ traced: trace.entries.length, downloads: downloads.count },
+        documents,
+        empty_documents,
+        requests: activity.begun,
+        traced: trace.entries.length,
+        downloads: downloads.count,
         targets: targets.map(({ type, is_seen, unseen, plain, page }) => ({
-          ...{ type, url: page?.url.slice(0, 200) ?? null, is_seen, has_plain: plain !== null },
+          type,
+          url: page?.url.slice(0, 200) ?? null,
+          is_seen,
+          has_plain: plain !== null,
           error: unseen?.message ?? null,
         })),
       };

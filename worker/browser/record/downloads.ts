@@ -3,17 +3,16 @@ import { join } from "node:path";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { Activity } from "./activity.ts";
 import { hashFile } from "./coverage.ts";
-import type { BodySource, Ledger, LossReason } from "./ledger.ts";
+import type { BodySource, LossReason } from "./ledger.ts";
 import { lossReason } from "./read-body.ts";
-import type { Spool, SpooledBody } from "./spool.ts";
+import type { SpooledBody } from "./spool.ts";
+import type { Stores } from "./stores.ts";
 
 export interface DownloadDeps {
   connection: CdpConnection;
   dir: string;
-  spool: Spool;
-  ledger: Ledger;
+  stores: Pick<Stores, "spool" | "ledger" | "min_size">;
   activity: Activity;
-  min_size: number;
   /** What the network reported about this URL: type, status and page. */
   describe(url: string): Pick<BodySource, "mime" | "status" | "page_url" | "frame_url">;
   onProgress(message: string): void;
@@ -45,7 +44,8 @@ const CANCEL_MS = 1_000;
  * do.
  */
 export function watchDownloads(deps: DownloadDeps): Downloads {
-  const { connection, spool, ledger, activity } = deps;
+  const { connection, stores, activity } = deps;
+  const { spool, ledger } = stores;
   const { root } = connection;
   const active = new Map<string, Download>();
   const urls = new Set<string>();
@@ -77,7 +77,8 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
     if (p.state === "inProgress") return reserve(download, grown);
     active.delete(p.guid);
     activity.end(p.guid);
-    const work = store(download, p)
+    const path = p.filePath ?? join(deps.dir, p.guid);
+    const work = store(download, p.state === "completed", path, stores)
       .catch(deps.onError)
       .finally(() => storing.delete(work));
     storing.add(work);
@@ -93,14 +94,6 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
   const cancel = (download: Download, reason: LossReason) => {
     download.stop_reason = reason;
     root.post("Browser.cancelDownload", { guid: download.guid });
-  };
-  const store = async (download: Download, p: Protocol.Browser.DownloadProgressEvent) => {
-    const body = await moveToSpool(p.filePath ?? join(deps.dir, p.guid), spool.nextPath());
-    if (!body) return ledger.lost(download.source, download.stop_reason ?? "aborted");
-    if (body.size < deps.min_size) return ledger.skipped(body);
-    if (p.state === "completed") return ledger.captured(download.source, body);
-    const ranges = [{ start: 0, end: body.size - 1 }];
-    ledger.partial(download.source, body, ranges, download.stop_reason ?? "aborted");
   };
   return {
     get count() {
@@ -128,6 +121,21 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
       await Promise.all(storing);
     },
   };
+}
+
+/** Takes over the file at `path`, which the browser has closed. */
+async function store(
+  { source, stop_reason }: Download,
+  completed: boolean,
+  path: string,
+  { spool, ledger, min_size }: DownloadDeps["stores"],
+): Promise<void> {
+  const body = await moveToSpool(path, spool.nextPath());
+  const reason = stop_reason ?? "aborted";
+  if (!body) return ledger.lost(source, reason);
+  if (body.size < min_size) return ledger.skipped(body);
+  if (completed) return ledger.captured(source, body);
+  ledger.partial(source, body, [{ start: 0, end: body.size - 1 }], reason);
 }
 
 /** Resolves at the next event of a download, or after a while. */

@@ -1,10 +1,10 @@
 import { isoTime } from "#shared/kit/clock.ts";
-import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
-import type { HeaderRecord, Trace, TraceEntry, TracePage } from "./trace.ts";
+import { hideCredentials, MASK, shownHeader } from "#shared/kit/hide-credentials.ts";
+import type { HeaderRecord } from "./header-budget.ts";
+import type { Trace } from "./trace.ts";
+import type { TraceEntry } from "./trace-entry.ts";
+import type { TracePage } from "./trace-pages.ts";
 
-/** Headers whose values grant access: only their names are recorded. */
-const SECRET_HEADER =
-  /^(cookie|set-cookie|(proxy-)?authorization|(x-)?api-key|x-(auth|access|csrf|xsrf)-token)$/i;
 const VERSION = "0.1";
 
 export interface HarSource {
@@ -97,6 +97,7 @@ function requestRecord(entry: TraceEntry) {
       .map((pair) => ({ name: pair.split("=")[0]?.trim() ?? "", value: MASK })),
     headersSize: -1,
     bodySize: -1,
+    ...(entry.body_digest === null ? {} : { _bodyDigest: entry.body_digest }),
   };
 }
 
@@ -148,7 +149,7 @@ const headerList = (headers: HeaderRecord): { name: string; value: string }[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     value.split("\n").map((one) => ({
       name,
-      value: SECRET_HEADER.test(name) ? MASK : hideCredentials(one),
+      value: shownHeader(name, one),
     })),
   );
 

@@ -1,6 +1,6 @@
+import { assetKind, createNamer } from "#shared/archive/asset-names.ts";
 import type { AssetMeta, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import { assetKind, createNamer } from "./asset-names.ts";
 import type { SpooledBody } from "./spool.ts";
 
 /** Why a body is not whole; the reasons that `CaptureReport` lists. */
@@ -95,23 +95,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     names.set(name, reason);
     stored.count += 1;
     stored.bytes += body.size;
-    const url_limit = source.url.startsWith("data:") ? MAX_DATA_URL : MAX_URL;
-    const meta: AssetMeta = {
-      name,
-      kind: assetKind(mime),
-      mime,
-      ext,
-      source_url: source.url.slice(0, url_limit),
-      page_url: source.page_url.slice(0, MAX_URL),
-      frame_url: source.frame_url?.slice(0, MAX_URL) ?? null,
-      status: source.status,
-      from_cache: source.from_cache,
-      from_service_worker: source.from_service_worker,
-      partial: reason !== null,
-      refetched: false,
-      ranges: ranges.slice(0, 1_000),
-    };
-    deps.store(meta, body);
+    deps.store(metaOf(source, { name, mime, ext }, ranges, reason !== null), body);
     return remember(source, name);
   };
   return {
@@ -143,33 +127,62 @@ export function createLedger(deps: LedgerDeps): Ledger {
       deps.drop(body);
     },
     report: (method, failed_uploads) => {
-      const reasons: Record<string, number> = {};
-      const count = (reason: LossReason) => {
-        reasons[reason] = (reasons[reason] ?? 0) + 1;
-      };
       // When two requests share one body, the second may be unreadable although the first was kept.
       const lost = losses.filter(
         (loss) => !(loss.source.paired && whole_urls.has(loss.source.url)),
       );
       const failed = failed_uploads.filter((name) => names.delete(name));
-      for (const loss of lost) count(loss.reason);
-      for (const _ of failed) count("upload_failed");
-      const partials = [...names.values()].filter((reason) => reason !== null);
-      for (const reason of partials) count(reason);
-      const partial = partials.length;
-      const captured = names.size - partial;
-      const total_lost = lost.length + failed.length;
-      const seen = captured + partial + total_lost;
-      return {
-        seen,
-        captured,
-        partial,
-        lost: total_lost,
-        skipped,
-        ratio: seen === 0 ? 1 : captured / seen,
-        reasons,
+      const partial = [...names.values()].filter((reason) => reason !== null);
+      const reasons = [
+        ...lost.map(({ reason }) => reason),
+        ...failed.map(() => "upload_failed" as const),
+      ];
+      return reportOf({
         method,
-      };
+        captured: names.size - partial.length,
+        lost: reasons,
+        partial,
+        skipped,
+      });
     },
   };
+}
+
+const metaOf = (
+  source: BodySource,
+  { name, mime, ext }: Pick<AssetMeta, "name" | "mime" | "ext">,
+  ranges: ByteRange[],
+  partial: boolean,
+): AssetMeta => ({
+  name,
+  kind: assetKind(mime),
+  mime,
+  ext,
+  source_url: source.url.slice(0, source.url.startsWith("data:") ? MAX_DATA_URL : MAX_URL),
+  page_url: source.page_url.slice(0, MAX_URL),
+  frame_url: source.frame_url?.slice(0, MAX_URL) ?? null,
+  status: source.status,
+  from_cache: source.from_cache,
+  from_service_worker: source.from_service_worker,
+  partial,
+  refetched: false,
+  ranges: ranges.slice(0, 1_000),
+});
+
+/** @param counted every body; those that are not whole by the reason why */
+function reportOf(counted: {
+  method: CaptureReport["method"];
+  captured: number;
+  lost: LossReason[];
+  partial: LossReason[];
+  skipped: number;
+}): CaptureReport {
+  const { method, captured, skipped } = counted;
+  const [lost, partial] = [counted.lost.length, counted.partial.length];
+  const reasons: Record<string, number> = {};
+  for (const reason of [...counted.lost, ...counted.partial])
+    reasons[reason] = (reasons[reason] ?? 0) + 1;
+  const seen = captured + partial + lost;
+  const ratio = seen === 0 ? 1 : captured / seen;
+  return { seen, captured, partial, lost, skipped, ratio, reasons, method };
 }

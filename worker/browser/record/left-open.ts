@@ -1,12 +1,7 @@
-import { sourceOf } from "./bodies.ts";
+import { sourceOf } from "./body-source.ts";
 import type { Ledger } from "./ledger.ts";
-import {
-  carriesBody,
-  declaredLength,
-  progressOf,
-  type RequestEntry,
-  type RequestTable,
-} from "./requests.ts";
+import type { RequestTable } from "./request-table.ts";
+import { carriesBody, declaredLength, progressOf, type RequestEntry } from "./requests.ts";
 import { isEndless } from "./streams.ts";
 
 /** URLs of requests that had no answer when the job ended: nobody knows whether they have a body. */

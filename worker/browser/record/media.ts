@@ -15,8 +15,6 @@ export interface MediaDeps {
   parts: PartStore;
   find(request_id: string): RequestEntry | null;
   source(entry: RequestEntry): BodySource;
-  /** Whether this response's address may be read. */
-  isRefused(entry: RequestEntry): boolean;
 }
 
 export interface MediaTap {
@@ -43,7 +41,7 @@ export function tapMedia(deps: MediaDeps): MediaTap {
     const position = p.responseErrorReason
       ? null
       : partPosition(p.responseStatusCode ?? 0, headers);
-    if (entry && !entry.handled && position && isTakeable(position) && !deps.isRefused(entry))
+    if (entry && !entry.handled && position && isTakeable(position) && !entry.refused)
       await take(entry, p, headers, position);
     root.post("Fetch.continueRequest", { requestId: p.requestId });
   };

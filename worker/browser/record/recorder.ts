@@ -1,41 +1,37 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import type { CdpConnection } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
-import { watchArrivals } from "./arrived.ts";
-import { watchBlindness } from "./blindness.ts";
-import { createBodyReader, sourceOf } from "./bodies.ts";
+import { createBodyQueue } from "./body-queue.ts";
+import { sourceOf } from "./body-source.ts";
+import { createDocuments, type DocumentEvents } from "./documents.ts";
 import { type Downloads, denyDownloads, watchDownloads } from "./downloads.ts";
-import { judgeFailure } from "./failed.ts";
-import { createLedger, type Ledger, type LossReason } from "./ledger.ts";
-import { closeOpen, type Unanswered } from "./left-open.ts";
+import { createGaps } from "./gaps.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Unanswered } from "./left-open.ts";
 import { tapMedia } from "./media.ts";
-import { createPartStore } from "./parts.ts";
 import { holdRequests, type Pause } from "./pauses.ts";
 import { withoutVolatileParams } from "./ranges.ts";
-import { createReadQueue } from "./read-queue.ts";
-import {
-  carriesBody,
-  createRequestTable,
-  declaredLength,
-  type Progress,
-  progressOf,
-  type RequestEntry,
-} from "./requests.ts";
-import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
-import { createStreams, isEndless, needsTail, outgrows } from "./streams.ts";
+import { createRequestEvents, type RefusalRules } from "./request-events.ts";
+import { createRequestTable } from "./request-table.ts";
+import { watchRequests } from "./request-watch.ts";
+import { declaredLength, type Progress, progressOf, type RequestEntry } from "./requests.ts";
+import type { SpooledBody } from "./spool.ts";
+import { openStores } from "./stores.ts";
+import { createStreams, isEndless } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
-import { createTrace, type NetworkFacts, type Trace, type TraceEntry } from "./trace.ts";
-import { isUntouched, mayStayAway } from "./untouched.ts";
+import { createTrace, type Trace } from "./trace.ts";
+import type { NetworkFacts, TraceEntry } from "./trace-entry.ts";
+import { createWanted } from "./wanted.ts";
 import { watchWindows } from "./window-watch.ts";
 
-export interface RecorderDeps {
+export interface RecorderDeps extends DocumentEvents {
   connection: CdpConnection;
   dirs: { spool: string; downloads: string };
   capture: CaptureReport["method"];
-  /** The job's tab in a browser that others use as well; null when the browser is the job's alone. */
+  /** The job's tab in a browser that others use as well; null when only this job uses the browser. */
   tab: JobTab | null;
   /** False when nothing is read or stored and the network is only watched. */
   bodies: boolean;
@@ -46,15 +42,12 @@ export interface RecorderDeps {
   store(meta: AssetMeta, body: SpooledBody): void;
   /** What the browser's gate knows; null in a browser without one. */
   facts: NetworkFacts | null;
-  /** Whether the gate let nothing out for this URL; asked once it failed. */
-  isHeldBack(error_text: string, url: string, document: boolean): boolean;
+  isHeldBack: RefusalRules["isHeldBack"];
   /**
    * Whether a response from this address must not be kept; `document` responses end the job. Only used in a browser
    * without a gate: a gate has judged the address before anything was sent there.
    */
   isRefused(address: string, port: number, url: string, document: boolean): boolean;
-  /** A document is requested, or a hop of its redirects is. */
-  onDocumentRequest(url: string): void;
   /** A target was attached and does not run yet. */
   onTarget(target: Tracked): void;
   /** Requests that are held for the job's own reasons. */
@@ -63,8 +56,6 @@ export interface RecorderDeps {
   stops_blank_windows: boolean;
   /** Whether a server that asks for a password is refused one at once, because nobody is there to type it. */
   refuses_logins: boolean;
-  /** A document of a page's main frame was answered. */
-  onDocument(target: Tracked, response: Protocol.Network.Response): void;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
 }
 
@@ -89,6 +80,8 @@ export interface Recorder {
   assetOf(entry: TraceEntry): string | null;
   /** Whether a body of this URL is stored whole; settled after `drain`. */
   isWhole(url: string): boolean;
+  /** Name of the asset that holds a whole body of this URL; null when none does. */
+  wholeAsset(url: string): string | null;
   takeName: Ledger["takeName"];
   /** Reads that are under way or waiting. */
   pendingReads(): number;
@@ -111,57 +104,46 @@ export interface Recorder {
 
 /** Records everything the browser receives, passively (rules/capture#what-is-captured). One recorder per browser and run. */
 export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
-  const { connection, clock } = deps;
-  const spool = createSpool({ dir: deps.dirs.spool, max_bytes: deps.spool_max_bytes, clock });
-  const activity = createActivity(clock);
-  const ledger = createLedger({
-    store: deps.store,
-    drop: dropBody,
-    onLoss: (kind, source, reason) =>
-      deps.onNote(
-        "warn",
-        `${kind === "lost" ? "lost" : "kept only a part of"} ${source.url.slice(0, 500)}: ${reason}`,
-        { reason },
-      ),
-  });
-  const parts = createPartStore(spool, ledger);
-  const reads = createReadQueue(clock, (err) =>
-    deps.onNote("warn", `reading a body failed: ${String(err)}`),
-  );
-  /** Aborted documents may turn out to be downloads; decided at the end. */
-  const aborted: { entry: RequestEntry; reason: LossReason }[] = [];
-  const described = new Map<string, ReturnType<Parameters<typeof watchDownloads>[0]["describe"]>>();
-  const trace = createTrace(deps.facts);
-  let sealed = false;
-  let draining = false;
-  /** URLs that were requested after `seal`, until `drain`. */
-  const late: string[] = [];
-  let unanswered: Unanswered = { unsent: [], sent: [] };
-  const blindness = watchBlindness();
-  const asked = Promise.withResolvers<void>();
+  const parts = createParts(deps);
+  const { downloads, media, windows, targets } = parts;
+  const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(deps.connection));
+  const [, pauses] = await Promise.all([
+    deps.tab?.downloads === false ? undefined : startDownloads(),
+    holdRequests(
+      deps.connection,
+      [...(deps.bodies ? [media.pause] : []), ...deps.pauses, ...windows.pauses],
+      deps.refuses_logins,
+    ),
+    targets.start(),
+  ]);
+  windows.start(pauses);
+  return recorderOf(parts, deps);
+}
 
-  const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
-    const { remoteIPAddress: address, remotePort: port } = response;
-    if (deps.facts || !address || !port) return;
-    if (deps.isRefused(address, port, response.url, entry.type === "Document"))
-      entry.refused = true;
-  };
+type Parts = ReturnType<typeof createParts>;
+
+/** Everything that a recorder consists of; nothing has started yet. */
+function createParts(deps: RecorderDeps) {
+  const { connection, clock, facts } = deps;
+  const durable = deps.capture === "durable";
+  const pageUrl = () => targets.pages()[0]?.page?.url ?? "";
+  const warn = (what: string) => (err: unknown) => deps.onNote("warn", `${what}: ${String(err)}`);
+
+  const stores = storesOf(deps);
+  const { spool, ledger, parts } = stores;
+  const activity = createActivity(clock);
+  const trace = createTrace(facts);
+  const table = createRequestTable();
+  const wanted = createWanted(deps.bodies);
+  const documents = createDocuments(deps, pageUrl);
   const downloads = watchDownloads({
     connection,
     dir: deps.dirs.downloads,
-    spool,
-    ledger,
+    stores,
     activity,
-    min_size: deps.min_size,
-    describe: (url) =>
-      described.get(url) ?? {
-        mime: "",
-        status: null,
-        page_url: targets.pages()[0]?.page?.url ?? "",
-        frame_url: null,
-      },
+    describe: documents.describe,
     onProgress: (message) => deps.onNote("info", message),
-    onError: (err) => deps.onNote("warn", `storing a download failed: ${String(err)}`),
+    onError: warn("storing a download failed"),
   });
   const windows = watchWindows({
     root: connection.root,
@@ -177,151 +159,28 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     onAnswered: activity.end,
   });
-  const streams = createStreams({
-    parts,
-    source: sourceOf,
-    progress: (id) => activity.progress(id),
-  });
-  const media = tapMedia({
-    connection,
-    parts,
-    find: (id) => table.get(id),
-    source: sourceOf,
-    isRefused: (entry) => entry.refused,
-  });
-
-  const isWanted = (entry: RequestEntry) => deps.bodies && !entry.late && !entry.handled;
-  const orphans = new Set<RequestEntry>();
-  /** Requests that have finished but were not read yet. */
-  const unread = new Set<RequestEntry>();
-  let closed = false;
-  const enqueue = (entry: RequestEntry, size: number, run: () => Promise<void>) => {
-    unread.add(entry);
-    const work = async () => {
-      if (!closed) await run();
-      unread.delete(entry);
-    };
-    // A frame, worker or popup may be gone in a moment, and its bodies with it; the only page stays until it leaves.
-    const alone = entry.target.type === "page" && targets.pages().length === 1;
-    reads.add(size, work, deps.capture === "durable" && alone && entry.type !== "Document");
-  };
-  /** All bytes of a body seem to be there, and its page does not read them. */
-  const onArrived = (entry: RequestEntry) => {
-    if (entry.handled || isEndless(entry) || !entry.response) return;
-    const declared = declaredLength(entry.headers);
-    const is_whole = declared !== null && entry.received >= declared;
-    if (is_whole && (!isWanted(entry) || entry.refused)) return activity.settle(entry.id);
-    // Only the durable buffer tells whole bodies from unfinished ones; it has none that a service worker created.
-    const is_durable = deps.capture === "durable" && !entry.response.fromServiceWorker;
-    if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
-    if (is_whole || is_durable)
-      reads.add(entry.received, async () => {
-        if (table.get(entry.id) === entry) await bodies.readArrived(entry);
-      });
-  };
-  const bodies = createBodyReader({
-    ...{ spool, ledger, parts, min_size: deps.min_size },
+  const streams = createStreams({ parts, source: sourceOf, progress: activity.progress });
+  const media = tapMedia({ connection, parts, find: table.get, source: sourceOf });
+  const bodies = createBodyQueue({
+    stores,
+    table,
+    activity,
+    wanted,
+    clock,
+    durable,
+    isOnlyPage: (target) => target.type === "page" && targets.pages().length === 1,
     kept: windows.take,
-    isClosed: () => closed,
-    take: (entry) => table.take(entry.id) === entry,
-    onWhole: ({ id }) => {
-      activity.settle(id);
-      trace.settle(id);
-    },
+    onWhole: ({ id }) => trace.settle(id),
+    onError: warn("reading a body failed"),
   });
-  const arrivals = watchArrivals(clock, (entry) => table.get(entry.id) === entry, onArrived);
-  const settleUntouched = async (entry: RequestEntry) => {
-    const isOpen = () => table.get(entry.id) === entry && !entry.handled;
-    entry.untouched = await isUntouched(entry, clock, isOpen);
-    if (entry.untouched) activity.settle(entry.id);
-  };
-  const follow = (entry: RequestEntry) => {
-    entry.handled = true;
-    const { plain, session } = entry.target;
-    streams.follow(entry, plain ? [plain, session] : [session]);
-  };
-  const table = createRequestTable({
-    onRequest: (entry, is_hop) => {
-      if (sealed && !is_hop && !entry.late) {
-        entry.late = true;
-        if (!draining) late.push(entry.url);
-      }
-      if (!entry.late) activity.begin(entry.id);
-      if (entry.type !== "Document") return;
-      // The page navigates away: what it has loaded is read before it is gone.
-      if (entry.target.type === "page") reads.release();
-      deps.onDocumentRequest(entry.url);
-      if (entry.is_main_document) asked.resolve();
-    },
-    onRedirect: checkAddress,
-    onResponse: (entry) => {
-      activity.progress(entry.id);
-      const response = entry.response;
-      if (!response) return;
-      checkAddress(entry, response);
-      const { page_url, frame_url } = entry;
-      if (entry.type === "Document") {
-        described.set(response.url, {
-          mime: response.mimeType,
-          status: response.status,
-          page_url,
-          frame_url,
-        });
-        if (entry.is_main_document) {
-          blindness.answered(entry);
-          deps.onDocument(entry.target, response);
-        }
-      }
-      if (isEndless(entry)) activity.ignore(entry.id);
-      else if (mayStayAway(entry)) void settleUntouched(entry);
-      if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
-      follow(entry);
-    },
-    onData: (entry) => {
-      if (entry.untouched) {
-        // Its page reads it now, or its server took its time.
-        entry.untouched = false;
-        activity.resume(entry.id);
-      }
-      activity.progress(entry.id);
-      if (entry.handled) return;
-      if (isWanted(entry) && !entry.refused && outgrows(entry)) return follow(entry);
-      arrivals.heard(entry);
-    },
-    onFinished: (entry, by) => {
-      activity.end(entry.id);
-      if (entry.is_main_document) blindness.ended(entry);
-      if (!isWanted(entry) || !carriesBody(entry)) return;
-      if (entry.refused) return ledger.lost(sourceOf(entry), "protected");
-      const size = Math.max(entry.received, declaredLength(entry.headers) ?? 0);
-      enqueue(entry, size, () => bodies.read(entry, by));
-    },
-    onOrphan: (entry) => {
-      activity.end(entry.id);
-      if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
-      orphans.add(entry);
-      reads.add(declaredLength(entry.headers) ?? 0, () => bodies.readOrphan(entry));
-    },
-    onFailed: (entry, by, error, canceled) => {
-      activity.end(entry.id);
-      if (deps.isHeldBack(error, entry.url, entry.type === "Document")) {
-        entry.refused = true;
-        if (isWanted(entry)) ledger.lost(sourceOf(entry), "protected");
-        return;
-      }
-      if (!isWanted(entry)) return;
-      const failure = judgeFailure(entry, { canceled, gone: by.session.is_closed });
-      const { kind } = failure;
-      if (kind === "lost") ledger.lost(sourceOf(entry), failure.reason);
-      if (kind === "download") aborted.push({ entry, reason: failure.reason });
-      if (kind === "read")
-        enqueue(entry, entry.received, () => bodies.readPrefix(entry, by, failure.reason));
-    },
-  });
+  const gaps = createGaps({ table, ledger, downloads, windows, wanted, pageUrl });
+  const rules = { isHeldBack: deps.isHeldBack, isRefused: facts ? null : deps.isRefused };
+  const used = { table, activity, ledger, documents, wanted, bodies, streams, gaps, rules, clock };
+  const requests = watchRequests(table, createRequestEvents(used));
   const targets = watchTargets({
     connection,
     clock,
-    durable: deps.capture === "durable",
+    durable,
     bodies: deps.bodies,
     owns: (target) => deps.tab?.owns(target) ?? true,
     onTarget: (target) => {
@@ -329,130 +188,101 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       // A page has loaded its worker's script, and now the worker may make requests itself.
       activity.touch();
       target.session.on("Page.loadEventFired", activity.touch);
-      table.watch(target);
+      requests.watch(target);
       trace.watch(target);
       if (target.type !== "service_worker") streams.watch(target.session);
       deps.onTarget(target);
     },
     onPlain: (_owner, plain) => streams.watch(plain),
-    onUnseen: ({ session, type, page }, err) => {
-      if (session.is_closed) return;
-      deps.onNote("warn", `the requests of a ${type} are not visible: ${err.message}`, {
-        page_url: page?.url.slice(0, 500) ?? null,
-      });
+    onUnseen: noteUnseen(deps),
+  });
+  return { ...used, stores, trace, downloads, windows, media, targets };
+}
+
+const storesOf = ({ dirs, spool_max_bytes, min_size, clock, store, onNote }: RecorderDeps) =>
+  openStores({ dir: dirs.spool, max_bytes: spool_max_bytes, clock }, min_size, {
+    store,
+    onLoss: (kind, source, reason) => {
+      const what = kind === "lost" ? "lost" : "kept only a part of";
+      onNote("warn", `${what} ${source.url.slice(0, 500)}: ${reason}`, { reason });
     },
   });
 
-  /** An orphan's bytes may still have been on their way when it was first read. */
-  const retryOrphans = () => {
-    for (const entry of orphans)
-      if (table.get(entry.id) === entry) reads.add(0, () => bodies.readOrphan(entry));
-  };
-  /** The network process may have it whole while its page is too busy to take it, and answers for it. */
-  const isUntold = (entry: RequestEntry) =>
-    deps.capture === "durable" &&
-    progressOf(entry) === "answered" &&
-    entry.received === 0 &&
-    !entry.untouched;
-  const cutOpen = () => {
-    for (const entry of table.open()) {
-      if (!isWanted(entry) || !carriesBody(entry) || entry.refused) continue;
-      if (isUntold(entry)) reads.add(0, () => bodies.readOrphan(entry));
-      if (!entry.response || entry.received === 0) continue;
-      table.take(entry.id);
-      enqueue(entry, entry.received, () => bodies.readCut(entry));
-    }
-  };
-  /** What is still open when the job ends. */
-  const close = () => {
-    unanswered = closeOpen(table, isWanted, ledger);
-    for (const { entry, reason } of aborted)
-      if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
-    // The window was gone before its answers were reported.
-    for (const url of windows.finish().filter((u) => !ledger.isWhole(u) && !downloads.has(u)))
-      ledger.lost(
-        {
-          ...{ url, page_url: targets.pages()[0]?.page?.url ?? "", mime: "", status: null },
-          frame_url: null,
-          ...{ from_cache: false, from_service_worker: false, paired: false },
-        },
-        "target_gone",
-      );
+const noteUnseen =
+  ({ onNote }: RecorderDeps) =>
+  ({ session, type, page }: Tracked, err: Error): void => {
+    if (session.is_closed) return;
+    onNote("warn", `the requests of a ${type} are not visible: ${err.message}`, {
+      page_url: page?.url.slice(0, 500) ?? null,
+    });
   };
 
-  const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(connection));
-  const [, pauses] = await Promise.all([
-    deps.tab?.downloads === false ? undefined : startDownloads(),
-    holdRequests(
-      connection,
-      [...(deps.bodies ? [media.pause] : []), ...deps.pauses, ...windows.pauses],
-      deps.refuses_logins,
-    ),
-    targets.start(),
-  ]);
-  windows.start(pauses);
+function recorderOf(parts: Parts, deps: RecorderDeps): Recorder {
+  const { activity, documents, targets, downloads, trace, table, wanted, bodies, gaps } = parts;
+  const { ledger } = parts;
   return {
     activity,
-    asked: asked.promise,
+    asked: documents.asked,
     targets,
     downloads,
     stored: ledger.stored,
     trace,
     isWhole: (url) => ledger.isWhole(url) || ledger.isWhole(withoutVolatileParams(url)),
+    wholeAsset: (url) => (ledger.isWhole(url) ? ledger.nameOf("", url) : null),
     takeName: ledger.takeName,
     assetOf: ({ request_id, url, method, response, redirect_url }) => {
       // A redirect hop and a preflight have the id or the URL of a request that has a body.
       if (method === "OPTIONS" || !response || redirect_url !== "") return null;
       return ledger.nameOf(request_id, url) ?? ledger.nameOf("", withoutVolatileParams(url));
     },
-    pendingReads: () => reads.pending,
+    pendingReads: bodies.pending,
     open: () =>
       table
         .open()
         .filter((entry) => !entry.late && !isEndless(entry))
-        .map((entry) => ({
-          url: entry.url,
-          progress: entry.untouched ? "unread" : progressOf(entry),
-          received: entry.received,
-          total: declaredLength(entry.headers),
-        })),
-    late: () => late,
-    unanswered: () => unanswered,
+        .map(asOpenRequest),
+    late: () => wanted.late,
+    unanswered: gaps.unanswered,
     isNavigating: (page) =>
       table.open().some((e) => e.is_main_document && e.target === page && e.response === null),
     seal: () => {
-      sealed = true;
+      wanted.seal();
       trace.seal();
     },
-    drain: async (signal) => {
-      sealed = true;
-      draining = true;
-      retryOrphans();
-      const aborted_early = new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
-      const whole = Promise.all([reads.drained(), media.settled()]);
-      // Open requests are cut only when everything else is read: they may end meanwhile.
-      const all = whole.then(() => {
-        cutOpen();
-        return reads.drained();
-      });
-      await Promise.race([all, aborted_early]);
-      closed = true;
-      for (const entry of unread) ledger.lost(sourceOf(entry), "timeout");
-      close();
-      await downloads.finish();
-      await parts.finish(deps.min_size);
+    drain: (signal) => drain(parts, signal),
+    report: (failed) => {
+      const { unsent, sent } = gaps.unanswered();
+      return {
+        ...ledger.report(deps.capture, failed),
+        late: wanted.late.length,
+        unanswered: unsent.length + sent.length,
+      };
     },
-    report: (failed) => ({
-      ...ledger.report(deps.capture, failed),
-      ...{ late: late.length, unanswered: unanswered.unsent.length + unanswered.sent.length },
-    }),
     blindness: () => {
       const { seen, skipped } = ledger.report(deps.capture, []);
       if (!deps.bodies || seen + skipped > 0) return null;
-      return blindness.tell({ targets: targets.all(), activity, trace, downloads });
+      return documents.tellBlindness({ targets: targets.all(), activity, trace, downloads });
     },
   };
+}
+
+const asOpenRequest = (entry: RequestEntry): OpenRequest => ({
+  url: entry.url,
+  progress: entry.untouched ? "unread" : progressOf(entry),
+  received: entry.received,
+  total: declaredLength(entry.headers),
+});
+
+async function drain(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { wanted, bodies, media, gaps, downloads, stores } = parts;
+  wanted.stopCounting();
+  const aborted_early = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await Promise.race([bodies.drained(media.settled()), aborted_early]);
+  bodies.close();
+  gaps.close();
+  await downloads.finish();
+  await stores.parts.finish(stores.min_size);
 }

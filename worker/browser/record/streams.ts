@@ -1,9 +1,8 @@
 import { CdpError, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import type { BodySource } from "./ledger.ts";
-import type { PartialFile, PartPosition, PartStore } from "./parts.ts";
-import { partPosition } from "./parts.ts";
-import { lossReason } from "./read-body.ts";
+import { type PartPosition, type PartStore, partPosition } from "./parts.ts";
 import { declaredLength, type RequestEntry } from "./requests.ts";
+import { createTail, type Tail } from "./stream-tail.ts";
 
 /** Above this the durable buffer (128 MB) may drop the body before it can be read. */
 const MAX_BUFFERED_BYTES = 100 * 1024 * 1024;
@@ -40,17 +39,6 @@ export const outgrows = (entry: RequestEntry): boolean =>
   declaredLength(entry.headers) === null &&
   KEPT_TYPES.includes(entry.type);
 
-interface Tail {
-  entry: RequestEntry;
-  session: CdpSession;
-  file: PartialFile;
-  position: PartPosition;
-  /** Pieces that arrived before the answer with the bytes that precede them. */
-  early: Buffer[] | null;
-  next: number;
-  over: boolean;
-}
-
 export interface StreamDeps {
   parts: PartStore;
   source(entry: RequestEntry): BodySource;
@@ -74,33 +62,7 @@ export function createStreams(deps: StreamDeps): Streams {
   /** Bytes of open responses that each session reported without their data. */
   const told = new Map<CdpSession, Map<string, number>>();
 
-  const store = (tail: Tail, bytes: Uint8Array) => {
-    deps.progress(tail.entry.id);
-    try {
-      tail.file.coverage.add(bytes, tail.next);
-    } catch (err) {
-      tail.file.reason = lossReason(err);
-    }
-    tail.next += bytes.length;
-  };
-  const onFollowed = (tail: Tail) => {
-    const missed = told.get(tail.session)?.get(tail.entry.id) ?? 0;
-    // Bytes that neither the prefix nor an event holds leave a gap, never a shifted body.
-    tail.next = Math.max(tail.next, tail.position.start + missed);
-    for (const piece of tail.early ?? []) store(tail, piece);
-    tail.early = null;
-    if (tail.over) close(tail);
-  };
-  const close = (tail: Tail) => {
-    tail.over = true;
-    if (tail.early) return;
-    tails.delete(tail.entry.id);
-    const { coverage } = tail.file;
-    const { entry, position, next } = tail;
-    // The length of such a body is known only when it has ended and has no gap.
-    if (position.total === null && declaredLength(entry.headers) === null && !isCamera(entry))
-      coverage.total = next;
-  };
+  const missedOf = ({ session, entry }: Tail) => told.get(session)?.get(entry.id) ?? 0;
   const onData = (
     session: CdpSession,
     counts: Map<string, number>,
@@ -114,27 +76,17 @@ export function createStreams(deps: StreamDeps): Streams {
     }
     const tail = tails.get(p.requestId);
     if (!tail || tail.session !== session) return;
-    const bytes = Buffer.from(p.data, "base64");
-    if (tail.early) tail.early.push(bytes);
-    else store(tail, bytes);
+    tail.piece(Buffer.from(p.data, "base64"));
   };
   const follow = async (tail: Tail, sessions: readonly CdpSession[]) => {
-    const sink = {
-      write: (bytes: Uint8Array) => store(tail, bytes),
-      restart: () => {
-        tail.next = tail.position.start;
-      },
-    };
     for (const session of sessions) {
-      tail.session = session;
-      tail.early = [];
-      sink.restart();
+      tail.ask(session);
       try {
-        await session.streamBody(tail.entry.id, sink, START);
-        return onFollowed(tail);
+        await session.streamBody(tail.entry.id, tail.sink, START);
+        return tail.followed(missedOf(tail));
       } catch (err) {
         // A session that began after the request does not know it. After any other error, pieces may still arrive.
-        if (!(err instanceof CdpError)) return onFollowed(tail);
+        if (!(err instanceof CdpError)) return tail.followed(missedOf(tail));
       }
     }
     tail.file.reason = isEndless(tail.entry) ? "timeout" : "too_large";
@@ -148,7 +100,7 @@ export function createStreams(deps: StreamDeps): Streams {
       session.on("Network.dataReceived", (p) => onData(session, counts, p));
       session.on("Network.loadingFinished", (p) => {
         const tail = tails.get(p.requestId);
-        if (tail?.session === session) close(tail);
+        if (tail?.session === session) tail.end();
         if (!tail) counts.delete(p.requestId);
       });
       session.on("Network.loadingFailed", (p) => {
@@ -162,20 +114,30 @@ export function createStreams(deps: StreamDeps): Streams {
     follow: (entry, sessions) => {
       const [session] = sessions;
       if (!session) return;
-      const position = partPosition(entry.response?.status ?? 0, entry.headers) ?? {
-        start: 0,
-        length: null,
-        total: null,
-        // It is never joined with another response: a stream has no identity beyond itself.
-        validator: `stream ${entry.id}`,
-      };
+      const position = positionOf(entry);
       const file = deps.parts.file(deps.source(entry), position);
       // The end of the job cuts short whatever is open.
       file.reason = "timeout";
-      const next = position.start;
-      const tail: Tail = { entry, session, file, position, early: [], next, over: false };
+      const tail = createTail({
+        entry,
+        session,
+        file,
+        position,
+        has_end: !isCamera(entry),
+        onProgress: deps.progress,
+        onClosed: (id) => tails.delete(id),
+      });
       tails.set(entry.id, tail);
       void follow(tail, sessions);
     },
   };
 }
+
+const positionOf = (entry: RequestEntry): PartPosition =>
+  partPosition(entry.response?.status ?? 0, entry.headers) ?? {
+    start: 0,
+    length: null,
+    total: null,
+    // It is never joined with another response: a stream has no identity beyond itself.
+    validator: `stream ${entry.id}`,
+  };

@@ -6,13 +6,13 @@ import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 const MB = 1024 * 1024;
 /** Bodies survive a navigation in these (measured: 50 MB kept only the newest ten of 5 MB). */
 const DURABLE = { maxTotalBufferSize: 256 * MB, maxResourceBufferSize: 128 * MB };
-const MAX_POST_DATA = 64 * 1024;
-const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };
 /**
  * Holds what arrived of a body before it could be followed. With 36 processes waiting for two cores that was up to 8
  * MB of 280; a limit of 5 MB lost it. Only what scripts fetch is kept here, so a page of images takes no more memory.
  */
 const PLAIN_BUFFERS = { maxTotalBufferSize: 128 * MB, maxResourceBufferSize: 96 * MB };
+const MAX_POST_DATA = 64 * 1024;
+const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };
 /** Without durable messages the renderer has to keep the bodies. */
 const FALLBACK_BUFFERS = { maxTotalBufferSize: 400 * MB, maxResourceBufferSize: 200 * MB };
 /** A renderer that starts on a busy machine answers late, and nobody sees what is requested before that. */
@@ -77,12 +77,67 @@ export interface TargetWatch {
   start(): Promise<void>;
 }
 
+const letRun = (session: CdpSession): void => session.post("Runtime.runIfWaitingForDebugger");
+
+const enableNetwork = (
+  session: CdpSession,
+  { durable, bodies }: Pick<TargetWatchDeps, "durable" | "bodies">,
+): Promise<unknown> => {
+  if (bodies && durable) session.post("Network.configureDurableMessages", DURABLE);
+  const buffers = durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS;
+  return session.send("Network.enable", { ...buffers, maxPostDataSize: MAX_POST_DATA }, ENABLE);
+};
+
+const trackedOf = (
+  session: CdpSession,
+  { targetId: target_id, type, url }: Protocol.Target.TargetInfo,
+  parent: Tracked | null,
+  is_new: boolean,
+): Tracked => ({
+  session,
+  target_id,
+  type,
+  page: type === "page" ? { target_id, url } : (parent?.page ?? null),
+  parent,
+  plain: null,
+  doomed: false,
+  is_new,
+  ready: Promise.resolve(),
+  unseen: null,
+  seen: Promise.resolve(),
+  is_seen: false,
+});
+
+/** The second sessions of targets (`Tracked.plain`), from when they are asked for until they have come. */
+function createPlainSessions(root: CdpSession) {
+  const awaited = new Map<string, { owner: Tracked; attached: PromiseWithResolvers<void> }>();
+  return {
+    /** The target whose second session this is; null when it is not awaited. */
+    ownerOf: (target_id: string): Tracked | null => awaited.get(target_id)?.owner ?? null,
+    /** Resolves when the second session has come; undefined when none is awaited. */
+    attached: (target_id: string): Promise<void> | undefined =>
+      awaited.get(target_id)?.attached.promise,
+    /** The cost was too small to measure: 61 and 302 bodies took the same CPU with and without second sessions. */
+    attach: async (owner: Tracked): Promise<void> => {
+      if (awaited.has(owner.target_id)) return;
+      const attached = Promise.withResolvers<void>();
+      awaited.set(owner.target_id, { owner, attached });
+      try {
+        await root.send("Target.attachToTarget", { targetId: owner.target_id, flatten: true });
+      } finally {
+        awaited.delete(owner.target_id);
+        attached.resolve();
+      }
+      await owner.plain?.send("Network.enable", PLAIN_BUFFERS);
+    },
+  };
+}
+
 export function watchTargets(deps: TargetWatchDeps): TargetWatch {
   const { connection, clock } = deps;
   const { root } = connection;
   const tracked = new Map<CdpSession, Tracked>();
-  /** Targets whose second session was asked for and has not come yet. */
-  const awaited = new Map<string, { owner: Tracked; attached: PromiseWithResolvers<void> }>();
+  const plain_sessions = createPlainSessions(root);
   let service_worker_seen = false;
 
   const onAttached =
@@ -90,13 +145,13 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     ({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent) => {
       const session = connection.session(sessionId);
       if (!session) return;
-      const waiting = parent === null ? awaited.get(targetInfo.targetId) : undefined;
-      if (waiting) {
-        waiting.owner.plain = session;
-        return deps.onPlain(waiting.owner, session);
+      const owner = parent === null ? plain_sessions.ownerOf(targetInfo.targetId) : null;
+      if (owner) {
+        owner.plain = session;
+        return deps.onPlain(owner, session);
       }
       const foreign = isBrowserUi(targetInfo) || (parent === null && !deps.owns(targetInfo));
-      if (foreign) return session.post("Runtime.runIfWaitingForDebugger");
+      if (foreign) return letRun(session);
       addTarget(session, targetInfo, parent, waitingForDebugger);
     };
 
@@ -106,72 +161,41 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     parent: Tracked | null,
     is_new: boolean,
   ): void {
-    const page =
-      info.type === "page" ? { target_id: info.targetId, url: info.url } : (parent?.page ?? null);
-    const entry: Tracked = {
-      session,
-      target_id: info.targetId,
-      type: info.type,
-      page,
-      parent,
-      plain: null,
-      doomed: false,
-      is_new,
-      ready: Promise.resolve(),
-      unseen: null,
-      seen: Promise.resolve(),
-      is_seen: false,
-    };
+    const entry = trackedOf(session, info, parent, is_new);
     tracked.set(session, entry);
     session.on("Target.attachedToTarget", onAttached(entry));
     void session.closed.then(() => tracked.delete(session));
     deps.onTarget(entry);
     if (entry.doomed) {
       entry.is_seen = true;
-      session.post("Runtime.runIfWaitingForDebugger");
+      letRun(session);
       return;
     }
     // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
-    if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
-    const buffers = deps.durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS;
-    const params = { ...buffers, maxPostDataSize: MAX_POST_DATA };
-    const enabled = session.send("Network.enable", params, ENABLE);
+    const enabled = enableNetwork(session, deps);
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     const plain_too = deps.bodies && deps.durable && info.type !== "service_worker";
     entry.seen = enabled.catch((err: Error) => {
       entry.unseen = err;
       deps.onUnseen(entry, err);
     });
-    entry.ready = Promise.allSettled([entry.seen, plain_too ? attachPlain(entry) : undefined]);
+    entry.ready = Promise.allSettled([
+      entry.seen,
+      plain_too ? plain_sessions.attach(entry) : undefined,
+    ]);
     void entry.seen.then(() => {
       entry.is_seen = true;
     });
     if (info.type === "service_worker") service_worker_seen = true;
     if (service_worker_seen) resumeWhenServed(entry);
-    else session.post("Runtime.runIfWaitingForDebugger");
+    else letRun(session);
   }
 
   /** Resumes a service worker, and the pages it may serve, once the sessions that can read its bodies exist. */
   function resumeWhenServed(entry: Tracked): void {
     const served = [...tracked.values()].filter((t) => t === entry || t.page !== null);
-    const attached = Promise.all(served.map((t) => awaited.get(t.target_id)?.attached.promise));
-    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() =>
-      entry.session.post("Runtime.runIfWaitingForDebugger"),
-    );
-  }
-
-  /** The cost was too small to measure: 61 and 302 bodies took the same CPU with and without second sessions. */
-  async function attachPlain(owner: Tracked): Promise<void> {
-    if (awaited.has(owner.target_id)) return;
-    const attached = Promise.withResolvers<void>();
-    awaited.set(owner.target_id, { owner, attached });
-    try {
-      await root.send("Target.attachToTarget", { targetId: owner.target_id, flatten: true });
-    } finally {
-      awaited.delete(owner.target_id);
-      attached.resolve();
-    }
-    await owner.plain?.send("Network.enable", PLAIN_BUFFERS);
+    const attached = Promise.all(served.map((t) => plain_sessions.attached(t.target_id)));
+    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() => letRun(entry.session));
   }
 
   return {

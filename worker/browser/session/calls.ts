@@ -8,10 +8,10 @@ import {
 } from "#shared/protocol/link/messages.ts";
 import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
 import { SaveProfile } from "#shared/protocol/schema/session.ts";
-import type { ActionContext } from "../actions/context.ts";
+import type { ActionContext, PageActions, WholeSessionAction } from "../actions/context.ts";
 import { ActionFailure, failureOf, late, refused, timedOut } from "../actions/failure.ts";
 import { stopLateLoads } from "../actions/loads.ts";
-import { type ActionName, isAction, runAction } from "../actions/run-action.ts";
+import { isAction, runAction } from "../actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "../actions/snapshot.ts";
 import { withTrueNetError } from "../fetch/net-errors.ts";
 import type { Engines } from "../llm/engines.ts";
@@ -40,8 +40,27 @@ interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
   link: SessionLink;
 }
 
-/** The hub's own operations besides the actions of rules/session-actions#the-actions. */
-const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<unknown>> = {
+type Answer = (
+  live: Live,
+  call: Call,
+  deps: CallDeps,
+  interrupted: Promise<never> | null,
+) => Promise<unknown>;
+
+/** Actions that need more than the active tab (rules/session-actions#the-actions). */
+const WHOLE_SESSION: Record<WholeSessionAction, Answer> = {
+  recipe: runSessionRecipe,
+  dialogs: async (live) => listDialogs(live),
+  dialog: (live, { args }) => answerDialog(live, args),
+  ask: async (live, call, deps) =>
+    askPage(live, call, deps, await actingOn(live, call, deps, null)),
+  agent: async (live, call, deps) =>
+    runAgent(live, call, deps, await actingOn(live, call, deps, null)),
+};
+
+/** Those, and the hub's own operations. */
+const OWN: Record<string, Answer> = {
+  ...WHOLE_SESSION,
   state: async () => null,
   cookies_get: getCookies,
   cookies_put: putCookies,
@@ -51,13 +70,6 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   preview: previewOf,
   snapshot: snapshotOf,
   profile_save: storeProfile,
-  recipe: runSessionRecipe,
-  dialogs: async (live) => listDialogs(live),
-  dialog: (live, { args }) => answerDialog(live, args),
-  ask: async (live, call, deps) =>
-    askPage(live, call, deps, await actingOn(live, call, deps, null)),
-  agent: async (live, call, deps) =>
-    runAgent(live, call, deps, await actingOn(live, call, deps, null)),
   run_reset: resetRun,
   take_name: takeName,
 };
@@ -110,17 +122,18 @@ const OF_MANY_STEPS: ReadonlySet<string> = new Set([
   "profile_save",
 ]);
 
+const onPage =
+  (action: keyof PageActions): Answer =>
+  async (live, call, deps, interrupted) =>
+    runAction(await actingOn(live, call, deps, interrupted), action, call.args);
+
 function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
-  const { action, args } = call;
-  const own = OWN[action];
-  if (!own && !isAction(action))
+  const { action } = call;
+  const answer = OWN[action] ?? (isAction(action) ? onPage(action) : undefined);
+  if (!answer)
     throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
   return live.dialogs.during(OF_MANY_STEPS.has(action) ? "alone" : "acting", () =>
-    unlessBlocked(live, call, async (interrupted) => {
-      if (own) return own(live, call, deps);
-      const ctx = await actingOn(live, call, deps, interrupted);
-      return runAction(ctx, action as ActionName, args);
-    }),
+    unlessBlocked(live, call, (interrupted) => answer(live, call, deps, interrupted)),
   );
 }
 
@@ -144,14 +157,36 @@ const actingOn = async (
 const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
   live.browser()?.gate ? (url) => live.judge().checkUrl(url) : refusal;
 
-/** Added to the action's own deadline, because Playwright's error says more than ours. */
-const GRACE_MS = 600;
+/** Added to the action's own deadline: what it waited for says more, and is to be stopped first. The hub waits 3 s longer. */
+const GRACE_MS = 2_000;
 
 /**
  * Answers one call of the hub, always and exactly once, within its deadline and a little more
  * (rules/session-actions#timeout-of-an-action).
  */
 export async function answerCall(
+  live: Live,
+  link: SessionLink,
+  message: HubSessionCall,
+  deps: CallDeps,
+): Promise<SessionReply> {
+  const reply = await replyTo(live, link, message, deps);
+  const { action, args } = message;
+  const { ok, ms, error } = reply;
+  // What only reads the session says nothing of what happened in it.
+  if (live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action)))
+    live.tell({
+      type: "action",
+      name: action,
+      ...(isAction(action) && { arguments: args }),
+      ms: Math.round(ms),
+      outcome: ok ? "done" : "failed",
+      ...(error && { error: error.message }),
+    });
+  return reply;
+}
+
+async function replyTo(
   live: Live,
   link: SessionLink,
   message: HubSessionCall,

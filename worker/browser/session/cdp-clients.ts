@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { CdpConnection, CdpSession } from "../cdp/connection.ts";
+import { createHeldTargets } from "./held-targets.ts";
 
 /** What a client attached to, as the browser reported it. */
 interface ClientTarget {
@@ -49,11 +50,6 @@ export interface CdpClients {
   follow(connection: CdpConnection): void;
 }
 
-/** A client whose auto-attach covers a target learns of it at once; Puppeteer asks once more, through the tab. */
-const CLAIM_MS = 5_000;
-/** Limit for a client that holds a target and never releases it. */
-const HELD_MS = 15_000;
-
 const DEFAULT_FILTER: TargetFilter = [
   { type: "browser", exclude: true },
   { type: "tab", exclude: true },
@@ -94,53 +90,31 @@ function covers(client: Client, { type, parent_target_id }: HeldTarget): boolean
   return false;
 }
 
+/** Whether the client has released the target through one of its sessions; null when it is not attached to it. */
+function hasLet(client: Client, target_id: string): boolean | null {
+  const states = [...client.targets.values()]
+    .filter((t) => t.target_id === target_id)
+    .map(({ state }) => state);
+  if (states.length === 0) return null;
+  return states.includes("released") || !states.includes("held");
+}
+
+/** Whether the client lets the target run. */
+const lets = (client: Client, target: HeldTarget, unclaimed: boolean): boolean =>
+  hasLet(client, target.target_id) ?? (unclaimed || !covers(client, target));
+
 export function createCdpClients(clock: Clock): CdpClients {
   const clients = new Set<Client>();
   /** Targets that the session itself has released, or would have. */
   const released = new Set<string>();
   const listeners = new Set<() => void>();
-  const waiters = new Set<() => void>();
-  const wake = () => {
-    for (const waiter of [...waiters]) waiter();
-  };
+  const held = createHeldTargets(clock);
   const changed = () => {
     for (const listener of listeners) listener();
   };
   /** The session's own connection; without one, only the clients hold targets. */
   let own: CdpConnection | null = null;
 
-  /** Resolves once `ready`, or after `HELD_MS`; `unclaimed` once all who should be attached have had time for it. */
-  function until(ready: (unclaimed: boolean) => boolean): Promise<void> | null {
-    if (ready(false)) return null;
-    const over = new AbortController();
-    return new Promise((resolve) => {
-      let unclaimed = false;
-      const done = () => {
-        waiters.delete(check);
-        over.abort();
-        resolve();
-      };
-      const check = () => {
-        if (ready(unclaimed)) done();
-      };
-      waiters.add(check);
-      void clock.sleep(CLAIM_MS, over.signal).then(() => {
-        unclaimed = true;
-        check();
-      });
-      void clock.sleep(HELD_MS, over.signal).then(done);
-    });
-  }
-  /** Whether the client has released the target through one of its sessions; null when it is not attached to it. */
-  const hasLet = (client: Client, target_id: string): boolean | null => {
-    const states = [...client.targets.values()]
-      .filter((t) => t.target_id === target_id)
-      .map(({ state }) => state);
-    if (states.length === 0) return null;
-    return states.includes("released") || !states.includes("held");
-  };
-  const lets = (client: Client, target: HeldTarget, unclaimed: boolean): boolean =>
-    hasLet(client, target.target_id) ?? (unclaimed || !covers(client, target));
   const ownLets = ({ target_id, type }: ClientTarget): boolean =>
     own === null || own.root.is_closed || type === "tab" || released.has(target_id);
   const othersLet = (target_id: string, but: Client): boolean =>
@@ -155,7 +129,16 @@ export function createCdpClients(clock: Clock): CdpClients {
         holds: new Map(),
       };
       clients.add(client);
-      return connect(client);
+      return connect(client, {
+        wake: held.wake,
+        changed,
+        untilOthersLet: (target) =>
+          held.until(
+            (unclaimed) => othersLet(target.target_id, client) && (unclaimed || ownLets(target)),
+          ),
+        opensTab: () => own?.asked_tabs.expect(),
+        leave: () => void clients.delete(client),
+      });
     },
     steers: (target_id) =>
       [...clients].some((client) =>
@@ -173,55 +156,67 @@ export function createCdpClients(clock: Clock): CdpClients {
     const { targetId: target_id, type } = target;
     released.add(target_id);
     void closed.then(() => released.delete(target_id));
-    wake();
+    held.wake();
     if (clients.size === 0) return null;
-    const held = { target_id, type, parent_target_id: parent?.target?.targetId ?? null };
-    return until((unclaimed) => [...clients].every((client) => lets(client, held, unclaimed)));
+    const waiting = { target_id, type, parent_target_id: parent?.target?.targetId ?? null };
+    return held.until((unclaimed) =>
+      [...clients].every((client) => lets(client, waiting, unclaimed)),
+    );
   }
+}
 
-  function connect(client: Client): CdpClient {
-    const drop = (session_id: string) => {
-      client.targets.delete(session_id);
-      client.pages.delete(session_id);
-      client.holds.delete(session_id);
-      // What was attached through it is detached with it, and no event reports that.
-      for (const [id, { parent }] of client.targets) if (parent === session_id) drop(id);
-    };
-    return {
-      attached: (target) => {
-        client.targets.set(target.session_id, target);
-        wake();
-      },
-      detached: (session_id) => {
-        drop(session_id);
-        wake();
-        changed();
-      },
-      pageEnabled: (session_id, enabled) => {
-        if (enabled) client.pages.add(session_id ?? OWN);
-        else client.pages.delete(session_id ?? OWN);
-        changed();
-      },
-      autoAttach: (session_id, waits, filter) => {
-        if (waits) client.holds.set(session_id ?? OWN, filter ?? DEFAULT_FILTER);
-        else client.holds.delete(session_id ?? OWN);
-        wake();
-      },
-      release: (session_id) => {
-        const target = client.targets.get(session_id);
-        if (target?.state !== "held") return null;
-        target.state = "released";
-        wake();
-        return until(
-          (unclaimed) => othersLet(target.target_id, client) && (unclaimed || ownLets(target)),
-        );
-      },
-      opensTab: () => own?.asked_tabs.expect(),
-      leave: () => {
-        clients.delete(client);
-        wake();
-        changed();
-      },
-    };
-  }
+/** What a client changes beyond its own state. */
+interface Others {
+  /** A target may be free to run now. */
+  wake(): void;
+  /** Another may answer the dialogs of a page now. */
+  changed(): void;
+  /** What to wait for after this client has released the target; null for nothing. */
+  untilOthersLet(target: ClientTarget): Promise<void> | null;
+  opensTab(): void;
+  leave(): void;
+}
+
+function connect(client: Client, { wake, changed, ...others }: Others): CdpClient {
+  const drop = (session_id: string) => {
+    client.targets.delete(session_id);
+    client.pages.delete(session_id);
+    client.holds.delete(session_id);
+    // What was attached through it is detached with it, and no event reports that.
+    for (const [id, { parent }] of client.targets) if (parent === session_id) drop(id);
+  };
+  return {
+    attached: (target) => {
+      client.targets.set(target.session_id, target);
+      wake();
+    },
+    detached: (session_id) => {
+      drop(session_id);
+      wake();
+      changed();
+    },
+    pageEnabled: (session_id, enabled) => {
+      if (enabled) client.pages.add(session_id ?? OWN);
+      else client.pages.delete(session_id ?? OWN);
+      changed();
+    },
+    autoAttach: (session_id, waits, filter) => {
+      if (waits) client.holds.set(session_id ?? OWN, filter ?? DEFAULT_FILTER);
+      else client.holds.delete(session_id ?? OWN);
+      wake();
+    },
+    release: (session_id) => {
+      const target = client.targets.get(session_id);
+      if (target?.state !== "held") return null;
+      target.state = "released";
+      wake();
+      return others.untilOthersLet(target);
+    },
+    opensTab: others.opensTab,
+    leave: () => {
+      others.leave();
+      wake();
+      changed();
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { Log } from "#shared/kit/log.ts";
 import type {
   HubAssignJob,
   HubCloseSession,
@@ -8,28 +7,21 @@ import type {
   HubSessionCall,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
-import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
-import { type ActionFailure, failureOf } from "../actions/failure.ts";
-import { openFirst } from "../actions/navigate.ts";
-import { describeNetError, shortUrl } from "../fetch/net-errors.ts";
-import { holdTo, narrowedBy } from "../fetch/way-out.ts";
+import { narrowedBy } from "../fetch/way-out.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
-import { ProfileError } from "../profile/cache.ts";
-import type { SeededProfile } from "../profile/profiles.ts";
 import { answerCall, type CallDeps } from "./calls.ts";
+import { type KeepDeps, keepSession } from "./keep-session.ts";
 import type { SessionLink } from "./link.ts";
 import { Live, type LiveDeps, SessionEnd } from "./live.ts";
 
-export interface DeskDeps extends CallDeps {
+export interface DeskDeps extends CallDeps, KeepDeps {
   clock: Clock;
-  log: Log;
   pool: Pick<LanePool, "hold">;
   live: LiveDeps;
+  /** Records a session from now on to its end, if that is asked for. */
+  record(live: Live, link: SessionLink, message: HubOpenSession): void;
   /** Why no session may be opened now, or null. */
   reasonToRefuse(): string | null;
-  /** Puts a profile into a new browser (rules/profiles#profile-of-a-run). */
-  profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
 }
 
 /** What the hub requests of sessions (rules/sessions#open-a-session, rules/session-actions#calls-and-answers). */
@@ -49,14 +41,6 @@ export interface SessionDesk {
   idle(): Promise<void>;
 }
 
-/**
- * A page that does not answer must be reported before the hub stops waiting (60 s, including the start of a
- * browser).
- */
-const OPEN_PAGE_MS = 30_000;
-
-const MAX_REASON = 3_000;
-
 interface Opened {
   live: Live;
   releasing: boolean;
@@ -65,48 +49,6 @@ interface Opened {
 
 export function createSessionDesk(deps: DeskDeps): SessionDesk {
   const opened = new Map<string, Opened>();
-
-  /** Runs a session from start to end: its lane is already taken, and is released whatever happens. */
-  const keep = async (link: SessionLink, message: HubOpenSession, live: Live, entry: Opened) => {
-    const { session_id, lease_token } = message;
-    const linkLost = () => live.end(new SessionEnd("the link to the hub was lost"));
-    link.signal.addEventListener("abort", linkLost, { once: true });
-    if (link.signal.aborted) linkLost();
-    try {
-      const refusal = await openPage(deps, link, message, live);
-      if (refusal) {
-        link.send({ type: "SessionRefused", session_id, lease_token, ...refusal });
-        live.end(new SessionEnd(refusal.reason));
-        return;
-      }
-      const place = await live.place();
-      if (live.signal.aborted) throw live.signal.reason;
-      const { url = "about:blank", title = "" } = place ?? {};
-      link.send({ type: "SessionOpened", session_id, lease_token, url, title });
-      deps.log.info({ session_id, lane_idx: live.lane_idx }, "session opened");
-      await live.ended;
-      link.send({
-        type: "SessionEnded",
-        session_id,
-        lease_token: live.lease_token,
-        reason: errorMessage(live.signal.reason).slice(0, 1_000),
-      });
-    } catch (err) {
-      const reason = errorMessage(err).slice(0, 4_096);
-      // Another lane would not help with a profile.
-      const kind = err instanceof ProfileError ? "page" : "lane";
-      link.send({ type: "SessionRefused", session_id, lease_token, kind, reason });
-      live.end(new SessionEnd(reason));
-    } finally {
-      link.signal.removeEventListener("abort", linkLost);
-      deps.log.info(
-        { session_id, lane_idx: live.lane_idx, reason: errorMessage(live.signal.reason) },
-        "session ended",
-      );
-      entry.releasing = true;
-      await live.hold.release();
-    }
-  };
 
   const liveOf = (session_id: string | null): Live | null => {
     const live = session_id === null ? undefined : deps.live.sessions.get(session_id);
@@ -136,9 +78,13 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           dialog_policy: message.dialog_policy,
         },
       );
+      deps.record(live, link, message);
       const entry: Opened = { live, releasing: false, done: Promise.resolve() };
       opened.set(session_id, entry);
-      entry.done = keep(link, message, live, entry)
+      const onReleasing = () => {
+        entry.releasing = true;
+      };
+      entry.done = keepSession(deps, link, message, live, onReleasing)
         .catch((err) => deps.log.error({ session_id, err }, "lane of a session not released"))
         .finally(() => opened.delete(session_id));
     },
@@ -168,17 +114,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
     borrow: ({ job_id, lease_token, lane_idx, extras }) => {
       const live = liveOf(extras.in_session);
       if (live?.lane_idx !== lane_idx) return "the session is not, or no longer, on this lane";
-      const refusal = live.lend(job_id, lease_token);
-      if (refusal !== null) return refusal;
-      return {
-        ...live.hold,
-        browser: async () => {
-          const browser = live.browser();
-          if (!browser) throw new Error("the session has no browser");
-          return browser;
-        },
-        release: async () => live.giveBack(),
-      };
+      return live.lend(job_id, lease_token) ?? borrowed(live);
     },
     stopAll: (why) => {
       for (const { live } of opened.values()) live.end(why);
@@ -202,77 +138,16 @@ const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({
   ms: 0,
 });
 
-/**
- * The browser, Playwright on it, and the first page. @returns why the page cannot be opened. @throws when the lane
- * is at fault.
- */
-async function openPage(
-  deps: DeskDeps,
-  link: SessionLink,
-  message: HubOpenSession,
-  live: Live,
-): Promise<{ kind: "page"; reason: string } | null> {
-  const { url, headless, profile } = message;
-  const seeded = profile && deps.profileFor(link, profile, live.signal);
-  const stopped = live.ended.then(() => Promise.reject(live.signal.reason));
-  stopped.catch(() => {});
-  const work = async () => {
-    const browser = await live.hold.browser({ headless, ...(seeded && { seed: seeded.seed }) });
-    await narrow(deps, message, live, browser);
-    await live.attach(browser, { alone: true });
-    await seeded?.settle(browser, (level, text, fields) =>
-      deps.log[level]({ session_id: live.session_id, ...fields }, text),
-    );
-    const pages = await live.pages();
-    if (url === null || url === "about:blank") return null;
-    const narrowed = message.egress === null ? null : live.guard;
-    const reason = (await deps.refusal(url)) ?? (await narrowed?.checkUrl(url)) ?? null;
-    if (reason !== null)
-      return { kind: "page" as const, reason: `refused to open ${url}: ${reason}` };
-    try {
-      await orDialog(live, openFirst(pages.active(), url, OPEN_PAGE_MS));
-      return null;
-    } catch (err) {
-      return { kind: "page" as const, reason: whyNotOpened(live, url, failureOf(err)) };
-    }
-  };
-  return Promise.race([work(), stopped]);
-}
-
-/** The gate applies this until the lane changes hands, even when the browser is restarted. */
-async function narrow(
-  { log }: DeskDeps,
-  message: HubOpenSession,
-  { guard }: Live,
-  browser: LaneBrowser,
-): Promise<void> {
-  const { session_id, egress, proxy } = message;
-  if (egress === null && proxy === null) return;
-  const onRefused = (place: string, reason: string) =>
-    log.debug({ session_id, place, reason }, "refused to connect to a place");
-  await holdTo(browser, { judge: guard, onRefused }, message);
-}
-
-/** A page that opens a dialog before it has loaded counts as open: the session shows the dialog. */
-async function orDialog(live: Live, opened: Promise<void>): Promise<void> {
-  const target_id = live.activeTarget();
-  if (target_id === null) return opened;
-  const over = new AbortController();
-  opened.catch(() => {});
-  await Promise.race([opened, live.dialogs.nextWaiting(target_id, over.signal)]).finally(() =>
-    over.abort(),
-  );
-}
-
-function whyNotOpened(live: Live, url: string, { kind, message }: ActionFailure): string {
-  if (kind === "timeout")
-    return `could not open ${shortUrl(url)}: no answer within ${OPEN_PAGE_MS / 1_000} s: check that the worker can reach it`;
-  const net_error = /net::ERR_\w+/.exec(message)?.[0];
-  const failed_url = live.network.lastFailure()?.url ?? url;
-  return net_error === undefined
-    ? `could not open ${shortUrl(url)}: ${message.slice(0, MAX_REASON)}`
-    : describeNetError(net_error, failed_url, live.browser()?.gate ?? null);
-}
+/** The hold of a live session's lane, for a job that runs in it. */
+const borrowed = (live: Live): LaneHold => ({
+  ...live.hold,
+  browser: async () => {
+    const browser = live.browser();
+    if (!browser) throw new Error("the session has no browser");
+    return browser;
+  },
+  release: async () => live.giveBack(),
+});
 
 /** Takes the lane, or says why it is not available. */
 function takeLane(pool: DeskDeps["pool"], lane_idx: number, session_id: string): LaneHold | string {

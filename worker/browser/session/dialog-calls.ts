@@ -1,6 +1,6 @@
 import { isoTime } from "#shared/kit/clock.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { ActionFailure } from "../actions/failure.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { Dialogs, OpenDialog } from "./dialogs.ts";
@@ -13,13 +13,31 @@ interface Asked {
 
 /** These need no responsive page; the dialog actions are among them. */
 const NEEDS_NO_PAGE: ReadonlySet<string> = new Set([
-  ...["dialogs", "dialog", "tabs", "tab", "downloads", "read_download", "keepalive"],
-  ...["state", "cookies_get", "cookies_put", "cookies_clear", "network", "files", "take_name"],
-  ...["run_reset", "profile_save"],
+  "dialogs",
+  "dialog",
+  "tabs",
+  "tab",
+  "downloads",
+  "read_download",
+  "keepalive",
+  "state",
+  "cookies_get",
+  "cookies_put",
+  "cookies_clear",
+  "network",
+  "files",
+  "take_name",
+  "run_reset",
+  "profile_save",
 ]);
 /** Single gestures: one that opens a dialog is done. */
 const GESTURES: ReadonlySet<string> = new Set([
-  ...["click", "press", "mouse", "check", "uncheck", "select_option"],
+  "click",
+  "press",
+  "mouse",
+  "check",
+  "uncheck",
+  "select_option",
 ]);
 
 /** A dialog blocks an action. */
@@ -40,7 +58,8 @@ const inTheWay = (action: string, { type, message }: OpenDialog): string => {
 
 /**
  * Does what a call asks for, unless a dialog in the active tab that waits for an answer blocks it: then it fails at
- * once and says so. A gesture that has opened the dialog itself is done, and its result mentions the dialog.
+ * once with an error that names the dialog. A gesture that has opened the dialog itself is done, and its result
+ * mentions the dialog.
  * @throws ActionFailure page
  */
 export async function unlessBlocked(
@@ -66,7 +85,7 @@ export async function unlessBlocked(
   }
 }
 
-/** Whether it is a `wait` for time alone. */
+/** Whether it is a `wait` only for time. */
 const isPause = (action: string, { selector, load_state }: Record<string, unknown>): boolean =>
   action === "wait" && selector === undefined && load_state === undefined;
 
@@ -96,7 +115,7 @@ const invalid = (message: string) => new ActionFailure("invalid", { name: "Error
  * invalid
  */
 export async function answerDialog(asked: Asked, raw: Record<string, unknown>): Promise<Dialog> {
-  const { op, prompt_text, dialog_id } = SESSION_ACTIONS.dialog.parse(raw);
+  const { op, prompt_text, dialog_id } = SESSION_ACTIONS.dialog.args.parse(raw);
   const open = asked.dialogs.list();
   const active = asked.activeTarget();
   const dialog =

@@ -54,6 +54,8 @@ export interface DialogDeps {
   clock: Clock;
   clients: Pick<CdpClients, "steers" | "onChange">;
   policy(): DialogPolicy;
+  /** A dialog has opened (`accepted` null), or was answered by whomever. */
+  onDialog?(dialog: OpenDialog, accepted: boolean | null): void;
   log: Log;
 }
 
@@ -72,30 +74,118 @@ interface Held {
 const ANSWER_MS = 2_000;
 const MAX_TEXT = 4_000;
 
-export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dialogs {
-  const open = new Map<string, Held>();
-  const listeners = new Set<(dialog: OpenDialog) => void>();
+async function answerHeld({ dialog, page }: Held, accept: boolean, text?: string): Promise<void> {
+  await page.send(
+    "Page.handleJavaScriptDialog",
+    { accept, promptText: text ?? dialog.default_prompt },
+    { timeout_ms: ANSWER_MS },
+  );
+}
+
+/** Whether it waits for a person. */
+const isWaiting = (held: Held | undefined): held is Held =>
+  held !== undefined && !held.steered && !held.by_policy;
+
+const dialogOf = (
+  { type, message, defaultPrompt, url }: Protocol.Page.JavascriptDialogOpeningEvent,
+  dialog_id: string,
+  target_id: string,
+  opened_at: number,
+): OpenDialog => ({
+  dialog_id,
+  target_id,
+  type,
+  message: message.slice(0, MAX_TEXT),
+  default_prompt: (defaultPrompt ?? "").slice(0, MAX_TEXT),
+  url: url.slice(0, MAX_TEXT),
+  opened_at,
+  closes_at: null,
+});
+
+/** Dialogs that need no person's answer, by the session's policy and by who is at work in it. */
+function createVerdicts(policy: () => DialogPolicy) {
   const at_work = { acting: 0, alone: 0 };
+  return {
+    /** True and false are the answer; null leaves it to a person. */
+    of: ({ type }: OpenDialog): boolean | null => {
+      const chosen = policy();
+      if (type === "beforeunload") return chosen !== "wait" || at_work.acting > 0 ? true : null;
+      if (chosen === "wait") return at_work.alone > 0 ? false : null;
+      return chosen === "accept";
+    },
+    during: async <T>(how: AtWork, work: () => Promise<T>): Promise<T> => {
+      at_work[how] += 1;
+      if (how === "alone") at_work.acting += 1;
+      try {
+        return await work();
+      } finally {
+        at_work[how] -= 1;
+        if (how === "alone") at_work.acting -= 1;
+      }
+    },
+  };
+}
+
+/** Those who want to know when a dialog waits for a person. */
+function createWaiters() {
+  const listeners = new Set<(dialog: OpenDialog) => void>();
+  return {
+    tell: (dialog: OpenDialog): void => {
+      for (const listener of [...listeners]) listener(dialog);
+    },
+    next: (target_id: string, signal: AbortSignal): Promise<OpenDialog> =>
+      new Promise((resolve) => {
+        const listener = (dialog: OpenDialog) => {
+          if (dialog.target_id === target_id) resolve(dialog);
+        };
+        listeners.add(listener);
+        signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
+      }),
+  };
+}
+
+/** Leaves a dialog to people, and dismisses it when nobody answers in time. */
+function letWait(
+  held: Held,
+  clock: Clock,
+  log: Log,
+  waiters: ReturnType<typeof createWaiters>,
+): void {
+  const { dialog, events, timer } = held;
+  const wait_ms = DIALOG_WAIT_S * 1_000;
+  dialog.closes_at = clock.now() + wait_ms;
+  events.waits?.(dialog);
+  waiters.tell(dialog);
+  void clock.sleep(wait_ms, timer.signal).then(() => {
+    if (timer.signal.aborted) return;
+    log.info({ url: dialog.url, type: dialog.type }, "dismissed a dialog that nobody answered");
+    answerHeld(held, false).catch(() => {});
+  });
+}
+
+const toldClosed =
+  (onDialog: DialogDeps["onDialog"]) =>
+  ({ dialog, events, by_policy }: Held, accepted: boolean): void => {
+    onDialog?.(dialog, accepted);
+    events.closed(dialog, { accepted, by_policy });
+  };
+
+export function createDialogs({ clock, clients, policy, onDialog, log }: DialogDeps): Dialogs {
+  const closed = toldClosed(onDialog);
+  const verdicts = createVerdicts(policy);
+  const open = new Map<string, Held>();
+  const waiters = createWaiters();
   let last_id = 0;
 
   function opening(
     page: CdpSession,
     target_id: string,
     events: DialogEvents,
-    { type, message, defaultPrompt, url }: Protocol.Page.JavascriptDialogOpeningEvent,
+    event: Protocol.Page.JavascriptDialogOpeningEvent,
   ): void {
     last_id += 1;
     const held: Held = {
-      dialog: {
-        dialog_id: String(last_id),
-        target_id,
-        type,
-        message: message.slice(0, MAX_TEXT),
-        default_prompt: (defaultPrompt ?? "").slice(0, MAX_TEXT),
-        url: url.slice(0, MAX_TEXT),
-        opened_at: clock.now(),
-        closes_at: null,
-      },
+      dialog: dialogOf(event, String(last_id), target_id, clock.now()),
       page,
       events,
       steered: clients.steers(target_id),
@@ -103,46 +193,18 @@ export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dial
       timer: new AbortController(),
     };
     open.set(target_id, held);
+    onDialog?.(held.dialog, null);
     decide(held);
-  }
-
-  /** True and false are the answer; null leaves it to a person. */
-  function verdict({ type }: OpenDialog): boolean | null {
-    const chosen = policy();
-    if (type === "beforeunload") return chosen !== "wait" || at_work.acting > 0 ? true : null;
-    if (chosen === "wait") return at_work.alone > 0 ? false : null;
-    return chosen === "accept";
   }
 
   function decide(held: Held): void {
     if (held.steered) return;
-    const accept = verdict(held.dialog);
-    if (accept === null) wait(held);
+    const accept = verdicts.of(held.dialog);
+    if (accept === null) letWait(held, clock, log, waiters);
     else {
       held.by_policy = true;
       answerHeld(held, accept).catch(() => {});
     }
-  }
-
-  function wait(held: Held): void {
-    const { dialog, events, timer } = held;
-    const wait_ms = DIALOG_WAIT_S * 1_000;
-    dialog.closes_at = clock.now() + wait_ms;
-    events.waits?.(dialog);
-    for (const listener of [...listeners]) listener(dialog);
-    void clock.sleep(wait_ms, timer.signal).then(() => {
-      if (timer.signal.aborted) return;
-      log.info({ url: dialog.url, type: dialog.type }, "dismissed a dialog that nobody answered");
-      answerHeld(held, false).catch(() => {});
-    });
-  }
-
-  async function answerHeld({ dialog, page }: Held, accept: boolean, text?: string): Promise<void> {
-    await page.send(
-      "Page.handleJavaScriptDialog",
-      { accept, promptText: text ?? dialog.default_prompt },
-      { timeout_ms: ANSWER_MS },
-    );
   }
 
   function over(target_id: string, page: CdpSession): Held | null {
@@ -161,14 +223,12 @@ export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dial
     }
   });
 
-  const isWaiting = (held: Held | undefined): held is Held =>
-    held !== undefined && !held.steered && !held.by_policy;
   return {
     follow: (page, target_id, events) => {
       page.on("Page.javascriptDialogOpening", (event) => opening(page, target_id, events, event));
       page.on("Page.javascriptDialogClosed", ({ result }) => {
         const held = over(target_id, page);
-        if (held) events.closed(held.dialog, { accepted: result, by_policy: held.by_policy });
+        if (held) closed(held, result);
       });
       void page.closed.then(() => over(target_id, page));
     },
@@ -177,29 +237,13 @@ export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dial
       const held = open.get(target_id);
       return isWaiting(held) ? held.dialog : null;
     },
-    nextWaiting: (target_id, signal) =>
-      new Promise((resolve) => {
-        const listener = (dialog: OpenDialog) => {
-          if (dialog.target_id === target_id) resolve(dialog);
-        };
-        listeners.add(listener);
-        signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
-      }),
+    nextWaiting: waiters.next,
     answer: async (dialog, accept, prompt_text) => {
       const held = open.get(dialog.target_id);
       if (held?.dialog !== dialog) throw new Error("the dialog is no longer open");
       await answerHeld(held, accept, prompt_text);
     },
-    during: async (how, work) => {
-      at_work[how] += 1;
-      if (how === "alone") at_work.acting += 1;
-      try {
-        return await work();
-      } finally {
-        at_work[how] -= 1;
-        if (how === "alone") at_work.acting -= 1;
-      }
-    },
+    during: verdicts.during,
     dismissAll: async () => {
       const waiting = [...open.values()].filter(isWaiting);
       await Promise.allSettled(waiting.map((held) => answerHeld(held, false)));

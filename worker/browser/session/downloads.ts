@@ -35,6 +35,21 @@ export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDow
   forget(): void;
 }
 
+const rowOf = (
+  { guid, url }: Protocol.Browser.DownloadWillBeginEvent,
+  name: string,
+  dir: string,
+): Row => ({
+  guid,
+  name,
+  path: join(dir, guid),
+  size: 0,
+  mime: mime.getType(name) ?? OCTETS,
+  url: url.slice(0, 4_096),
+  state: "in_progress",
+  created_at: Date.now(),
+});
+
 /** Tracks what a session's browser downloads (rules/sessions#downloads-of-a-session), bounded in number and bytes. */
 export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
   const rows = new Map<string, Row>();
@@ -52,16 +67,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     const byGuid = new Map<string, Row>();
     const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent): void => {
       const name = uniqueName(p.suggestedFilename || "download", (taken) => rows.has(taken));
-      const row: Row = {
-        guid: p.guid,
-        name,
-        path: join(dirs.downloads, p.guid),
-        size: 0,
-        mime: mime.getType(name) ?? OCTETS,
-        url: p.url.slice(0, 4_096),
-        state: "in_progress",
-        created_at: Date.now(),
-      };
+      const row = rowOf(p, name, dirs.downloads);
       rows.set(name, row);
       byGuid.set(p.guid, row);
       const [oldest] = rows.values();

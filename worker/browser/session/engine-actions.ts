@@ -1,8 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { abortAfter } from "#shared/kit/clock.ts";
 import { chat } from "#shared/llm/chat.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { AgentResult, AskResult } from "#shared/protocol/schema/page-agent.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { agent } from "../actions/agent.ts";
 import { ask } from "../actions/ask.ts";
 import type { ActionContext } from "../actions/context.ts";
@@ -38,7 +38,7 @@ export const askPage = (
   whileWanted(live, call, deps, (signal) =>
     ask(
       { ...acting, signal },
-      SESSION_ACTIONS.ask.parse(call.args),
+      SESSION_ACTIONS.ask.args.parse(call.args),
       enginesOf(call.link, "ask", deps),
     ),
   );
@@ -56,12 +56,13 @@ export const runAgent = (
   whileWanted(live, call, deps, (signal) =>
     agent(
       {
-        ...{ ...acting, signal },
+        ...acting,
+        signal,
         engines: enginesOf(call.link, "agent", deps),
         onStep: (line, { n, ok, url, ms }) =>
           tellJob(live, call.link, deps.clock, line, { step: n, ok, url, ms }),
       },
-      SESSION_ACTIONS.agent.parse(call.args),
+      SESSION_ACTIONS.agent.args.parse(call.args),
     ),
   );
 

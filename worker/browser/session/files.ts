@@ -85,19 +85,9 @@ export interface FilesDeps {
 
 const hashOf = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 32);
 
-export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
-  const blobs = new Map<string, StoredFile>();
+/** The uploads of a session that no page has been given yet. */
+function createUploads(dir: (name: string) => string) {
   const uploads = new Map<string, { path: string; size: number }>();
-  let inputs = 0;
-
-  const dir = (name: string): string => {
-    const run = root();
-    if (run === null) throw new AppError("conflict", "the session has no browser yet");
-    const path = join(run, name);
-    // Chromium may run as another user; the run directory above lets nobody else in.
-    mkdirSync(path, { recursive: true, mode: 0o755 });
-    return path;
-  };
   const sizeOfUploads = () => [...uploads.values()].reduce((sum, { size }) => sum + size, 0);
 
   const createUpload = (id: string): Upload => {
@@ -138,17 +128,42 @@ export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
       discard,
     };
   };
-
   return {
-    ...downloads,
-    openBlob: (id) => blobs.get(id) ?? null,
-    createUpload,
-    dropUpload: (id) => {
+    create: createUpload,
+    /** Null for an unknown id, or when its file is gone. */
+    find: (id: string): string | null => {
+      const path = uploads.get(id)?.path;
+      return path !== undefined && lstatSync(path, { throwIfNoEntry: false }) ? path : null;
+    },
+    /** Its file belongs to somebody else from now on. */
+    forget: (id: string): void => void uploads.delete(id),
+    drop: (id: string): void => {
       const upload = uploads.get(id);
       if (!upload) return;
       uploads.delete(id);
       rmSync(upload.path, { force: true });
     },
+  };
+}
+
+export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
+  const blobs = new Map<string, StoredFile>();
+  let inputs = 0;
+
+  const dir = (name: string): string => {
+    const run = root();
+    if (run === null) throw new AppError("conflict", "the session has no browser yet");
+    const path = join(run, name);
+    // Chromium may run as another user; the run directory above lets nobody else in.
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+    return path;
+  };
+  const uploads = createUploads(dir);
+  return {
+    ...downloads,
+    openBlob: (id) => blobs.get(id) ?? null,
+    createUpload: uploads.create,
+    dropUpload: uploads.drop,
     putBlob: (text, mime = "application/json") => {
       const id = newToken();
       const path = join(dir("blobs"), hashOf(id));
@@ -168,12 +183,12 @@ export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
         writeFileSync(path, content.bytes, { mode: 0o644 });
         return path;
       }
-      const upload = uploads.get(content.upload_id);
-      if (!upload || !lstatSync(upload.path, { throwIfNoEntry: false }))
+      const uploaded = uploads.find(content.upload_id);
+      if (uploaded === null)
         throw new AppError("invalid", `there is no upload ${content.upload_id}`);
       // The file is moved, so that a page may still read it while the next call brings its own.
-      renameSync(upload.path, path);
-      uploads.delete(content.upload_id);
+      renameSync(uploaded, path);
+      uploads.forget(content.upload_id);
       chmodSync(path, 0o644);
       return path;
     },

@@ -2,15 +2,19 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { Viewport } from "#shared/protocol/schema/session.ts";
+import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { JobStory } from "#worker/link/story.ts";
+import type { OpenReplay, Replay, Replays } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
 import { trueNetError } from "../fetch/net-errors.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import type { JobTab, LaneBrowser } from "../lanes/types.ts";
+import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/types.ts";
+import type { RunRecorder } from "../recording/recorder.ts";
 import type { ScriptPage } from "../scripted/run-scripted.ts";
 import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { listDialogs } from "./dialog-calls.ts";
@@ -18,6 +22,8 @@ import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
 import { createNetworkLog } from "./network-log.ts";
+import type { TabInfo } from "./tabs.ts";
+import { dialogState, tellConsole, toldOf } from "./told.ts";
 import type { LiveSession, Sessions } from "./types.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
 
@@ -51,6 +57,8 @@ export interface Place {
   title: string;
   tabs: number;
   dialogs: Dialog[];
+  /** Of a session that shows a capture. */
+  replay?: ReplayReport;
 }
 
 /** The job that runs in a session. */
@@ -81,11 +89,17 @@ export class Live implements LiveSession {
   readonly files: OwnFiles;
   readonly clients: CdpClients;
   readonly dialogs: Dialogs;
-  readonly network = createNetworkLog((error_text, url) =>
-    trueNetError(error_text, url, this.browser()?.gate ?? null),
+  readonly network = createNetworkLog(
+    (error_text, url) => trueNetError(error_text, url, this.browser()?.gate ?? null),
+    ({ url, type, error }) =>
+      this.tell({ type: "request_failed", url, error: error ?? "failed", resource: type }),
   );
+  /** What is told to `tell` goes to all of them. */
+  readonly recorders = new Set<Pick<RunRecorder, "tell">>();
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
+  /** The capture that answers its browser; the session closes it. */
+  replay: Replay | null = null;
   /** Where the hub's script began, while a scripted job runs in the session. */
   script: ScriptPage | null = null;
   readonly guard: Judge;
@@ -113,7 +127,7 @@ export class Live implements LiveSession {
     this.dialog_policy = input.dialog_policy ?? "wait";
     this.signal = this.over.signal;
     this.guard = deps.guard;
-    this.clients = createCdpClients(deps.clock);
+    this.clients = toldOf(createCdpClients(deps.clock), (event) => this.tell(event));
     this.ended = new Promise((resolve) => {
       this.signal.addEventListener("abort", () => resolve(), { once: true });
     });
@@ -122,6 +136,8 @@ export class Live implements LiveSession {
       clock: deps.clock,
       clients: this.clients,
       policy: () => this.job?.dialog_policy ?? this.dialog_policy,
+      onDialog: ({ type: kind, message: text }, accepted) =>
+        this.tell({ type: "dialog", state: dialogState(accepted), kind, text }),
       log: this.log,
     });
     this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
@@ -132,8 +148,18 @@ export class Live implements LiveSession {
     this.remove = deps.sessions.add(this);
   }
 
+  /** Something happened, for whoever records the session. */
+  tell(event: RecordingEvent): void {
+    for (const recorder of this.recorders) recorder.tell(event);
+  }
+
   browser(): LaneBrowser | null {
     return this.use?.browser ?? null;
+  }
+
+  /** Its tabs, oldest first; none while there is no browser. */
+  tabs(): TabInfo[] {
+    return this.use?.watch.tabs() ?? [];
   }
 
   /** The watch of the browser in use. @throws ActionFailure while there is none. */
@@ -288,6 +314,7 @@ export class Live implements LiveSession {
       title: (tab?.title ?? "").slice(0, MAX_TITLE),
       tabs: watch.tabs().length,
       dialogs: listDialogs(this),
+      ...(this.replay && { replay: this.replay.report() }),
     };
   }
 
@@ -309,6 +336,19 @@ export class Live implements LiveSession {
     this.over.abort(why);
     const pages = this.use?.pages;
     void pages?.then((p) => p.close()).catch(() => {});
+    void this.replay?.close().catch((err) => this.log.error({ err }, "replay not closed"));
+  }
+
+  /**
+   * Opens the capture that its browser is to show, and keeps it until the session ends. @throws ReplayError, or why
+   * the session has ended meanwhile
+   */
+  async openReplay(replays: Replays, options: Omit<OpenReplay, "signal">): Promise<LaneArchive> {
+    const replay = await replays.open({ ...options, signal: this.signal });
+    if (this.signal.aborted) await replay.close();
+    this.signal.throwIfAborted();
+    this.replay = replay;
+    return replay.archive;
   }
 
   private inUse(): Use {
@@ -325,6 +365,7 @@ export class Live implements LiveSession {
     const options = { viewport: this.viewport, target_id: this.activeTarget() };
     const connecting = openPages(browser, options).then((pages) => {
       void pages.closed.then(drop);
+      tellConsole(pages.context, (event) => this.tell(event));
       if (this.signal.aborted) void pages.close();
       return pages;
     });

@@ -22,9 +22,32 @@ interface Row {
   began: number;
 }
 
+const entryOf = (p: Protocol.Network.RequestWillBeSentEvent, seq: number): NetworkEntry => ({
+  seq,
+  method: p.request.method,
+  url: p.request.url.slice(0, MAX_URL),
+  type: p.type ?? "Other",
+  status: null,
+  mime: null,
+  size: null,
+  started_at: Math.round(p.wallTime * 1_000),
+  ttfb_ms: null,
+  ms: null,
+  error: null,
+});
+
+function answered({ entry, began }: Row, response: Protocol.Network.Response): void {
+  entry.status = response.status;
+  entry.mime = response.mimeType;
+  entry.size = response.encodedDataLength;
+  const { timing } = response;
+  if (timing) entry.ttfb_ms = millis(timing.requestTime - began + timing.receiveHeadersEnd / 1_000);
+}
+
 /** Records the requests of a browser as they come (rules/sessions#network-log). Bounded; it only listens. */
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
+  onFailed: (entry: NetworkEntry) => void = () => {},
 ): NetworkWatch {
   let rows: NetworkEntry[] = [];
   const open = new Map<string, Row>();
@@ -40,32 +63,12 @@ export function createNetworkLog(
       finish(p.requestId, known, p.timestamp);
     }
     seq += 1;
-    const entry: NetworkEntry = {
-      seq,
-      method: p.request.method,
-      url: p.request.url.slice(0, MAX_URL),
-      type: p.type ?? "Other",
-      status: null,
-      mime: null,
-      size: null,
-      started_at: Math.round(p.wallTime * 1_000),
-      ttfb_ms: null,
-      ms: null,
-      error: null,
-    };
+    const entry = entryOf(p, seq);
     rows.push(entry);
     if (rows.length >= MAX_ENTRIES * 2) rows = rows.slice(-MAX_ENTRIES);
     open.set(p.requestId, { entry, began: p.timestamp });
     // A request whose end never comes must not be kept forever.
     if (open.size > MAX_ENTRIES) open.delete(open.keys().next().value ?? "");
-  };
-  const answered = ({ entry, began }: Row, response: Protocol.Network.Response): void => {
-    entry.status = response.status;
-    entry.mime = response.mimeType;
-    entry.size = response.encodedDataLength;
-    const { timing } = response;
-    if (timing)
-      entry.ttfb_ms = millis(timing.requestTime - began + timing.receiveHeadersEnd / 1_000);
   };
   const finish = (id: string, row: Row, at: number): void => {
     row.entry.ms = millis(at - row.began);
@@ -91,6 +94,7 @@ export function createNetworkLog(
         withRow(p.requestId, (row) => {
           row.entry.error = explain(p.errorText, row.entry.url) || "failed";
           finish(p.requestId, row, p.timestamp);
+          onFailed(row.entry);
         }),
       );
     },

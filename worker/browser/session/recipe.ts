@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { ActionFailure, refused } from "../actions/failure.ts";
 import { RecipeError, runRecipe } from "../actions/recipe.ts";
 import type { Live } from "./live.ts";
@@ -22,7 +22,7 @@ export async function runSessionRecipe(
   { args: { secrets: given, secret_hosts: bound, ...args }, timeout_ms }: RecipeCall,
   { clock, refusal }: { clock: Clock; refusal(url: string): Promise<string | null> },
 ): Promise<{ steps: string[] }> {
-  const { actions } = SESSION_ACTIONS.recipe.parse(args);
+  const { actions } = SESSION_ACTIONS.recipe.args.parse(args);
   const secrets = (given ?? {}) as Record<string, string>;
   const missing = missingSecret(actions, secrets);
   if (missing) throw new ActionFailure("invalid", { name: "Error", message: missing });

@@ -31,6 +31,7 @@ export async function resetRun(
   const { url, fresh, cookies } = RunReset.parse(args);
   await checkUrl({ refusal }, url);
   const since = performance.now();
+  live.replay?.rewind();
   const pages = await live.pages();
   if (live.script) await live.focus(live.script.target_id);
   const page = await tabOf(pages, clock);

@@ -1,5 +1,5 @@
-import { assetKind, resolveMime } from "../record/asset-names.ts";
-import type { TraceEntry } from "../record/trace.ts";
+import { assetKind, resolveMime } from "#shared/archive/asset-names.ts";
+import type { TraceEntry } from "../record/trace-entry.ts";
 import type { Candidate } from "./types.ts";
 
 const HLS_TYPES = new Set([

@@ -3,7 +3,7 @@ import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 
 export type BrowserCookie = Protocol.Network.Cookie;
 
-/** Every cookie of the browser; the downloaders choose by host and path as it does. */
+/** Every cookie of the browser; the downloaders choose by host and path, as the browser does. */
 export async function readCookies({ root }: CdpConnection): Promise<BrowserCookie[]> {
   const { cookies } = await root.send("Storage.getCookies");
   return cookies;

@@ -23,13 +23,13 @@ export interface DownloadDeps {
   proxy: string;
   max_bytes: number;
   signal: AbortSignal;
-  /** Reports how much is there, in percent. */
+  /** Reports the progress in percent. */
   onPercent(percent: number): void;
 }
 
 /**
  * Downloads a stream into one playable file: with yt-dlp if it is installed, which takes the best video and audio and
- * joins them with ffmpeg, otherwise with ffmpeg alone. Nothing is left in `dir` but the file.
+ * joins them with ffmpeg, otherwise with ffmpeg alone. Leaves only the file in `dir`.
  * @returns its path.
  * @throws VideoError, or the signal's reason.
  */
@@ -51,7 +51,8 @@ export async function downloadStream(
     const [name, ...more] = (await readdir(dir)).filter((n) =>
       /^video\.(mp4|mkv|webm|mov|ts|m4a|mp3|ogg|opus)$/.test(n),
     );
-    if (name === undefined || more.length > 0) throw new VideoError("it left no playable file");
+    if (name === undefined || more.length > 0)
+      throw new VideoError("the tool left no playable file");
     const path = join(dir, name);
     if ((await stat(path)).size === 0) throw new VideoError("the file is empty");
     const kept = `${dir}-${name}`;

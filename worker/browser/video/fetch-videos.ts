@@ -1,11 +1,11 @@
 import { rename, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { assetKind } from "#shared/archive/asset-names.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
 import type { JobRun } from "../lanes/types.ts";
-import { assetKind } from "../record/asset-names.ts";
 import { hashFile } from "../record/coverage.ts";
 import type { Recorder } from "../record/recorder.ts";
 import { findCandidates } from "./candidates.ts";
@@ -32,7 +32,7 @@ export interface VideoReport {
   protected: number;
   /** A sentence for each video that could not be downloaded. */
   failures: string[];
-  /** Bytes of all downloads; null when there was none. */
+  /** Bytes of all downloads; null if there were none. */
   traffic: Traffic | null;
 }
 
@@ -43,7 +43,7 @@ const shortUrl = (url: string): string => hideCredentials(url).slice(0, 300);
 /**
  * Finds the videos of a page in its network trace, downloads each into one playable file and hands it to the sink as an
  * asset that is `refetched` (rules/capture#videos). One after the other; bounded in number, bytes and
- * time; nothing is left behind, however it ends.
+ * time; leaves nothing behind, however it ends.
  * @throws the signal's reason when it aborts.
  */
 export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
@@ -80,7 +80,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
         continue;
       }
       if (begun >= settings.max_count) {
-        tell(job, "warn", `more than ${settings.max_count} videos: the others are skipped`);
+        tell(job, "warn", `more than ${settings.max_count} videos: the rest are skipped`);
         break;
       }
       begun += 1;

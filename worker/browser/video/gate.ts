@@ -9,9 +9,9 @@ import type { Upstream } from "#worker/egress/upstream.ts";
  */
 export interface VideoGate {
   readonly url: string;
-  /** Bytes that came in since the last `restart`. */
+  /** Bytes received since the last `restart`. */
   readonly bytes: number;
-  /** In all. */
+  /** Total bytes received. */
   readonly traffic: Traffic;
   /** What was refused, with the reason. */
   readonly refused: readonly string[];
@@ -41,7 +41,10 @@ export function openVideoGate({
   const refused: string[] = [];
   let bytes = 0;
   const gate = openGate({
-    ...{ speaks: httpProxy, judge, resolve, upstream },
+    speaks: httpProxy,
+    judge,
+    resolve,
+    upstream,
     onRefused: (place, reason) => {
       if (refused.length < MAX_REFUSALS) refused.push(`${place}: ${reason}`);
     },

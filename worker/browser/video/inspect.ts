@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import { parseDash } from "./dash.ts";
 import type { Stream } from "./download.ts";
-import { type HlsVariant, parseHls } from "./hls.ts";
+import { type HlsPlaylist, type HlsVariant, parseHls } from "./hls.ts";
 import { type RequestDeps, readManifest } from "./request.ts";
 import { type Candidate, type RequestIdentity, VideoError } from "./types.ts";
 
@@ -16,14 +16,14 @@ export type Finding =
       kind: "skip";
       candidate: Candidate;
       reason: string;
-      /** By DRM. */
+      /** Protected by DRM. */
       protected: boolean;
     }
   | { kind: "broken"; candidate: Candidate; reason: string };
 
 const MAX_MANIFESTS = 50;
 
-/** What the server is told: the same as the browser told it. */
+/** Headers for the server, the same as the browser sent. */
 export function identityOf({ entry }: Candidate, user_agent: string): RequestIdentity {
   const header = (name: string): string | null => {
     const value = Object.entries(entry.request_headers).find(
@@ -52,22 +52,22 @@ export async function inspectCandidates(
       const identity = identityOf(candidate, user_agent);
       try {
         const text = await readManifest(deps, candidate.url, identity);
-        return { candidate, identity, text, reason: "" };
+        const playlist = candidate.kind === "hls" ? parseHls(text, candidate.url) : null;
+        return { candidate, identity, text, playlist, reason: "" };
       } catch (err) {
         deps.signal.throwIfAborted();
-        return { candidate, identity, text: null, reason: errorMessage(err) };
+        const reason = errorMessage(err);
+        return { candidate, identity, text: null, playlist: null, reason };
       }
     }),
   );
   const parts = new Set<string>();
-  for (const { candidate, text } of read) {
-    const playlist =
-      text !== null && candidate.kind === "hls" ? parseHls(text, candidate.url) : null;
+  for (const { playlist } of read) {
     if (playlist?.kind === "master") for (const child of playlist.children) parts.add(child);
   }
   const findings: Finding[] = [];
   const seen = new Set<string>();
-  for (const { candidate, identity, text, reason } of read) {
+  for (const { candidate, identity, text, playlist, reason } of read) {
     // A variant belongs to its master, which names the best of them.
     if (parts.has(candidate.url)) continue;
     if (text === null) {
@@ -78,7 +78,9 @@ export async function inspectCandidates(
     const key = `${new URL(candidate.url).pathname} ${Bun.hash(text)}`;
     if (seen.has(key)) continue;
     seen.add(key);
-    findings.push(await inspect(deps, candidate, identity, text));
+    const facts = () =>
+      candidate.kind === "hls" ? hlsFacts(deps, identity, playlist) : dashFacts(text);
+    findings.push(await inspect(deps, candidate, identity, facts));
   }
   for (const candidate of candidates)
     if (candidate.kind === "file")
@@ -90,7 +92,7 @@ async function inspect(
   deps: RequestDeps,
   candidate: Candidate,
   identity: RequestIdentity,
-  text: string,
+  factsOf: () => Promise<Facts | null>,
 ): Promise<Finding> {
   const skip = (reason: string, drm = false): Finding => ({
     kind: "skip",
@@ -100,9 +102,7 @@ async function inspect(
   });
   const { url } = candidate;
   try {
-    const facts = await (candidate.kind === "hls"
-      ? hlsFacts(deps, identity, text, url)
-      : dashFacts(text));
+    const facts = await factsOf();
     if (!facts) return skip("is not a manifest");
     if (facts.drm !== null) return skip(`is protected by DRM (${facts.drm}): not downloaded`, true);
     if (facts.live) return skip("is a live stream: not downloaded");
@@ -122,19 +122,17 @@ interface Facts {
   duration_s: number | null;
 }
 
-function dashFacts(text: string): Facts | null {
+async function dashFacts(text: string): Promise<Facts | null> {
   const manifest = parseDash(text);
   return manifest && { ...manifest, variant: null };
 }
 
-/** A master playlist says little itself: the playlists that it names give keys, length and end. */
+/** A master playlist itself has few facts: the playlists that it names give keys, length and end. */
 async function hlsFacts(
   deps: RequestDeps,
   identity: RequestIdentity,
-  text: string,
-  url: string,
+  playlist: HlsPlaylist | null,
 ): Promise<Facts | null> {
-  const playlist = parseHls(text, url);
   if (!playlist) return null;
   if (playlist.kind === "media") return { ...playlist, variant: null };
   const [variant] = playlist.variants;

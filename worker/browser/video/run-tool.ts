@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import type { LaneBrowser } from "../lanes/types.ts";
 import { endGroup } from "../process/kill.ts";
-import { LANE_TAG, tagOf } from "../process/proc.ts";
+import { LANE_TAG, tagOf } from "../process/tagged.ts";
 import { VideoError } from "./types.ts";
 
 export interface ToolRun {
@@ -23,7 +23,7 @@ export interface ToolRun {
 const TAIL_CHARS = 2_000;
 
 /**
- * Runs a program to its end in a session of its own, with nothing but PATH from the worker's environment. When `signal`
+ * Runs a program to its end in its own session, with only PATH from the worker's environment. When `signal`
  * aborts, or the run fails, everything it started is gone before this returns. It carries its lane's tag: the lane's reset
  * ends it too, whatever becomes of this process, and the lane's memory limit counts it.
  * @throws the signal's reason; VideoError with its last words when it fails.
@@ -73,7 +73,7 @@ export async function runTool(run: ToolRun): Promise<void> {
   }
 }
 
-/** The account that Chromium runs as: a program that reads strangers' files must not be root unless Chromium is. */
+/** The account that Chromium runs as: a program that reads untrusted files must not be root unless Chromium is. */
 export function ownerOf({ dirs }: LaneBrowser): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const { uid, gid } = statSync(dirs.user_data, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 };

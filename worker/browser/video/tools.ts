@@ -1,6 +1,6 @@
 import type { VideoTools } from "./types.ts";
 
-/** The advice for a person who requests videos on a machine without these programs. */
+/** Advice for a person who requests videos on a machine without these programs. */
 export const INSTALL_TOOLS = "install yt-dlp or ffmpeg: apt-get install ffmpeg yt-dlp";
 
 /** Looks the programs up in `path`. yt-dlp joins video and audio with ffmpeg. */

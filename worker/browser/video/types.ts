@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import type { Upstream } from "#worker/egress/upstream.ts";
-import type { TraceEntry } from "../record/trace.ts";
+import type { TraceEntry } from "../record/trace-entry.ts";
 
 /** Programs by absolute path; null what is not installed. */
 export interface VideoTools {

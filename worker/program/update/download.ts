@@ -29,7 +29,7 @@ export async function download(
       throw new UpdateRefused(`${url} answered ${answer.status} ${detail}`.trim());
     }
     const tooLarge = () =>
-      new UpdateRefused(`${url} is larger than ${humanSize(max_bytes)}, the most that is taken`);
+      new UpdateRefused(`${url} is larger than ${humanSize(max_bytes)}, the maximum`);
     const length = Number(answer.headers.get("content-length"));
     if (length > max_bytes) {
       await answer.body.cancel();
@@ -46,15 +46,17 @@ export async function download(
         await file.writeFile(chunk);
       }
       if (length > 0 && size < length)
-        throw new UpdateRefused(`${url} is cut off: ${size} of ${length} bytes came`);
+        throw new UpdateRefused(`${url} was cut off: ${size} of ${length} bytes arrived`);
     } finally {
       await file.close();
     }
     return { sha256: hash.digest("hex"), headers: answer.headers };
   } catch (err) {
     if (err instanceof UpdateRefused || signal.aborted) throw err;
-    const why = late.aborted ? `not there within ${DEADLINE_MS / 1_000} s` : errorMessage(err);
-    throw new UpdateRefused(`${url} could not be fetched: ${why}`, { cause: err });
+    const why = late.aborted
+      ? `no complete answer within ${DEADLINE_MS / 1_000} s`
+      : errorMessage(err);
+    throw new UpdateRefused(`could not fetch ${url}: ${why}`, { cause: err });
   } finally {
     done.abort();
   }

@@ -1,6 +1,6 @@
 /**
- * What the program tells an updated version that it runs in its own process, and what a started version tells its
- * launcher. Programs of different versions communicate through this: it may grow, but never change.
+ * What the program passes to an updated version that it runs in its own process, and what a started version reports to
+ * its launcher. Programs of different versions communicate through this: it may grow, but never change.
  */
 
 const MARK = Symbol.for("flotilla.launched");
@@ -32,5 +32,5 @@ export const TRIAL_ENV = "FLOTILLA_ON_TRIAL";
 /** What such a process sends its launcher once the hub has registered it. */
 export const REGISTERED = "flotilla registered";
 
-/** Tells the launcher, if there is one. Idempotent. */
+/** Notifies the launcher, if there is one. Idempotent. */
 export const tellRegistered = (): void => void process.send?.(REGISTERED);

@@ -17,7 +17,7 @@ import { readState, type UpdateState, versionsDir, writeState } from "./state.ts
 const MAX_ATTEMPTS = 2;
 /** How long a hub may take to answer. */
 const PROBE_MS = 5_000;
-/** A second signal ends a service at once. */
+/** A second signal ends a service immediately. */
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export interface LauncherDeps {
@@ -55,14 +55,19 @@ export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
   const root = await findStaged(dir, state.current);
   if (root === null) {
     if (on_trial) throw new Error(`the files of version ${state.current} are damaged`);
-    log.error({ version: state.current }, "files of the updated version are damaged, not run");
+    log.error(
+      { version: state.current },
+      "the updated version's files are damaged: not running it",
+    );
     await writeState(dir, { ...state, current: null, previous: null, attempts: null });
     return null;
   }
   log.info({ version: state.current, program: base }, "running an updated version");
   markLaunched({ base, self: deps.self, release: builtRelease() });
   if (!existsSync(join(root, NOTIFIES)))
-    openServiceNotify(process.env).ready(`runs version ${state.current}, which tells no more`);
+    openServiceNotify(process.env).ready(
+      `runs version ${state.current}, which reports nothing more`,
+    );
   offerPackages(root);
   // Ends this process itself, as the program does.
   await import(join(root, "hub/main.ts"));
@@ -106,8 +111,8 @@ async function superviseTrial(deps: LauncherDeps, dir: string): Promise<number> 
     if (failure === null) {
       const registered = await readState(dir, deps.base, log);
       if (registered.current === version) await writeState(dir, { ...registered, attempts: null });
-      log.info({ version }, "updated version is registered with its hub");
-      notify.ready(`runs version ${version}, which is registered with its hub`);
+      log.info({ version }, "the updated version has registered with its hub");
+      notify.ready(`runs version ${version}, which has registered with its hub`);
     } else if (!stopping.signal.aborted) {
       log.error({ version, attempt: attempts + 1, reason: failure }, "updated version failed");
       if (attempts + 1 >= MAX_ATTEMPTS)
@@ -128,7 +133,7 @@ async function rollBack(dir: string, state: UpdateState, reason: string, log: Lo
   const { current, previous } = state;
   if (current === null) return;
   const back = previous !== null && (await findStaged(dir, previous)) !== null ? previous : null;
-  log.error({ version: current, back_to: back ?? state.base, reason }, "version rolled back");
+  log.error({ version: current, back_to: back ?? state.base, reason }, "rolled back a version");
   const bad = { version: current, reason, at: new Date().toISOString() };
   await writeState(dir, { ...state, current: back, previous: null, attempts: null, bad });
   await pruneVersions(dir, [back]);
@@ -170,7 +175,7 @@ function startTrial(deps: LauncherDeps, stopping: AbortSignal): Trial {
   void waitForHandshake(deps, AbortSignal.any([over.signal, stopping])).then((late) => {
     if (!late || over.signal.aborted) return;
     settled.resolve(`it had no handshake within ${deps.handshake_ms / 1_000} s`);
-    log.error({ pid }, "updated version killed");
+    log.error({ pid }, "killed the updated version");
     signalGroup(pid, "SIGKILL");
   });
   return { failure: settled.promise, exited, kill: (signal) => child.kill(signal) };
@@ -182,7 +187,10 @@ async function waitForHandshake(deps: LauncherDeps, over: AbortSignal): Promise<
     await deps.clock.sleep(deps.handshake_ms, over);
     if (over.aborted) return false;
     if (deps.hub_url === null || (await hubAnswers(deps.hub_url, over))) return !over.aborted;
-    deps.log.warn({ hub: deps.hub_url }, "hub does not answer, the updated version is given time");
+    deps.log.warn(
+      { hub: deps.hub_url },
+      "the hub does not answer: giving the updated version more time",
+    );
   }
 }
 
@@ -204,7 +212,7 @@ export function restart({ self, argv, log }: Pick<LauncherDeps, "self" | "argv" 
   try {
     process.execve?.(program, [program, ...rest, ...argv], process.env);
   } catch (err) {
-    log.error({ err: errorMessage(err) }, "program could not be started again");
+    log.error({ err: errorMessage(err) }, "could not restart the program");
   }
   process.exit(EXIT_UPDATED);
 }

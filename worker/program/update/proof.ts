@@ -8,11 +8,11 @@ import { UpdateRefused } from "./stage.ts";
 /** In the directory of versions: the key of the installation's hubs, as first seen. */
 export const HUB_KEY_FILE = "hub-key";
 
-/** Whom this worker believes. */
+/** The keys that this worker trusts. */
 export interface Trusted {
   /** Null for an unsigned build. */
   release: Pick<BuiltRelease, "key" | "released_at"> | null;
-  /** SVC_UPDATE_KEY; null: the first key that is seen. */
+  /** SVC_UPDATE_KEY; null: the first key seen. */
   hub_key: string | null;
 }
 
@@ -44,7 +44,7 @@ async function pin(dir: string, key: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-/** @returns when the sources were released; null when nothing says so. */
+/** @returns when the sources were released; null if that is unknown. */
 function demandRelease({ release }: Trusted, { version, sha256, headers }: Fetched): string | null {
   const released_at = headers.get(PROOF_HEADERS.released_at);
   if (release === null) return released_at;
@@ -69,29 +69,29 @@ async function demandOffer(
   const where = hub_key === null ? join(dir, HUB_KEY_FILE) : "SVC_UPDATE_KEY";
   if (key === null)
     throw new UpdateRefused(
-      `the hub has not signed the update, and ${where} names the key of one that does: a hub of an older version cannot; then install its executable here, or delete that key`,
+      `the hub has not signed the update, but ${where} names the key of one that does. A hub of an older version cannot sign: then install its executable here, or delete that key`,
     );
   if (known !== null && key !== known)
     throw new UpdateRefused(
-      `the update is signed with key ${fingerprintOf(key)}, and ${where} names ${fingerprintOf(known)}: if the hub was really set up anew, delete that key`,
+      `the update is signed with key ${fingerprintOf(key)}, but ${where} names ${fingerprintOf(known)}: delete that key only if the hub was really set up anew`,
     );
   if (!isOffer(offer, key, headers.get(PROOF_HEADERS.offer) ?? ""))
     throw new UpdateRefused(
-      `the signature of the update is wrong: ${offer.version} was changed on its way, or is not what the hub offers now`,
+      `the update's signature is wrong: ${offer.version} was changed in transit, or is not what the hub offers now`,
     );
   if (known === null) {
     await pin(dir, key);
     log.warn(
       { key, fingerprint: fingerprintOf(key) },
-      "the hub's key for updates is kept from now on; compare it with flotilla doctor hub",
+      "the hub's update key was stored; compare it with flotilla doctor hub",
     );
   }
   return true;
 }
 
 /**
- * Judges an archive before any of it is unpacked.
- * @throws UpdateRefused saying what is not proven; nothing was taken then
+ * Checks an archive before any of it is unpacked.
+ * @throws UpdateRefused saying what is not proven; then nothing was installed
  */
 export async function demandProof(
   dir: string,
@@ -105,11 +105,11 @@ export async function demandProof(
   if (own === null)
     return log.warn(
       { version: fetched.version },
-      "nothing proves where this update comes from: this build is unsigned, and its hub, of an older version, signs nothing",
+      "nothing proves where this update comes from: this build is unsigned, and its hub, which has an older version, does not sign",
     );
   // An impostor of the hub may have kept an old release.
   if (released_at !== null && released_at < own.released_at)
     throw new UpdateRefused(
-      `the sources of ${fetched.version} were released at ${released_at}, before those of this program, and no hub has signed that they are to be taken`,
+      `the sources of ${fetched.version} were released at ${released_at}, before those of this program, and no hub has signed that they should be installed`,
     );
 }

@@ -89,20 +89,20 @@ async function demandSigned(
   read: (name: string) => Promise<Buffer>,
 ): Promise<void> {
   if (trusted === null)
-    return log.warn({}, "this build is unsigned: a release is believed by its checksums alone");
+    return log.warn({}, "this build is unsigned: releases are verified only by their checksums");
   const { key, released_at } = trusted;
   const signature = (await read(SIGNATURE)).toString("base64url");
   if (!isSigned(sums, key, signature))
-    throw new UpdateRefused(`${SUMS} is not signed with the release key that was built in`);
+    throw new UpdateRefused(`${SUMS} is not signed with the built-in release key`);
   const about = await read(ABOUT);
   if (createHash("sha256").update(about).digest("hex") !== sumOf(sums.toString(), ABOUT))
-    throw new UpdateRefused(`${ABOUT} is not what ${SUMS} says`);
+    throw new UpdateRefused(`${ABOUT} does not match ${SUMS}`);
   const [, found = ""] = /^released (\S+)$/m.exec(about.toString()) ?? [];
   if (found < released_at)
     throw new UpdateRefused(`the release is of ${found}, before this program's (${released_at})`);
 }
 
-/** Checks the feed once; a release that was checked before is skipped. */
+/** Checks the feed once; skips a release that was checked before. */
 export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promise<void> {
   const { dir, base, log, clock, updater } = deps;
   const release = await latestRelease(deps, signal);
@@ -156,7 +156,8 @@ export function startReleaseFeed(deps: FeedDeps): { stop(): Promise<void> } {
       await clock.sleep(every_ms * (1 - JITTER + 2 * JITTER * random()), signal);
       if (signal.aborted || fromHub()) return;
       await checkFeedOnce(deps, signal).catch((err) => {
-        if (!signal.aborted) log.error({ reason: errorMessage(err) }, "release not taken");
+        if (!signal.aborted)
+          log.error({ reason: errorMessage(err) }, "could not install a release");
       });
     },
   });

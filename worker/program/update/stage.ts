@@ -14,7 +14,7 @@ import {
 } from "#shared/protocol/version.ts";
 import { hasPackage } from "./packages.ts";
 
-/** Of the archive, and of what it unpacks to (rules/updates#what-a-worker-refuses). */
+/** Maximum size of the archive, and of its unpacked content (rules/updates#what-a-worker-refuses). */
 export const MAX_ARCHIVE_BYTES = 50 * 1024 ** 2;
 const LIMITS: ArchiveLimits = { max_unpacked_bytes: MAX_ARCHIVE_BYTES, max_entries: 5_000 };
 
@@ -57,7 +57,7 @@ function checkFiles(files: readonly SourceFile[], version: string): void {
   for (const { path, body } of files) {
     if (isSource(path) || path === VERSION_FILE) continue;
     if (carried.get(path) !== sha256(body))
-      throw new UpdateRefused(`${path} is not what the sources name`);
+      throw new UpdateRefused(`${path} does not match the sources`);
   }
   for (const path of carried.keys())
     if (!files.some((file) => file.path === path)) throw new UpdateRefused(`${path} is missing`);
@@ -134,7 +134,7 @@ async function readArchiveAs(archive: string): Promise<SourceFile[]> {
  */
 export async function stageArchive(dir: string, archive: string, version: string): Promise<void> {
   if (!VERSION.test(version))
-    throw new UpdateRefused(`${JSON.stringify(version)} is not the hash of sources`);
+    throw new UpdateRefused(`${JSON.stringify(version)} is not a hash of sources`);
   // A complete version may be running: leave it as it is.
   if ((await findStaged(dir, version)) !== null) return;
   const files = await readArchiveAs(archive);
@@ -161,7 +161,7 @@ async function checkRoom(dir: string, files: readonly SourceFile[]): Promise<voi
     throw new UpdateRefused(`the disk has no room for ${Math.ceil(needed / 1024)} KiB in ${dir}`);
 }
 
-/** Directory of a staged version that is there and whole, or null. */
+/** Directory of a complete staged version, or null. */
 export async function findStaged(dir: string, version: string): Promise<string | null> {
   const root = pathOf(dir, version);
   try {

@@ -6,7 +6,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
 
 /**
- * Which version a worker runs and what became of the others: `versions/state.json` of its data directory. Programs of
+ * The version that a worker runs, and the outcome of others: `versions/state.json` in its data directory. Programs of
  * different versions read it, so a field may be added but never change its meaning.
  */
 export const UpdateState = z.object({
@@ -32,7 +32,12 @@ export const UPDATE_STATE_FILE = "state.json";
 export const versionsDir = (data_dir: string): string => join(data_dir, "versions");
 
 export const firstState = (base: string): UpdateState => ({
-  ...{ base, current: null, previous: null, attempts: null, bad: null, release: null },
+  base,
+  current: null,
+  previous: null,
+  attempts: null,
+  bad: null,
+  release: null,
 });
 
 /** The saved state, or the initial one if there is no file, or it belongs to another program or is damaged. */
@@ -43,12 +48,12 @@ export async function readState(dir: string, base: string, log: Log): Promise<Up
     const state = UpdateState.parse(JSON.parse(text));
     return state.base === base ? state : firstState(base);
   } catch (err) {
-    log.warn({ dir, err: errorMessage(err) }, "state of updates was not readable");
+    log.warn({ dir, err: errorMessage(err) }, "could not read the state of updates");
     return firstState(base);
   }
 }
 
-/** Atomic, and on the disk when it returns: whatever happens, a reader finds either the old state or the new one. */
+/** Atomic and synced when it returns: whatever happens, a reader finds either the old state or the new one. */
 export async function writeState(dir: string, state: UpdateState): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, UPDATE_STATE_FILE);

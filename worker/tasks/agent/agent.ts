@@ -5,7 +5,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import { AGENT_SYNC_MS, AgentSynced, type DesiredInstance } from "#shared/protocol/schema/agent.ts";
 import type { GpuReading } from "#shared/protocol/schema/pull.ts";
-import { ControlRefused, createControlCall } from "../control-call.ts";
+import { createControlCall, isRefusal } from "../control-call.ts";
 import { createInstances } from "./instances.ts";
 import { loadState, saveState } from "./saved-state.ts";
 
@@ -38,6 +38,7 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
+const SYNC = "POST /api/v1/agents/{host}/sync";
 /** Children that die one after the other are reported together. */
 const GATHER_MS = 250;
 /** Time for the last report of an agent that ends; nobody waits long for it. */
@@ -45,7 +46,7 @@ const FAREWELL_MS = 2_000;
 
 /**
  * The agent of a host (rules/pipeline-agents#what-an-agent-does): asks the control plane what should run here, keeps it
- * running, and reports. While the control plane is away it keeps what it was last told, over its own restarts too.
+ * running, and reports. While the control plane is away, it keeps to its last orders, even across its own restarts.
  */
 export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
   const { host, dir, clock, log } = deps;
@@ -61,22 +62,16 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     log,
     onChange: () => changed.abort(),
   });
-  /** How the last sync ended; each change is logged once. */
-  let answer = "";
-  const note = (now: string, level: "info" | "warn") => {
-    if (now !== answer) log[level]({ host, answer: now }, "control plane");
-    if (now !== answer && level === "info") deps.onAnswered?.();
-    answer = now;
-  };
+  const note = createAnswerNote(deps);
 
   const sync = async (): Promise<AgentSynced> => {
     const children = instances.report();
     const gpus = await deps.readGpus().catch((err) => {
-      log.debug({ err: errorMessage(err) }, "GPUs could not be read");
+      log.debug({ err: errorMessage(err) }, "could not read the GPUs");
       return [];
     });
-    const body = { agent_id: state.agent_id, version: deps.version, gpus, children };
-    const synced = AgentSynced.parse(await call(`/agents/${encodeURIComponent(host)}/sync`, body));
+    const json = { agent_id: state.agent_id, version: deps.version, gpus, children };
+    const synced = AgentSynced.parse(await call(SYNC, { params: { host }, json }));
     instances.told(children);
     return synced;
   };
@@ -93,8 +88,8 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     } catch (err) {
       if (signal.aborted) return;
       note(errorMessage(err), "warn");
-      // Another agent is in charge of this host, so what runs here would run twice.
-      const refused = err instanceof ControlRefused && err.status === 409;
+      // Another agent is in charge of this host, so everything here would run twice.
+      const refused = isRefusal(err) && err.status === 409;
       instances.want(refused ? [] : state.instances);
     }
   };
@@ -119,7 +114,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     await loop.stop();
     await stopped;
     await withDeadline("the last report", FAREWELL_MS, sync()).catch((err) =>
-      log.warn({ err: errorMessage(err) }, "the last report was not sent"),
+      log.warn({ err: errorMessage(err) }, "could not send the last report"),
     );
     gone.abort();
     log.info({ host }, "agent stopped");
@@ -133,7 +128,22 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
   };
 }
 
-/** The agent's own flags come last so that they win. */
+/** Logs how a sync ended, each change once. */
+function createAnswerNote({
+  host,
+  log,
+  onAnswered,
+}: Pick<AgentDeps, "host" | "log" | "onAnswered">) {
+  let answer = "";
+  return (now: string, level: "info" | "warn"): void => {
+    if (now === answer) return;
+    log[level]({ host, answer: now }, "control plane");
+    if (level === "info") onAnswered?.();
+    answer = now;
+  };
+}
+
+/** The agent's own flags come last, so that they take precedence. */
 function launchOf(deps: AgentDeps, { instance_id, args, env }: DesiredInstance) {
   return {
     argv: [

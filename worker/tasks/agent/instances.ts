@@ -15,7 +15,7 @@ export interface InstancesDeps {
 }
 
 export interface Instances {
-  /** Starts what is missing, stops what is not wanted, and restarts what is wanted differently. Returns at once. */
+  /** Starts what is missing, stops what is not wanted, and restarts what is wanted differently. Returns immediately. */
   want(desired: readonly DesiredInstance[]): void;
   report(): InstanceReport[];
   /** Forgets those that have ended and were reported as ended. */

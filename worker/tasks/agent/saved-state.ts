@@ -10,7 +10,7 @@ const SavedState = z.object({
   agent_id: z.string().min(8).max(64),
   instances: z.array(DesiredInstance),
 });
-/** What an agent keeps over its own restarts: its name, and what it was last told to run. */
+/** What an agent keeps across its own restarts: its name, and what it was last ordered to run. */
 export type SavedState = z.infer<typeof SavedState>;
 
 /** At a first start, or when the file cannot be read, the agent begins with a new name and nothing to run. */
@@ -19,7 +19,7 @@ export async function loadState(path: string, log: Log): Promise<SavedState> {
   try {
     if (text !== null) return SavedState.parse(JSON.parse(text));
   } catch (err) {
-    log.warn({ path, err: errorMessage(err) }, "saved state of the agent was not readable");
+    log.warn({ path, err: errorMessage(err) }, "could not read the agent's saved state");
   }
   return { agent_id: newToken(), instances: [] };
 }

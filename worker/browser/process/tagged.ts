@@ -1,76 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { environmentOf, listProcesses, type ProcStat, readProc } from "#shared/kit/proc.ts";
 
-/** Reading /proc: who belongs to a lane, and how much memory it holds. Linux only, like the lanes. */
+/** Who belongs to a lane, and how much memory it holds. Linux only, like the lanes. */
 
 /** Variable that names the run a process belongs to; everything the process starts inherits it. */
 export const LANE_TAG = "FLOTILLA_LANE";
 /** The same on a command line, because Chromium's processes overwrite their environment with their titles. */
 export const TAG_SWITCH = "--flotilla-lane=";
 
-export interface ProcStat {
-  pid: number;
-  comm: string;
-  /** One letter: R, S, D, Z (zombie), X (dead), … */
-  state: string;
-  ppid: number;
-  pgrp: number;
-  session: number;
-  rss_pages: number;
-}
-
 const PAGE_BYTES = 4096;
-
-/** Parses /proc/<pid>/stat; the command may hold spaces and parentheses. Null when the text has another format. */
-export function parseStat(text: string): ProcStat | null {
-  const open = text.indexOf("(");
-  const close = text.lastIndexOf(")");
-  if (open < 0 || close < open) return null;
-  const fields = text.slice(close + 2).split(" ");
-  const at = (index: number) => Number(fields[index]);
-  return {
-    pid: Number(text.slice(0, open)),
-    comm: text.slice(open + 1, close),
-    state: fields[0] ?? "?",
-    ppid: at(1),
-    pgrp: at(2),
-    session: at(3),
-    rss_pages: at(21),
-  };
-}
-
-/** A file of /proc; null when the process is gone or not ours to read. */
-export function readProc(pid: number, file: string): string | null {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
-  } catch {
-    return null;
-  }
-}
-
-export function readStat(pid: number): ProcStat | null {
-  const text = readProc(pid, "stat");
-  return text === null ? null : parseStat(text);
-}
-
-export const isAlive = (stat: ProcStat | null): stat is ProcStat =>
-  stat !== null && stat.state !== "Z" && stat.state !== "X";
-
-export function listProcesses(): ProcStat[] {
-  const found: ProcStat[] = [];
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    const stat = readStat(Number(entry));
-    if (stat) found.push(stat);
-  }
-  return found;
-}
-
-/** The value of one variable in a process's environment; null when absent or unreadable. */
-export function environmentOf(pid: number, name: string): string | null {
-  const text = readProc(pid, "environ");
-  const entry = text?.split("\0").find((pair) => pair.startsWith(`${name}=`));
-  return entry?.slice(name.length + 1) ?? null;
-}
 
 /** The lane tag of a process, from its command line or its environment; null when it has none. */
 export function tagOf(pid: number): string | null {

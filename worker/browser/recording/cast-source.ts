@@ -1,0 +1,117 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { jpegSize } from "../bridge/jpeg-size.ts";
+import { jpegRectangle, MAX_JPEG_BYTES, updateHead } from "../bridge/rfb-wire.ts";
+import { webSocketTransport } from "../bridge/ws-transport.ts";
+import { CdpConnection, type CdpSession } from "../cdp/connection.ts";
+import type { ScreenSink } from "./screen-sink.ts";
+
+export interface CastSourceDeps {
+  /** The browser's DevTools socket. */
+  cdp_url: string;
+  /** The tab to record; null while there is none. */
+  activeTarget(): string | null;
+  sink: ScreenSink;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+const QUALITY = 60;
+/** How soon a change of the active tab is noticed. */
+const FOLLOW_MS = 500;
+
+/**
+ * Records a page without a display, each frame as one picture in Tight encoding. While a page moves, its screencast is
+ * stopped between two frames, because Chromium reads back and compresses every frame of a running one, whether or not it is
+ * acknowledged. Resolves when the browser is gone, or the signal aborts. @throws when it cannot be reached.
+ */
+export async function recordCast(deps: CastSourceDeps): Promise<void> {
+  const { clock, signal } = deps;
+  const draw = createDrawing(deps.sink);
+  const connection = new CdpConnection(webSocketTransport(deps.cdp_url));
+  const stop = () => connection.close();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const gone = new AbortController();
+  void connection.closed.then(() => gone.abort());
+  const over = gone.signal;
+  const shown: { target: string | null; end: AbortController } = {
+    target: null,
+    end: new AbortController(),
+  };
+  gone.signal.addEventListener("abort", () => shown.end.abort(), { once: true });
+  try {
+    while (!over.aborted) {
+      const target = deps.activeTarget();
+      if (target !== null && target !== shown.target) {
+        shown.end.abort();
+        shown.target = target;
+        shown.end = new AbortController();
+        await show({ ...deps, draw }, connection, target, shown.end.signal).catch(() => {
+          // The tab was closed meanwhile or does not answer: the next pass looks at it again.
+          shown.target = null;
+        });
+      }
+      await clock.sleep(FOLLOW_MS, over);
+    }
+  } finally {
+    gone.abort();
+    signal.removeEventListener("abort", stop);
+    connection.close();
+  }
+}
+
+async function show(
+  deps: CastSourceDeps & { draw(jpeg: Buffer): void },
+  connection: CdpConnection,
+  targetId: string,
+  over: AbortSignal,
+): Promise<void> {
+  const { sink, clock, draw } = deps;
+  const { sessionId } = await connection.root.send("Target.attachToTarget", {
+    targetId,
+    flatten: true,
+  });
+  const session = connection.session(sessionId);
+  if (!session) return;
+  let last: Buffer | null = null;
+  let resting = false;
+  const start = () => session.post("Page.startScreencast", { format: "jpeg", quality: QUALITY });
+  const rest = async () => {
+    resting = true;
+    session.post("Page.stopScreencast");
+    await clock.sleep(sink.restMs(), over);
+    resting = false;
+    if (!over.aborted) start();
+  };
+  session.on("Page.screencastFrame", ({ data, sessionId: id }) => {
+    session.post("Page.screencastFrameAck", { sessionId: id });
+    // The first frame after a rest is sent even if nothing has changed: then the screencast stays on, and waits.
+    const jpeg = Buffer.from(data, "base64");
+    if (over.aborted || resting || last?.equals(jpeg)) return;
+    last = jpeg;
+    draw(jpeg);
+    void rest();
+  });
+  over.addEventListener("abort", () => leave(session), { once: true });
+  start();
+}
+
+const leave = (session: CdpSession): void => {
+  if (!session.is_closed) session.post("Page.stopScreencast");
+};
+
+/** Draws whole pictures; a chunk begins with the first, with another size, and when one is due. */
+function createDrawing(sink: ScreenSink): (jpeg: Buffer) => void {
+  let drawn: { width: number; height: number } | null = null;
+  return (jpeg) => {
+    const size = jpegSize(jpeg);
+    if (size === null || jpeg.length > MAX_JPEG_BYTES) return;
+    const resized = size.width !== drawn?.width || size.height !== drawn.height;
+    if (resized || sink.isDue()) {
+      const why = drawn === null ? "start" : resized ? "size" : "length";
+      sink.begin({ ...size, name: "page", why });
+    }
+    drawn = size;
+    sink.update(Buffer.concat([updateHead(1), jpegRectangle(size, jpeg.length), jpeg]));
+  };
+}

@@ -1,0 +1,245 @@
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { type Loop, startLoop } from "#shared/kit/loop.ts";
+import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import type { RecordingEvent } from "#shared/recording/events.ts";
+import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import { putPiece, type RecordingPlace } from "#worker/upload/recording-tail.ts";
+import type { LaneBrowser } from "../lanes/types.ts";
+import { recordCast } from "./cast-source.ts";
+import { createEventWriter } from "./event-writer.ts";
+import { createLooks, type Looked } from "./looks.ts";
+import { createRunFile, type RunFile } from "./run-file.ts";
+import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
+import { recordVnc } from "./vnc-source.ts";
+
+/** How often the session is looked at, and how often what is new goes to the hub. */
+const LOOK_MS = 500;
+const SEND_MS = 1_000;
+/** A page is about to be opened: the first picture of a lane that was just given out is worth nothing. */
+const SCREEN_AFTER_MS = 250;
+/** How long to wait before a screen that was lost is looked for again, and how often. */
+const AGAIN_MS = 1_000;
+const MOST_LOST = 20;
+/** How long the last frames of a run may take to the hub. */
+const LAST_MS = 15_000;
+/** Bounds of one recording (rules/recordings#limits-of-a-recording). */
+const MOST_SCREEN_BYTES = 200 * 1024 * 1024;
+const MOST_EVENT_BYTES = 20 * 1024 * 1024;
+const LONGEST_MS = 4 * 3_600_000;
+
+/** A session as its recorder sees it. */
+interface Recorded extends Looked {
+  browser(): LaneBrowser | null;
+  /** The browser is somebody else's. */
+  readonly foreign: boolean;
+}
+
+export interface RecorderDeps {
+  /** Where recordings lie until the hub has them. */
+  dir: string;
+  place: RecordingPlace;
+  mode: Exclude<RecordMode, "off">;
+  /** Values that no event may show. */
+  secrets: readonly string[];
+  /** Kinds of events that cannot be heard in this run. */
+  unheard: string[];
+  live: Recorded;
+  headless: boolean;
+  dialVnc(): Promise<Socket>;
+  clock: Clock;
+  log: Log;
+}
+
+/** The recorder of one run. Nothing that it does fails or slows the run. */
+export interface RunRecorder {
+  tell(event: RecordingEvent): void;
+  /** Resolves when the hub has the beginning, or the recording has ended: from then on it takes the rest, also after the run. */
+  readonly begun: Promise<void>;
+  /** Ends the recording and sends the rest. Idempotent, and never rejects. */
+  end(why: string): Promise<void>;
+}
+
+export function startRecorder(deps: RecorderDeps): RunRecorder {
+  const { clock, place, live, mode } = deps;
+  const began = clock.monotonic();
+  const ms = () => clock.monotonic() - began;
+  const run = place.job_id === null ? place.session_id : `${place.job_id}-${place.lease_token()}`;
+  const file = createRunFile(join(deps.dir, run));
+  const fit = createEventWriter(deps.secrets);
+  const over = new AbortController();
+  const hasRoom = createEventBudget(ms);
+  let event_bytes = 0;
+  let ended: Promise<void> | null = null;
+  let refused = false;
+
+  const tell = (event: RecordingEvent) => {
+    // What nobody takes would stay in memory.
+    if (ended !== null || refused || event_bytes > MOST_EVENT_BYTES) return;
+    const { dropped, takes } = hasRoom();
+    if (dropped > 0) note(`${dropped} events were left out: too many at once`);
+    if (!takes) return;
+    const frame = encodeJsonFrame(FRAME.event, ms(), fit(event));
+    event_bytes += frame.length;
+    if (event_bytes > MOST_EVENT_BYTES) return note("the limit of events is reached");
+    file.write(frame);
+  };
+  const note = (text: string) =>
+    file.write(encodeJsonFrame(FRAME.event, ms(), { type: "note", level: "warn", text }));
+  const sender = createSender(deps, file, (reason) => {
+    refused = true;
+    over.abort();
+    deps.log.info({ run, reason }, "recording ended: nothing more of it can be sent");
+  });
+
+  const at = new Date(clock.now()).toISOString();
+  const [of, id] =
+    place.job_id === null
+      ? (["session", place.session_id] as const)
+      : (["job", place.job_id] as const);
+  const screen = deps.headless ? "headless" : "headful";
+  tell({ type: "start", at, of, id, mode, screen, unheard: deps.unheard });
+  const look = createLooks(live, tell);
+  const loop = (name: string, everyMs: number, pass: () => Promise<void>): Loop =>
+    startLoop({ name, everyMs, clock, log: deps.log, pass });
+  const loops = [
+    loop("recording looks", LOOK_MS, async () => look()),
+    loop("recording tail", SEND_MS, sender.pass),
+  ];
+  if (mode === "screen") void recordScreen(deps, { file, ms, note, over: over.signal });
+
+  const finish = async (why: string) => {
+    over.abort();
+    look();
+    file.write(encodeJsonFrame(FRAME.end, ms(), { why }));
+    await Promise.all(loops.map((each) => each.stop()));
+    const until = clock.monotonic() + LAST_MS;
+    while (sender.isBehind() && clock.monotonic() < until) {
+      await sender.pass();
+      if (sender.isBehind()) await clock.sleep(AGAIN_MS / 4);
+    }
+  };
+  return {
+    tell,
+    begun: sender.begun,
+    end: (why) => {
+      ended ??= finish(why)
+        .catch((err) =>
+          deps.log.warn({ run, err: errorMessage(err) }, "the end of a recording was not sent"),
+        )
+        .then(() => file.remove());
+      return ended;
+    },
+  };
+}
+
+/** A page may fail, log and open windows as often as it likes. */
+const MOST_AT_ONCE = 100;
+
+/** Lets so many events through a second, and says how many it has left out before the next one. */
+function createEventBudget(ms: () => number): () => { takes: boolean; dropped: number } {
+  let second = 0;
+  let taken = 0;
+  let dropped = 0;
+  return () => {
+    const now = Math.floor(ms() / 1_000);
+    if (now !== second) taken = 0;
+    second = now;
+    if (taken >= MOST_AT_ONCE) {
+      dropped += 1;
+      return { takes: false, dropped: 0 };
+    }
+    taken += 1;
+    const before = dropped;
+    dropped = 0;
+    return { takes: true, dropped: before };
+  };
+}
+
+/** Sends what the hub does not have. The hub's length is the truth. */
+function createSender(deps: RecorderDeps, file: RunFile, onOver: (reason: string) => void) {
+  const begun = Promise.withResolvers<void>();
+  let sent = 0;
+  let refused = false;
+  const refuse = (reason: string): false => {
+    refused = true;
+    begun.resolve();
+    onOver(reason);
+    return false;
+  };
+  const take = async (): Promise<boolean> => {
+    // Frames that a full disk has torn cannot be read again.
+    const piece = await file.read(sent).catch(errorMessage);
+    if (typeof piece === "string") return refuse(piece);
+    if (piece.length === 0) return false;
+    const answer = await putPiece(deps.place, sent, piece);
+    if (answer.kind === "later") return false;
+    begun.resolve();
+    const is_ahead = answer.kind === "length" && answer.length > file.bytes;
+    if (answer.kind === "over") return refuse(answer.reason);
+    if (is_ahead) return refuse("the hub has more of it");
+    sent = answer.length;
+    return true;
+  };
+  return {
+    begun: begun.promise,
+    isBehind: () => !refused && sent < file.bytes,
+    pass: async () => {
+      while (!refused && (await take()));
+    },
+  };
+}
+
+interface ScreenDeps {
+  file: RunFile;
+  ms(): number;
+  note(text: string): void;
+  over: AbortSignal;
+}
+
+/** Records the screen of whatever browser the run has, until the run is over or a limit is reached. Never rejects. */
+async function recordScreen(deps: RecorderDeps, run: ScreenDeps): Promise<void> {
+  const { clock, live } = deps;
+  const full = new AbortController();
+  const { signal } = full;
+  run.over.addEventListener("abort", () => full.abort(), { once: true });
+  let bytes = 0;
+  const sink = createScreenSink({
+    ms: run.ms,
+    write: (frame) => {
+      if (signal.aborted) return;
+      bytes += frame.length;
+      run.file.write(frame);
+      if (bytes < MOST_SCREEN_BYTES && run.ms() < LONGEST_MS) return;
+      run.note("the limit of the screen's recording is reached");
+      full.abort();
+    },
+  });
+  await clock.sleep(SCREEN_AFTER_MS, signal);
+  for (let lost = 0; !signal.aborted && lost < MOST_LOST; ) {
+    const browser = live.browser();
+    const bytes_before = bytes;
+    // Its owner records it, or not.
+    if (live.foreign) return;
+    try {
+      if (browser?.headless) await castOf(deps, browser, sink, signal);
+      else if (browser) await recordVnc({ dial: deps.dialVnc, sink, clock, signal });
+    } catch (err) {
+      deps.log.debug({ err: errorMessage(err) }, "the screen cannot be recorded now");
+    }
+    if (browser) lost = bytes > bytes_before ? 0 : lost + 1;
+    await clock.sleep(AGAIN_MS / (browser ? 1 : 10), signal);
+  }
+  if (!signal.aborted) run.note("the screen cannot be recorded");
+}
+
+const castOf = (
+  { live, clock }: RecorderDeps,
+  { cdp_url }: LaneBrowser,
+  sink: ScreenSink,
+  signal: AbortSignal,
+): Promise<void> =>
+  recordCast({ cdp_url, activeTarget: () => live.activeTarget(), sink, clock, signal });

@@ -1,0 +1,121 @@
+import { mkdir, rm } from "node:fs/promises";
+import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
+import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
+import { createVncDialer } from "../bridge/vnc.ts";
+import type { HubFiles } from "../profile/cache.ts";
+import type { SessionLink } from "../session/link.ts";
+import type { Live } from "../session/live.ts";
+import { type RunRecorder, startRecorder } from "./recorder.ts";
+
+export interface RecordingsDeps {
+  /** Where they lie until the hub has them; emptied at the start. */
+  dir: string;
+  worker_id: string;
+  vnc_port_base: number;
+  /** Whether the lanes have no display. */
+  headless: boolean;
+  vncSecret(lane_idx: number): string;
+  /** How the hub of a link is reached. */
+  hubFiles(link: SessionLink): HubFiles;
+  clock: Clock;
+  log: Log;
+}
+
+/** What the hub asks for. Absent in hubs of earlier versions, which take no recordings. */
+interface AskedRecording {
+  record?: RecordMode | null;
+  headless: boolean;
+}
+
+/** The recordings of this worker's runs (rules/recordings#what-is-recorded). */
+export interface Recordings {
+  /** Records a job until its end is told; null when it is not to be recorded. */
+  ofJob(job: AcceptedJob, live: Live): RunRecorder | null;
+  /** Records a session until it ends. */
+  ofSession(live: Live, link: SessionLink, asked: AskedRecording): void;
+  /** Waits for what is still on its way to the hub, a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Fetch jobs are not connected to by Playwright, and what else hears these can be noticed by pages. */
+const UNHEARD_IN_JOBS = ["console", "error"];
+
+/** How long a worker that stops waits for a hub that may be gone. */
+const CLOSE_MS = 3_000;
+
+interface Run {
+  job_id: string | null;
+  lease_token(): number;
+  link: SessionLink;
+  mode: RecordMode;
+  headless: boolean;
+  secrets: readonly string[];
+  unheard: string[];
+}
+
+export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> {
+  const { dir, clock, log } = deps;
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const ending = new Set<Promise<void>>();
+
+  const start = (live: Live, run: Run): RunRecorder | null => {
+    const { mode, link, secrets, unheard } = run;
+    if (mode === "off") return null;
+    const hub = deps.hubFiles(link);
+    const dial = createVncDialer(deps.vnc_port_base + live.lane_idx, () =>
+      deps.vncSecret(live.lane_idx),
+    );
+    const { session_id } = live;
+    const place = {
+      ...{ worker_id: deps.worker_id, session_id, job_id: run.job_id },
+      lease_token: run.lease_token,
+      base_url: () => Promise.resolve(hub.base_url),
+      upload_token: () => link.hub.upload_token,
+    };
+    const headless = deps.headless || run.headless;
+    const recorder = startRecorder({
+      ...{ dir, place, mode, live, headless, clock, log },
+      ...{ secrets, unheard },
+      dialVnc: dial,
+    });
+    live.recorders.add(recorder);
+    // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
+    const onEnd = () => void end(errorMessage(live.signal.reason));
+    const end = (why: string): Promise<void> => {
+      live.signal.removeEventListener("abort", onEnd);
+      const done = recorder.end(why);
+      ending.add(done);
+      void done.then(() => ending.delete(done));
+      live.recorders.delete(recorder);
+      return done;
+    };
+    live.signal.addEventListener("abort", onEnd, { once: true });
+    if (live.signal.aborted) onEnd();
+    return { ...recorder, end };
+  };
+  return {
+    ofJob: ({ assignment, options, session: link }, live) => {
+      const { job_id, lease_token, extras, record } = assignment;
+      const password = extras.proxy && "password" in extras.proxy ? extras.proxy.password : null;
+      return start(live, {
+        ...{ job_id, link, mode: record ?? "off", unheard: UNHEARD_IN_JOBS },
+        headless: "headless" in options && options.headless,
+        lease_token: () => lease_token,
+        secrets: [...Object.values(extras.secrets), ...(password ? [password] : [])],
+      });
+    },
+    ofSession: (live, link, { record, headless }) => {
+      start(live, {
+        ...{ job_id: null, link, mode: record ?? "off", headless, unheard: [], secrets: [] },
+        lease_token: () => live.lease_token,
+      });
+    },
+    close: async () => {
+      await Promise.race([Promise.all(ending), clock.sleep(CLOSE_MS)]);
+    },
+  };
+}
