@@ -1,6 +1,7 @@
 /** The first part of a resource's path, `v1/` before those of the control plane. */
 export type Topic =
   | "jobs"
+  | "watches"
   | "workers"
   | "sessions"
   | "hosts"
@@ -25,13 +26,15 @@ export type Topic =
 
 /** What changed recently, for open pages. It carries no data: a page reads again what it shows. */
 export interface Changes {
-  /** Nearly free while nobody listens: there is one for every change of a job, and for every call of a pull worker. */
+  /** Nearly free without listeners, because every change of a job and every call of a pull worker makes one. */
   touch(topic: Topic): void;
-  /** Calls `heard` with the topics of the last while, at most once in GATHER_MS, until the returned function is called. */
+  /**
+   * Calls `heard` with the topics that have gathered, at most once in GATHER_MS, until the returned function is called.
+   */
   listen(heard: (topics: Topic[]) => void): () => void;
 }
 
-/** How often a page that shows a busy fleet reads it again. */
+/** How often a page of a busy fleet reads it again. */
 const GATHER_MS = 1_000;
 
 export function createChanges(): Changes {

@@ -6,6 +6,7 @@ import { workerSecret } from "#shared/kit/secret.ts";
 import type { SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { DEFAULT_ENGINE_KEYS, DEFAULT_PREFIXES, HubEnv } from "./hub-env.ts";
+import { SHARED_DRIVER_NAMES, SHARED_DRIVERS, type SharedStore } from "./shared-drivers.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
 export const HUB_MODES = ["dev", "hub", "control"] as const;
@@ -17,13 +18,12 @@ export interface HubConfig {
   readonly port: number;
   readonly db_url: string;
   readonly objects_url: string;
-  /** Of a bucket; null when none are set. Never logged or answered. */
+  /** Keys of a bucket; null when none are set. Never logged or answered. */
   readonly object_keys: S3Keys | null;
   /** Workers may put large bodies into the bucket themselves. */
   readonly direct_uploads: boolean;
-  /** Null: this hub is the only one. */
-  readonly redis_url: string | null;
-  readonly redis_prefix: string;
+  /** What it shares with other hubs; null: this hub is the only one. */
+  readonly shared_store: SharedStore | null;
   readonly advertise_url: string | null;
   /** Null: plain HTTP. */
   readonly tls: TlsFiles | null;
@@ -31,7 +31,7 @@ export interface HubConfig {
   readonly data_dir: string;
   /** What encrypts cookies and profiles where they are stored. */
   readonly secret_key_file: string;
-  /** Whether a start makes that file where there is none. A database that hubs of other machines may share is asked for by name. */
+  /** Whether a start makes that file where there is none; not for a database that hubs of other machines may share. */
   readonly makes_secret_key: boolean;
   /** What scripts of jobs run in. */
   readonly sandbox: "bubblewrap" | "process";
@@ -45,7 +45,7 @@ export interface HubConfig {
   readonly public_base_url: string | null;
   readonly api_token: string | null;
   readonly cors_origins: readonly string[];
-  /** Names that the server answers to beside its own, in lower case; `*` is any. */
+  /** Further names that the server answers to, in lower case; `*` is any. */
   readonly allowed_hosts: readonly string[];
   readonly min_asset_size_bytes: number;
   readonly max_asset_bytes: number;
@@ -53,7 +53,7 @@ export interface HubConfig {
   readonly submit_wait_ms: number;
   /** Values that recipes may use, by name. Never stored, logged or answered. */
   readonly recipe_env: Readonly<Record<string, string>>;
-  /** On which hosts they may be entered; those that are bound to none are not here. */
+  /** On which hosts they may be entered; values that are bound to no host are not listed. */
   readonly recipe_hosts: SecretHosts;
   /** The engine when none is configured. The key is never stored or logged. */
   readonly codegen: {
@@ -70,10 +70,10 @@ export interface HubConfig {
   readonly deploy: {
     readonly argv: readonly string[] | null;
     readonly timeout_ms: number;
-    /** All that the command sees of this process' environment. */
+    /** All that the command sees of this process's environment. */
     readonly environment: Readonly<Record<string, string>>;
   };
-  /** How a worker is restarted on its host; `command` null: not at all. */
+  /** How a worker is restarted on its host; with `command` null, not at all. */
   readonly ssh: {
     readonly command: readonly string[] | null;
     /** Host names, or `*`. */
@@ -85,7 +85,7 @@ export interface HubConfig {
   };
   /** `silent_ms` 0: off. */
   readonly watchdog: { readonly silent_ms: number; readonly max_per_hour: number };
-  /** Names of the variables that were given, as such or as a flag. */
+  /** Names of the variables that were given, as variables or flags. */
   readonly given: ReadonlySet<string>;
   /** What `nodeVersion` falls back to (rules/updates#version-fallbacks). */
   readonly version_fallback: string | undefined;
@@ -112,7 +112,7 @@ export interface HubConfig {
     readonly dir: string;
     readonly schedule: string;
     readonly keep: number;
-    /** All that the backup's process sees of this process' environment. */
+    /** All that the backup's process sees of this process's environment. */
     readonly environment: Readonly<Record<string, string>>;
   } | null;
   /** Below the 120 s for which leases and registrations stand without a heartbeat. */
@@ -122,10 +122,12 @@ export interface HubConfig {
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
-/** What a command of the operator sees in any case: never a secret of this program. */
+type Parsed = z.output<typeof HubEnv>;
+
+/** What a command of the operator always sees: never a secret of this program. */
 const COMMAND_INHERITS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
-/** Values of these belong to this program itself. */
+/** Variables of this program itself. */
 const OWN_VARIABLE =
   /^(SVC_|WORKER_|FLOTILLA_|HUB_URL$|CODEGEN_LLM_API_KEY$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
 
@@ -136,7 +138,7 @@ function hostsByName(entries: readonly { name: string; host: string | null }[]) 
   return hosts;
 }
 
-/** The list says which; the program's own secrets are none, whatever it says. */
+/** The list says which variables; the program's own secrets never count, whatever it says. */
 function engineKeys(given: readonly string[], env: EnvSource): HubConfig["engineKey"] {
   const patterns = given.length > 0 ? given : DEFAULT_ENGINE_KEYS;
   const allows = (pattern: string, name: string) =>
@@ -152,8 +154,8 @@ const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, stri
     names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
   );
 
-/** The keys of one source alone: half of each would open nothing. */
-function objectKeys(e: z.output<typeof HubEnv>, given: EnvSource): S3Keys | null {
+/** Both keys from one source, because half of each would open nothing. */
+function objectKeys(e: Parsed, given: EnvSource): S3Keys | null {
   const own = e.S3_ACCESS_KEY_ID ?? e.S3_SECRET_ACCESS_KEY;
   const [id, secret, token] =
     own === undefined
@@ -164,7 +166,7 @@ function objectKeys(e: z.output<typeof HubEnv>, given: EnvSource): S3Keys | null
 }
 
 /** @throws ConfigError for a URL without a model, or the other way round. */
-function codegenOf(e: z.output<typeof HubEnv>): HubConfig["codegen"] {
+function codegenOf(e: Parsed): HubConfig["codegen"] {
   const { CODEGEN_LLM_URL: url, CODEGEN_MODEL_NAME: model, CODEGEN_LLM_API_KEY: key } = e;
   if (url === undefined && model === undefined) return null;
   if (url === undefined || model === undefined)
@@ -177,7 +179,7 @@ function codegenOf(e: z.output<typeof HubEnv>): HubConfig["codegen"] {
 }
 
 /** @throws ConfigError for a certificate without its key, or the other way round. */
-function tlsOf({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key }: z.output<typeof HubEnv>): TlsFiles | null {
+function tlsOf({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key }: Parsed): TlsFiles | null {
   if (cert === undefined && key === undefined) return null;
   if (cert === undefined || key === undefined)
     throw new ConfigError(
@@ -188,29 +190,28 @@ function tlsOf({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key }: z.output<typeof HubEnv>
   return Object.freeze({ cert, key });
 }
 
-const usualBase = (e: z.output<typeof HubEnv>): string =>
+const usualBase = (e: Parsed): string =>
   e.SVC_TLS_CERT === undefined ? "http://hub:8000" : "https://hub:8000";
 
 const EVERY_NIGHT = "0 3 * * *";
 
-const isOnPostgres = ({ SVC_DB_URL: url }: z.output<typeof HubEnv>): boolean =>
-  /^postgres(ql)?:/i.test(url ?? "");
+const isOnPostgres = ({ SVC_DB_URL: url }: Parsed): boolean => /^postgres(ql)?:/i.test(url ?? "");
 
 /** @throws ConfigError for a schedule without a directory. */
-function backupOf(e: z.output<typeof HubEnv>, env: EnvSource): HubConfig["backup"] {
+function backupOf(e: Parsed, env: EnvSource): HubConfig["backup"] {
   const { SVC_BACKUP_DIR: dir, SVC_BACKUP_SCHEDULE: schedule, SVC_BACKUP_KEEP: keep } = e;
   if (dir === undefined && schedule !== undefined)
     throw new ConfigError("SVC_BACKUP_DIR: is required when SVC_BACKUP_SCHEDULE is set");
   if (dir === undefined) return null;
   if (isOnPostgres(e))
     throw new ConfigError(
-      "SVC_BACKUP_DIR: scheduled backups are of SQLite; with Postgres schedule pg_dump or keep its WAL (guide: how-to/backup)",
+      "SVC_BACKUP_DIR: scheduled backups work with SQLite only; with Postgres schedule pg_dump or keep its WAL (guide: how-to/backup)",
     );
   return Object.freeze({
     dir: resolve(dir),
     schedule: schedule ?? EVERY_NIGHT,
     keep,
-    // It asks the bucket, which may have a certificate of one's own authority.
+    // It calls the bucket, whose certificate may be of one's own authority.
     environment: Object.freeze({
       ...commandEnvironment(env),
       ...valuesOf(env, ["NODE_EXTRA_CA_CERTS"]),
@@ -224,67 +225,54 @@ const commandEnvironment = (env: EnvSource): Record<string, string> =>
     Object.keys(env).filter((name) => COMMAND_INHERITS.test(name)),
   );
 
-/**
- * The configuration of a hub: `overrides` (flags, under the names of their variables) win over `env`; blank means unset.
- * @throws ConfigError naming every bad variable.
- */
-export function loadHubConfig(
-  env: EnvSource,
-  overrides: EnvSource = {},
-  mode: HubMode = "hub",
-): HubConfig {
-  const given = { ...blankIsUnset(env), ...blankIsUnset(overrides) };
-  const e = parseEnv(HubEnv, given);
-  if (e.SVC_REDIS_URL !== undefined && !isOnPostgres(e))
+/** @throws ConfigError for more than one. */
+function sharedStoreOf(e: Parsed): SharedStore | null {
+  const given = SHARED_DRIVER_NAMES.flatMap((driver) => {
+    const url = e[SHARED_DRIVERS[driver].variable];
+    return url === undefined ? [] : [{ driver, url, prefix: e.SVC_REDIS_PREFIX }];
+  });
+  if (given.length > 1)
     throw new ConfigError(
-      "SVC_REDIS_URL: hubs that share Redis share a database too; set SVC_DB_URL to postgres://…",
+      `${given.map(({ driver }) => SHARED_DRIVERS[driver].variable).join(", ")}: set only one of them`,
     );
+  return given[0] ?? null;
+}
+
+/** @throws ConfigError for variables that cannot be given together. */
+function checkStores(e: Parsed): void {
+  const shared = sharedStoreOf(e);
+  if (shared && !isOnPostgres(e)) {
+    const { variable, title } = SHARED_DRIVERS[shared.driver];
+    throw new ConfigError(
+      `${variable}: hubs that share ${title} must also share a database; set SVC_DB_URL to postgres://…`,
+    );
+  }
   if (e.SVC_DIRECT_UPLOADS && !/^s3:/i.test(e.SVC_OBJECTS_URL ?? ""))
     throw new ConfigError("SVC_DIRECT_UPLOADS: needs objects in S3; set SVC_OBJECTS_URL to s3://…");
+}
+
+/** Where everything is stored. */
+function storesOf(e: Parsed, given: EnvSource) {
   const data_dir = resolve(e.SVC_DATA_DIR);
-  const host = e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0");
-  return Object.freeze({
-    mode,
-    host,
-    port: e.SVC_PORT,
+  return {
+    data_dir,
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     object_keys: objectKeys(e, given),
     direct_uploads: e.SVC_DIRECT_UPLOADS,
-    redis_url: e.SVC_REDIS_URL ?? null,
-    redis_prefix: e.SVC_REDIS_PREFIX,
-    advertise_url: e.SVC_ADVERTISE_URL ?? null,
-    tls: tlsOf(e),
-    tls_ca: e.SVC_TLS_CA ?? null,
-    data_dir,
+    shared_store: sharedStoreOf(e),
     secret_key_file: resolve(e.SVC_SECRET_KEY_FILE ?? join(data_dir, "secret.key")),
     makes_secret_key: e.SVC_SECRET_KEY_FILE !== undefined || !isOnPostgres(e),
-    sandbox: e.SVC_SANDBOX,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
     minio_prefixes: Object.freeze(
       e.SVC_MINIO_PREFIXES.length > 0 ? e.SVC_MINIO_PREFIXES : DEFAULT_PREFIXES,
     ),
-    log_level: e.SVC_LOG_LEVEL,
-    log_format: e.SVC_LOG_FORMAT,
-    worker_secret: workerSecret(e.WORKER_SECRET, e.SVC_API_TOKEN),
-    public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),
-    api_token: e.SVC_API_TOKEN ?? null,
-    cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
-    allowed_hosts: Object.freeze(e.SVC_ALLOWED_HOSTS),
-    min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,
-    max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
-    max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
-    submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
-    recipe_env: Object.freeze(
-      valuesOf(
-        blankIsUnset(env),
-        e.SVC_RECIPE_ENV.map(({ name }) => name),
-      ),
-    ),
-    recipe_hosts: Object.freeze(hostsByName(e.SVC_RECIPE_ENV)),
-    codegen: codegenOf(e),
-    engineKey: engineKeys(e.SVC_ENGINE_KEY_ENV, env),
-    admin_password: e.SVC_ADMIN_PASSWORD ?? null,
+  };
+}
+
+/** Programs that the hub starts for an operator. */
+function commandsOf(e: Parsed, env: EnvSource): Pick<HubConfig, "deploy" | "ssh"> {
+  return {
     deploy: Object.freeze({
       argv: e.SVC_DEPLOY_ARGV ?? null,
       timeout_ms: e.SVC_DEPLOY_TIMEOUT_S,
@@ -301,12 +289,18 @@ export function loadHubConfig(
       timeout_ms: e.SVC_SSH_TIMEOUT_S,
       environment: Object.freeze(commandEnvironment(env)),
     }),
+  };
+}
+
+/** What the hub does regularly by itself. */
+function upkeepOf(
+  e: Parsed,
+): Pick<HubConfig, "watchdog" | "queue" | "audit_days" | "retention" | "updates" | "stale"> {
+  return {
     watchdog: Object.freeze({
       silent_ms: e.SVC_WATCHDOG_SILENT_S,
       max_per_hour: e.SVC_WATCHDOG_MAX_PER_HOUR,
     }),
-    given: new Set(Object.keys(given)),
-    version_fallback: e.SVC_VERSION,
     queue: Object.freeze({
       pull_on_free: e.SVC_QUEUE_PULL_ON_FREE,
       redrive: !e.SVC_QUEUE_REDRIVE_DISABLE,
@@ -325,12 +319,64 @@ export function loadHubConfig(
       approval: e.SVC_UPDATE_APPROVAL,
       deadline_ms: e.SVC_UPDATE_DEADLINE_S,
     }),
-    backup: backupOf(e, env),
-    link_grace_ms: e.SVC_LINK_GRACE_S,
-    drain_ms: e.SVC_DRAIN_TIMEOUT_S,
     stale: Object.freeze({
       reconcile_interval_ms: e.SVC_STALE_RECONCILE_INTERVAL_S,
       running_grace_ms: e.SVC_STALE_RUNNING_GRACE_S,
     }),
+  };
+}
+
+/** What jobs get. */
+function jobsOf(e: Parsed, env: EnvSource) {
+  const recipe_names = e.SVC_RECIPE_ENV.map(({ name }) => name);
+  return {
+    min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,
+    max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
+    max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
+    submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
+    recipe_env: Object.freeze(valuesOf(blankIsUnset(env), recipe_names)),
+    recipe_hosts: Object.freeze(hostsByName(e.SVC_RECIPE_ENV)),
+    sandbox: e.SVC_SANDBOX,
+    codegen: codegenOf(e),
+    engineKey: engineKeys(e.SVC_ENGINE_KEY_ENV, env),
+  };
+}
+
+/**
+ * The configuration of a hub: `overrides` (flags, under the names of their variables) win over `env`; blank means unset.
+ * @throws ConfigError naming every bad variable.
+ */
+export function loadHubConfig(
+  env: EnvSource,
+  overrides: EnvSource = {},
+  mode: HubMode = "hub",
+): HubConfig {
+  const given = { ...blankIsUnset(env), ...blankIsUnset(overrides) };
+  const e = parseEnv(HubEnv, given);
+  checkStores(e);
+  return Object.freeze({
+    mode,
+    host: e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0"),
+    port: e.SVC_PORT,
+    ...storesOf(e, given),
+    advertise_url: e.SVC_ADVERTISE_URL ?? null,
+    tls: tlsOf(e),
+    tls_ca: e.SVC_TLS_CA ?? null,
+    log_level: e.SVC_LOG_LEVEL,
+    log_format: e.SVC_LOG_FORMAT,
+    worker_secret: workerSecret(e.WORKER_SECRET, e.SVC_API_TOKEN),
+    public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),
+    api_token: e.SVC_API_TOKEN ?? null,
+    cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
+    allowed_hosts: Object.freeze(e.SVC_ALLOWED_HOSTS),
+    ...jobsOf(e, env),
+    admin_password: e.SVC_ADMIN_PASSWORD ?? null,
+    ...commandsOf(e, env),
+    given: new Set(Object.keys(given)),
+    version_fallback: e.SVC_VERSION,
+    ...upkeepOf(e),
+    backup: backupOf(e, env),
+    link_grace_ms: e.SVC_LINK_GRACE_S,
+    drain_ms: e.SVC_DRAIN_TIMEOUT_S,
   });
 }

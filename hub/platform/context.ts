@@ -14,19 +14,19 @@ import type { UpdateKey } from "./secrets/update-key.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { ObjectStore } from "./stores/objects.ts";
 
-/** What both services stand on, in every mode of the server. */
+/** What both services build on, in every mode of the server. */
 export interface PlatformContext {
   readonly config: HubConfig;
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
-  /** The names by which it may be called (`http/own-names.ts`). */
+  /** The names by which clients may call it (`http/own-names.ts`). */
   readonly own_names: readonly string[];
   readonly kv: Kv;
   readonly objects: ObjectStore;
-  /** Signs what workers update to; null where its key is not available. */
+  /** Signs updates of workers; null where its key is not available. */
   readonly update_key: UpdateKey | null;
-  /** Which worker takes which version when. */
+  /** Decides when each worker takes which version. */
   readonly rollout: Rollout;
   readonly admin: AdminGate;
   /** Tokens with roles. */
@@ -35,22 +35,22 @@ export interface PlatformContext {
   readonly logins: Logins;
   /** Slows down callers who guess. */
   readonly throttle: Throttle;
-  /** Who changed what. */
+  /** The audit log: who changed what. */
   readonly audit: AuditLog;
   /** Tells open pages of the admin UI what to read again. */
   readonly changes: Changes;
   /** Calls with an Idempotency-Key that run in this process. */
   readonly running_calls: RunningCalls;
-  /** One line per call; too many to be kept with the service logs. */
+  /** One line per call; too many to store with the service logs. */
   readonly access_log: Log;
 }
 
-/** What a hub of a fleet has besides that: who it is, where the others reach it, and what it passes on to them. */
+/** What a hub of a fleet has besides that: its identity, where the others reach it, and the calls that it passes on. */
 export interface ClusterContext
   extends Pick<PlatformContext, "config" | "log" | "clock" | "version" | "own_names" | "kv"> {
   /** Names this hub among several, new at every start. */
   readonly hub_id: string;
-  /** The other hubs of the fleet: who they are, and how to speak to them. */
+  /** The other hubs of the fleet: which they are, and how to send to them. */
   readonly cluster: Cluster;
   /** Where the other hubs reach this one; known once it listens. */
   readonly advertise: { url: string };

@@ -1,12 +1,16 @@
 import { Cron } from "croner";
+import { errorMessage, invalid } from "#shared/kit/errors.ts";
 
-/** When a cron pattern is due; nothing is started. Times epoch ms, as local times of `timezone` (this machine's by default). */
+/**
+ * Computes when a cron pattern is due; it starts nothing. Times are epoch ms, for local times of `timezone` (this
+ * machine's by default).
+ */
 export interface CronSpec {
   pattern: string;
   timezone?: string;
 }
 
-/** Stands for "no tick any more" where a time is asked for; far beyond every date. */
+/** Means "no further tick" where a time is needed; far beyond every date. */
 export const NEVER = 9e15;
 
 const cronOf = ({ pattern, timezone }: CronSpec) => new Cron(pattern, { timezone, paused: true });
@@ -20,3 +24,26 @@ export const tickUpTo = (spec: CronSpec, ms: number): number | null =>
   cronOf(spec)
     .previousRuns(1, new Date(ms + 1))[0]
     ?.getTime() ?? null;
+
+/** @throws AppError invalid naming the field of the zone when there is no such zone */
+export function checkZone(zone: string, field: string): void {
+  try {
+    Intl.DateTimeFormat("en", { timeZone: zone });
+  } catch {
+    throw invalid(["body", field], `${zone} is not a time zone such as Europe/Berlin`);
+  }
+}
+
+/**
+ * @param field names the pattern's field in the error
+ * @throws AppError invalid when the pattern cannot be read, or has no tick after `now`
+ */
+export function checkPattern(spec: CronSpec, field: string, now: number): void {
+  let next: number;
+  try {
+    next = tickAfter(spec, now);
+  } catch (err) {
+    throw invalid(["body", field], errorMessage(err));
+  }
+  if (next === NEVER) throw invalid(["body", field], "matches no future time");
+}

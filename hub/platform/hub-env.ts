@@ -13,6 +13,14 @@ import {
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/kit/log.ts";
 import { TOKEN_PREFIX } from "#shared/kit/secret.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
+import { SHARED_DRIVERS, type SharedVariable } from "./shared-drivers.ts";
+
+const SHARED_URLS = Object.fromEntries(
+  Object.values(SHARED_DRIVERS).map(({ variable, about }) => [
+    variable,
+    secretUrl().describe(about),
+  ]),
+) as Record<SharedVariable, ReturnType<typeof secretUrl>>;
 
 const GIB = 1024 ** 3;
 
@@ -108,13 +116,13 @@ const argv = z
   .meta({ argv: true });
 
 /**
- * Five or six fields; that a time is to come is judged where the hub starts. Workers read this file too, and one whose program
- * is older has no package to reckon it with.
+ * Five or six fields; the start of the hub checks that a tick is to come. Workers read this file too, and an older
+ * worker program lacks the package for that.
  */
 const CRON_FIELDS = /^\s*[\w*,/?#-]+(\s+[\w*,/?#-]+){4,5}\s*$/;
 const cron = optionalText().refine(
   (pattern) => pattern === undefined || CRON_FIELDS.test(pattern),
-  { error: "must be a cron pattern with a time to come, such as 0 3 * * *" },
+  { error: "must be a cron pattern that matches a future time, such as 0 3 * * *" },
 );
 
 /** Every variable a hub reads; the guide's table is generated from the descriptions. */
@@ -147,9 +155,7 @@ export const HubEnv = z.object({
     .describe(
       "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
     ),
-  SVC_REDIS_URL: secretUrl().describe(
-    "Shared key-value store of several hubs, redis://…; needs Postgres. Unset: one hub, in memory",
-  ),
+  ...SHARED_URLS,
   SVC_REDIS_PREFIX: text("flotilla:").describe(
     "Beginning of every key and channel in Redis: fleets that share one Redis need different ones",
   ),
@@ -244,7 +250,7 @@ export const HubEnv = z.object({
   ),
   SVC_DEPLOY_TIMEOUT_S: seconds(1_800, 0.1).describe("A deploy that runs longer is ended"),
   SVC_DEPLOY_ENV: variableNames.describe(
-    "Names of variables a deploy may read beside PATH, HOME and the like, comma-separated",
+    "Names of variables a deploy may read besides PATH, HOME and similar ones, comma-separated",
   ),
   SVC_RESTART_ARGV: argv.describe(
     "Command that restarts a worker on its host over SSH, words or a JSON list; {worker_id} and {host} are filled in",

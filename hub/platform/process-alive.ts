@@ -1,4 +1,4 @@
-/** Whether a process of this number exists, also another user's. */
+/** Whether a process with this id exists, even if it is another user's. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

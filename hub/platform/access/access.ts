@@ -10,7 +10,7 @@ import { createLogins, type Logins } from "./logins.ts";
 import { createThrottle, type Throttle } from "./throttle.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
 
-/** Who is let in: the administrator, tokens with roles, and browsers that showed one of them. */
+/** Decides who is let in: the administrator, holders of tokens with roles, and browsers that showed one of them. */
 export interface AccessParts {
   readonly admin: AdminGate;
   readonly tokens: Tokens;
@@ -30,7 +30,7 @@ export interface AccessDeps {
 const LOOK_EVERY_MS = 1_000;
 const PRUNE_EVERY_MS = 3_600_000;
 
-/** Opens them over the database; what looks after them ends with `scope`. */
+/** Opens them over the database; the loops that look after them end with `scope`. */
 export async function openAccess(deps: AccessDeps, scope: Scope): Promise<AccessParts> {
   const { db, config, clock, log, kv } = deps;
   const throttle = createThrottle(kv, clock);
@@ -44,7 +44,7 @@ export async function openAccess(deps: AccessDeps, scope: Scope): Promise<Access
   await tokens.look();
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) =>
     addLoop(scope, { name, everyMs, clock, log, pass: async () => void (await pass()) });
-  // While the database does not answer, what was known stays; another loop reports that it is away.
+  // While the database does not answer, what was known stays valid; another loop reports the outage.
   loop("look for tokens", LOOK_EVERY_MS, () => tokens.look().catch(() => {}));
   loop("prune logins", PRUNE_EVERY_MS, logins.prune);
   if (config.api_token === null && !tokens.exist) tellOpen(deps);
@@ -55,10 +55,10 @@ export async function openAccess(deps: AccessDeps, scope: Scope): Promise<Access
 export const isForThisMachine = (host: string): boolean =>
   /^(127\.|localhost$|\[?::1\]?$)/.test(host);
 
-/** Loudly where others reach it; on loopback that is what it is for. */
+/** Warn where others reach the server; on loopback, open access is what it is for. */
 function tellOpen({ config, log }: AccessDeps): void {
   log[isForThisMachine(config.host) ? "info" : "warn"](
     { host: config.host },
-    "nobody is asked for a token: whoever reaches this server may steer its browsers and run commands at its workers; make one with flotilla tokens create, or set SVC_API_TOKEN",
+    "no token is required: anybody who reaches this server can steer its browsers and run commands on its workers; create a token with flotilla tokens create, or set SVC_API_TOKEN",
   );
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError } from "#shared/kit/errors.ts";
+import { AppError, tooManyWrong } from "#shared/kit/errors.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { createTurns } from "#shared/kit/turns.ts";
 import { newPassword } from "#shared/protocol/ids.ts";
@@ -10,11 +10,6 @@ import { browserCount, type Throttle } from "./throttle.ts";
 const HASH_KEY = "admin_password_hash";
 /** The first of OWASP's equal choices for argon2id: 19 MiB, two passes. */
 const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-
-const tooMany = (wait_s: number): AppError =>
-  new AppError("too_many", `too many wrong passwords; wait ${wait_s} s`, {
-    headers: { "Retry-After": String(wait_s) },
-  });
 
 const CHALLENGE = { "WWW-Authenticate": 'Basic realm="administrator", charset="UTF-8"' };
 
@@ -28,7 +23,7 @@ export async function ensureAdminPassword(
 ): Promise<string | null> {
   if ((await settings.get(HASH_KEY)) !== null) return null;
   const password = newPassword();
-  // Of several that start at once one adds it; the others' passwords are never shown.
+  // If several hubs start at the same time, one adds its password; those of the others are never shown.
   return (await settings.add(HASH_KEY, await Bun.password.hash(password, ARGON2), now))
     ? password
     : null;
@@ -46,12 +41,13 @@ export async function resetAdminPassword(
 
 export interface AdminGate {
   /**
-   * Lets the administrator pass. `count`: whose wrong answers slow down whose next ones (`Throttle.take`).
-   * @throws AppError unauthorized when the password is missing or wrong, too_many after wrong ones, forbidden when there
-   * is no password at all, unavailable while the shared store does not answer.
+   * Lets the administrator pass. `count` names the count of wrong answers that slows down the next ones
+   * (`Throttle.take`).
+   * @throws AppError unauthorized when the password is missing or wrong, too_many after wrong ones, forbidden when
+   * there is no password at all, unavailable while the shared store does not answer.
    */
   check(given: string | null, count: string): Promise<void>;
-  /** Whether there is a password. */
+  /** Whether a password is set. */
   isSet(): Promise<boolean>;
   /** A value that differs after every change of the password; null when there is none. */
   credential(): Promise<string | null>;
@@ -60,23 +56,26 @@ export interface AdminGate {
 export interface AdminGateDeps {
   settings: Pick<SettingsRepo, "get">;
   /** SVC_ADMIN_PASSWORD, which stands in for the stored one. */
-  /** Of the moment; null: the one whose hash is stored. */
+  /** The current value; null: the password whose hash is stored counts. */
   password: () => string | null;
   /** Counts wrong answers for every process that shares its store. */
   throttle: Throttle;
 }
 
-/** Checks that may queue: further callers are told to come back, so that nobody waits for more than seconds. */
+/** How many checks may queue: further callers must try again later, so no one waits longer than a few seconds. */
 const MAX_WAITING = 50;
+const BUSY_MS = 1_000;
+/** What there were too many wrong ones of. */
+const PASSWORDS = "passwords";
 
 /** Guards what runs commands and what changes settings on the control plane (rules/access#administrator). */
 export function createAdminGate({ settings, password, throttle }: AdminGateDeps): AdminGate {
-  // One at a time: a crowd of guesses takes the memory of one. Browsers that were let in before do not stand behind it.
+  // One check at a time, so a crowd of guesses takes the memory of one. Browsers that were let in before do not queue.
   const hashing = createTurns<"known" | "unknown">();
   // Simultaneous calls by someone who knows the password are counted and forgiven one after the other.
   const counted = createTurns<string>();
   let waiting = 0;
-  /** Hash and digest of the password that was last found right: a second look takes no argon2. */
+  /** Hash and digest of the last correct password, so it is checked again without argon2. */
   let proven: { hash: string; digest: string } | null = null;
 
   const isRight = async (given: string, hash: string | null): Promise<boolean> => {
@@ -97,7 +96,7 @@ export function createAdminGate({ settings, password, throttle }: AdminGateDeps)
   };
   const verify = async (given: string, hash: string | null, known: boolean): Promise<boolean> => {
     if (known) return hashing("known", () => isRight(given, hash));
-    if (waiting >= MAX_WAITING) throw tooMany(1);
+    if (waiting >= MAX_WAITING) throw tooManyWrong(PASSWORDS, BUSY_MS);
     waiting += 1;
     return hashing("unknown", () => isRight(given, hash)).finally(() => {
       waiting -= 1;
@@ -115,8 +114,8 @@ export function createAdminGate({ settings, password, throttle }: AdminGateDeps)
         const refuse = (detail: string) =>
           new AppError("unauthorized", detail, { headers: CHALLENGE });
         if (given === null) throw refuse("the administrator password is required");
-        const wait_s = Math.ceil((await throttle.take(count)) / 1_000);
-        if (wait_s > 0) throw tooMany(wait_s);
+        const wait_ms = await throttle.take(count);
+        if (wait_ms > 0) throw tooManyWrong(PASSWORDS, wait_ms);
         if (await verify(given, hash, count.startsWith(browserCount(""))))
           return throttle.passed(count);
         throw refuse("the administrator password is wrong");

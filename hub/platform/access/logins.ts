@@ -10,28 +10,37 @@ import { callerOfToken, hashOf, isOver, newSecret } from "./tokens.ts";
 /** How long a lookup is reused, as for tokens. */
 const FRESH_MS = 1_000;
 const MAX_KEPT = 5_000;
-/** A browser that was let in stays so for this long, and never longer than its token. */
+/** A browser that was let in stays logged in for this long, and never longer than its token. */
 const SESSION_MS = 30 * 86_400_000;
 /** The link that dev mode prints. */
 const CODE_MS = 15 * 60_000;
-/** Signs the cookies of browsers that were let in before; beside the settings that are listed. */
+/**
+ * Setting with the key that signs the cookies of browsers that have logged in before; it is not listed with the
+ * settings.
+ */
 const KNOWN_KEY = "known_browsers_key";
 
-/** Sessions of browsers, for all hubs of one database (SECURITY.md). */
+/** Logins of browsers, for all hubs of one database (SECURITY.md). */
 export interface Logins {
-  /** Who has that session. @throws AppError unavailable when the database does not answer */
+  /**
+   * The caller who has that session.
+   * @throws AppError unavailable when the database does not answer
+   */
   callerOf(secret: string): Promise<Caller | null>;
-  /** A session of `caller`, who has shown a token or the password. @returns its secret, and when it is over */
+  /**
+   * Makes a session for `caller`, who has shown a token or the password.
+   * @returns its secret, and when it ends
+   */
   open(caller: Caller): Promise<{ secret: string; expires_at: number }>;
   end(secret: string): Promise<void>;
   /** A code that lets one browser in as the administrator, once. */
   newCode(): Promise<string>;
   takeCode(code: string): Promise<boolean>;
-  /** Looks everything up again. */
+  /** Forgets cached lookups. */
   forget(): void;
-  /** A cookie for a browser that was let in, `of`: as whom. The nonce of one that it has stays. */
+  /** Makes a cookie for a browser that was let in; `of` says as whom. The nonce of an existing cookie stays. */
   knownCookie(of: string, nonce: string | null): Promise<string>;
-  /** The nonce of such a cookie; null when it is none, or of another kind. */
+  /** The nonce of such a cookie; null when it is not one, or of another kind. */
   readKnown(cookie: string | undefined, of: string): Promise<string | null>;
   prune(): Promise<void>;
 }
@@ -41,7 +50,7 @@ export interface LoginsDeps {
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly kv: Pick<Kv, "set" | "deleteIf">;
   readonly config: { readonly api_token: string | null };
-  /** Another value after every change of the administrator's password; null: there is none. */
+  /** A value that changes with the administrator's password; null: there is none. */
   readonly adminCredential: () => Promise<string | null>;
 }
 
@@ -53,9 +62,31 @@ const callerOfKind = (kind: BrowserSessionRow["kind"]): Omit<Caller, "kind"> =>
 const codeKey = (code: string): string => `login-code:${hashOf(code)}`;
 const CODE = { kind: "login" };
 
+/** Signs with a key that every hub of the database shares; the first hub that needs it makes it. */
+function createSigner({ db, clock }: Pick<LoginsDeps, "db" | "clock">) {
+  let key: Promise<string> | null = null;
+  const readKey = async (): Promise<string> => {
+    const made = newSecret();
+    const added = await db.settings.add(KNOWN_KEY, made, clock.now());
+    return added ? made : String(await db.settings.get(KNOWN_KEY));
+  };
+  return async (of: string, nonce: string): Promise<string> => {
+    key ??= readKey().catch((err) => {
+      key = null;
+      throw err;
+    });
+    return createHmac("sha256", await key)
+      .update(`${of} ${nonce}`)
+      .digest("base64url");
+  };
+}
+
 export function createLogins({ db, clock, kv, config, adminCredential }: LoginsDeps): Logins {
   const found = new Map<string, { caller: Caller; expires_at: number; at: number }>();
-  /** Bound to the password or SVC_API_TOKEN by the session's own secret: the table tells neither, and another one ends it. */
+  /**
+   * Bound to the password or SVC_API_TOKEN by the session's own secret: the table reveals neither, and changing either
+   * ends the session.
+   */
   const proofOf = async (kind: BrowserSessionRow["kind"], secret: string) => {
     if (kind === "token") return null;
     const credential = kind === "api token" ? config.api_token : await adminCredential();
@@ -73,21 +104,7 @@ export function createLogins({ db, clock, kv, config, adminCredential }: LoginsD
     const expires_at = Math.min(session.expires_at, token?.expires_at ?? session.expires_at);
     return { caller: { ...whose, kind: "session" as const }, expires_at, at };
   };
-  let key: Promise<string> | null = null;
-  const readKey = async (): Promise<string> => {
-    const made = newSecret();
-    const added = await db.settings.add(KNOWN_KEY, made, clock.now());
-    return added ? made : String(await db.settings.get(KNOWN_KEY));
-  };
-  const sign = async (of: string, nonce: string): Promise<string> => {
-    key ??= readKey().catch((err) => {
-      key = null;
-      throw err;
-    });
-    return createHmac("sha256", await key)
-      .update(`${of} ${nonce}`)
-      .digest("base64url");
-  };
+  const sign = createSigner({ db, clock });
   const readKnown = async (cookie: string | undefined, of: string) => {
     const [nonce = "", signature = ""] = cookie?.split(".") ?? [];
     if (nonce === "" || signature === "") return null;
@@ -107,8 +124,12 @@ export function createLogins({ db, clock, kv, config, adminCredential }: LoginsD
       const now = clock.now();
       const of = token_id !== null ? "token" : role === "admin" ? "administrator" : "api token";
       const session: BrowserSessionRow = {
-        ...{ hash: hashOf(secret), kind: kind === "token" ? "token" : of, token_id },
-        ...{ proof: await proofOf(of, secret), created_at: now, expires_at: now + SESSION_MS },
+        hash: hashOf(secret),
+        kind: kind === "token" ? "token" : of,
+        token_id,
+        proof: await proofOf(of, secret),
+        created_at: now,
+        expires_at: now + SESSION_MS,
       };
       await db.access.addSession(session);
       return { secret, expires_at: session.expires_at };

@@ -7,37 +7,38 @@ import type { Kv } from "../stores/kv.ts";
 /** Wrong answers that are free unless a caller says otherwise; then each one doubles the wait, up to a minute. */
 const FREE = 5;
 const WAIT_MS = { first: 1_000, most: 60_000 };
-/** After this long without a try a count starts again. */
+/** After this long without a try, a count starts again. */
 const FORGET_MS = 15 * 60_000;
-/** So many counts at most are kept; addresses beyond share them, and slow each other down. */
+/** At most this many counts are kept; further addresses share them and slow each other down. */
 const COUNTS = 10_000;
-/** Of a count that the other processes keep changing; each time one of them was served. */
+/** Attempts to change a count that other processes keep changing; each time, one of them succeeded. */
 const CHANGE_TRIES = 10;
 
 interface Count {
-  /** Another one with each change: a change that was decided on an older count is not made. */
+  /** Changes with each write, so a write that was decided on an older count is not made. */
   id: string;
   tries: number;
   until: number;
 }
 
-/** The count of a browser that was let in before: nobody else can take from it, so it has one of its own. */
+/** The count of a browser that has logged in before, which no one else can use up. */
 export const browserCount = (nonce: string): string => `browser:${nonce}`;
 
 /** Slows down callers who guess: counts tries by caller, for all processes that share a store. */
 export interface Throttle {
   /**
-   * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
-   * count.
-   * @param count whose: an address with what is guessed there (`whoseCount` in `http/require-admin.ts`), or a browser's.
+   * Counts a try before it is made, as a wrong one until `passed` is called: simultaneous guesses at several hubs
+   * cannot outrun the count.
+   * @param count whose tries: an address with what is guessed there (`whoseCount` in `http/require-admin.ts`), or a
+   * browser's.
    * @param free wrong tries before the first wait.
-   * @returns milliseconds to wait instead; 0 when it may be tried.
+   * @returns milliseconds to wait instead; 0 when the try may be made.
    * @throws AppError unavailable while the shared store does not answer.
    */
   take(count: string, free?: number): Promise<number>;
-  /** Milliseconds to wait, as far as this process knows without asking the store. */
+  /** Milliseconds to wait, as far as this process knows without a call to the store. */
   waits(count: string, free?: number): number;
-  /** The try was right: the count begins anew. */
+  /** The try was right, so the count starts again. */
   passed(count: string): Promise<void>;
 }
 
@@ -57,7 +58,7 @@ export function createThrottle(
   clock: Pick<Clock, "now">,
 ): Throttle {
   const known = new Map<string, number>();
-  /** Tries that are being counted: a crowd of guesses at once is one that has to wait. */
+  /** Tries that are being counted: a crowd of simultaneous guesses has to wait. */
   const counting = new Map<string, number>();
   const remember = (key: string, until: number): void => {
     if (known.size >= COUNTS) known.clear();

@@ -1,28 +1,28 @@
+import { withDeadline } from "#shared/kit/clock.ts";
 import { firstLanAddress } from "#shared/kit/lan-address.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { HubConfig } from "../config.ts";
 import type { ClusterContext } from "../context.ts";
-import { within } from "./deadline.ts";
 import { ownPlaces } from "./own-places.ts";
 
 /** How long a hub is in the registry (rules/cluster#registry-of-hubs). */
 export const HUB_BEAT_MS = 30_000;
 const HUB_EXPIRY_MS = 90_000;
-/** Every hub's next beat, and the time it takes. */
+/** The time until every hub's next beat, and what a beat takes. */
 const TOLD_AGAIN_MS = HUB_BEAT_MS + 5_000;
 const HUB_PREFIX = "hub:";
 
 /** A live hub: the value of `hub:<id>` in the shared store. `at` epoch ms. */
 export interface HubEntry {
   hub_id: string;
-  /** Where the other hubs reach it: `http://host:port`; empty while it starts. */
+  /** Where other hubs reach it: `http://host:port`; empty while it starts. */
   url: string;
   version: string;
-  /** Its other names (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
+  /** Its other names (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not report them. */
   names?: string[];
   at: number;
-  /** Every address under which it answers; absent in earlier versions. */
+  /** Every address at which it answers; absent in earlier versions. */
   places?: FleetPlace[];
 }
 
@@ -43,8 +43,8 @@ export async function beatHubOnce(ctx: ClusterContext): Promise<void> {
 }
 
 /**
- * False while the shared store may lack what other hubs have told it: it has lost this hub's own entry, so it was emptied,
- * and every hub says all it has again within 30 s. What is missing there until then may well exist.
+ * False while the shared store may lack entries of other hubs: it has lost this hub's own entry, so it was emptied, and
+ * every hub writes its entries again within 30 s. Until then, what is missing there may well exist.
  */
 export async function storeIsWhole(ctx: ClusterContext): Promise<boolean> {
   const { registered, shared } = ctx.cluster;
@@ -59,14 +59,17 @@ export const leaveHubs = (ctx: ClusterContext): Promise<void> => ctx.kv.delete(k
 
 async function everyHub({ kv, clock }: Pick<ClusterContext, "kv" | "clock">): Promise<HubEntry[]> {
   const read = kv.list<HubEntry>(HUB_PREFIX);
-  const found = await within(clock, "hub registry", KV_READ_TIMEOUT_MS, read);
+  const found = await withDeadline("hub registry", KV_READ_TIMEOUT_MS, read, clock);
   return found.map(({ value }) => value);
 }
 
 const registeredHubs = async (ctx: ClusterContext): Promise<HubEntry[]> =>
   (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== ctx.hub_id);
 
-/** Versions of every hub that lives, one that starts too. @throws DeadlineError when the shared store does not answer. */
+/**
+ * Versions of every live hub, including one that is starting.
+ * @throws DeadlineError when the shared store does not answer.
+ */
 export async function hubVersions(
   ctx: Pick<ClusterContext, "kv" | "clock">,
   own: { hub_id: string; version: string } | null,
@@ -79,21 +82,21 @@ export async function hubVersions(
 export const otherHubs = async (ctx: ClusterContext): Promise<HubEntry[]> =>
   (await registeredHubs(ctx)).filter(({ url }) => url !== "");
 
-/** What the other hubs are called: a call may be passed on by one of them, or come by way of the same router. */
+/** Names of the other hubs: one of them may pass on a call, or a call may come through the same router. */
 export const peerNames = async (ctx: ClusterContext): Promise<string[]> =>
   (await otherHubs(ctx)).flatMap(({ url, names = [] }) => [new URL(url).hostname, ...names]);
 
-/** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
+/** The hub with that id; null when it is not registered: it stopped, or was silent for 90 s. */
 export const findHub = (ctx: ClusterContext, hub_id: string): Promise<HubEntry | null> =>
-  within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)));
+  withDeadline("hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)), ctx.clock);
 
-/** One that is starting counts: of two that start together neither takes the other's jobs for leftovers. */
+/** A hub that is starting counts too, so of two that start together, neither takes the other's jobs for leftovers. */
 export const otherHubAlive = async (ctx: ClusterContext): Promise<boolean> =>
   (await registeredHubs(ctx)).length > 0;
 
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
 
-/** Where other hubs reach one that listens on `host`: its first LAN address when it listens on every address. */
+/** Where other hubs reach a hub that listens on `host`: at its first LAN address if it listens on every address. */
 export function advertisedUrl(
   { host, tls }: Pick<HubConfig, "host" | "tls">,
   port: number,

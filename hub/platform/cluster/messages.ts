@@ -6,7 +6,7 @@ import { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 /** Every hub of a fleet publishes and listens here. */
 export const HUBS_CHANNEL = "hubs";
 
-/** Says that a job has new events; only hubs with a stream that follows the job listen. */
+/** The channel that announces new events of a job; only hubs with a stream that follows the job listen. */
 export const eventsChannel = (job_id: string): string => `job-events:${job_id}`;
 
 /** Jobs named in one wake. */
@@ -28,18 +28,18 @@ export const Best = z.object({
 export type Best = z.infer<typeof Best>;
 
 /**
- * What hubs tell each other. Messages may be lost, and may come late: nothing is decided by one, it only makes the
- * listener look (rules/cluster#nothing-is-decided-by-a-message). A type this hub does not know is skipped: versions mix
+ * What hubs tell each other. Messages may be lost, and may come late: nothing is decided by one, a message only makes
+ * the listener look (rules/cluster#nothing-is-decided-by-a-message). An unknown type is skipped, because versions mix
  * during a rolling update.
  */
 export const HubMessage = z.discriminatedUnion("type", [
-  /** A hub has started and wants to hear from the others. */
+  /** A hub has started and wants the others to answer. */
   z.object({ type: z.literal("hello"), from }),
   /** A hub stops. */
   z.object({ type: z.literal("bye"), from }),
   /** Jobs are queued that the sender has no lane for; `jobs`: those that a POST still waits for. */
   z.object({ type: z.literal("wake"), from, jobs: z.array(job_id).max(MAX_WAKE_JOBS) }),
-  /** A queued job that only hub `to` can run: its session is there (attach_to_job). */
+  /** A queued job that only hub `to` can run, because its session is there (attach_to_job). */
   z.object({ type: z.literal("attach"), from, to: z.string().max(64), job_id }),
   /** A worker has accepted the job. */
   z.object({ type: z.literal("job_taken"), from, job_id }),
@@ -66,12 +66,12 @@ export const HubMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("link_dropped"), from, worker_id }),
   /** An operator has set the worker's status. */
   z.object({ type: z.literal("worker_status"), from, worker_id, status: WorkerStatus }),
-  /** The sender's best free candidate; null when it can take no job. */
+  /** The sender's best free candidate; null when the sender can take no job. */
   z.object({ type: z.literal("candidate"), from, best: Best.nullable() }),
 ]);
 export type HubMessage = z.infer<typeof HubMessage>;
 
-/** A message before the sender's name is put on it. */
+/** A message before its sender's name is added. */
 export type HubNews = HubMessage extends infer M
   ? M extends { from: string }
     ? Omit<M, "from">

@@ -11,7 +11,7 @@ export function placeAt(url: string | null, is: FleetPlace["is"]): FleetPlace[] 
   return [{ host, from: port, to: port, is }];
 }
 
-/** Loopback means another machine to each worker, and link-local addresses are open to none. */
+/** Loopback is a different machine for each worker, and link-local addresses are never reachable. */
 const isTold = (address: string): boolean =>
   !["loopback", "link_local", "unspecified"].includes(classifyAddress(address) ?? "");
 

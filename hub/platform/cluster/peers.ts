@@ -1,17 +1,17 @@
 import type { Best } from "./messages.ts";
 
-/** A summary that is older does not count: its hub may be gone, or its lanes taken. */
+/** An older summary does not count: its hub may be gone, or its lanes taken. */
 const BEST_MAX_AGE_MS = 5_000;
 
-/** Another hub of the fleet, as this one knows it. Times epoch ms of this hub's clock. */
+/** Another hub of the fleet, as this one knows it. Times are epoch ms of this hub's clock. */
 export interface Peer {
   readonly hub_id: string;
   /** When it was last heard from. */
   seen_at: number;
-  /** What it last said about its free lanes, and when. */
+  /** What it last reported of its free lanes, and when. */
   best: Best | null;
   told_at: number;
-  /** Jobs left to it since it said so. */
+  /** Jobs left to it since that report. */
   left: number;
 }
 
@@ -21,7 +21,7 @@ const order = (a: Best, b: Best): number =>
 
 /**
  * The hub with the best free candidate, if that is strictly better than `own` and not promised to other jobs already:
- * of hubs that tie with `own` nobody waits for the other.
+ * hubs that tie with `own` do not wait for each other.
  */
 export function betterPeer(peers: Iterable<Peer>, own: Best | null, now: number): Peer | null {
   let better: Peer | null = null;

@@ -13,7 +13,7 @@ const HOP_BY_HOP = [
   "expect",
 ];
 
-/** What `headers` say of the call itself: without what belongs to the connection, and what it names as its own. */
+/** The headers of the call itself, without those of the connection and those that `Connection` names. */
 export function endToEnd(headers: Headers, ...without: string[]): Headers {
   const out = new Headers(headers);
   const named = (headers.get("connection") ?? "").split(",").map((name) => name.trim());

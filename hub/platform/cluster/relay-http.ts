@@ -3,14 +3,13 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import type { ClusterContext } from "../context.ts";
 import { placeOf } from "../http/byte-stream.ts";
-import { within } from "./deadline.ts";
 import { fetchDirect } from "./fetch-direct.ts";
 import { findHub, type HubEntry } from "./hubs.ts";
 import { noticing } from "./noticing.ts";
 import { endToEnd } from "./relay-headers.ts";
 import { relayMark } from "./relay-mark.ts";
 
-/** A call as it came, to be answered by another hub. */
+/** A call as it arrived, for another hub to answer. */
 export interface PassedCall {
   method: string;
   /** With the query. */
@@ -23,16 +22,16 @@ export interface PassedCall {
   answer_ms: number;
 }
 
-/** Bun has 256 calls in flight at a time and lets the others wait; some are for the workers' bridges. */
+/** Bun keeps 256 calls in flight and makes the others wait; some are needed for the workers' bridges. */
 const MAX_PASSED_ON = 200;
-/** A call without an answer looks whether its hub is there: soon after it began, then this often. */
+/** While a call has no answer, check whether its hub is alive: soon after it began, then this often. */
 const FIRST_LOOK_MS = 2_000;
 const LOOK_MS = 15_000;
-/** A hub too busy to answer is still connected to, by its kernel. */
+/** The kernel of a hub that is too busy to answer still accepts connections. */
 const CONNECT_MS = 3_000;
 /** Between two chunks of an answer. */
 const STALL_MS = 60_000;
-/** Answers up to this size are read whole, so that one that breaks off becomes a 502. */
+/** Answers up to this size are read whole, so one that breaks off becomes a 502. */
 const SMALL_BYTES = 256 * 1024;
 
 const gone = (hub: HubEntry, cause?: unknown): AppError =>
@@ -86,23 +85,23 @@ export async function passOn(
 function passedHeaders(ctx: ClusterContext, headers: Headers): Headers {
   const out = endToEnd(headers);
   for (const [name, value] of Object.entries(relayMark(ctx))) out.set(name, value);
-  // Else the client that makes the call would ask for what its caller may not understand.
+  // Otherwise the client that makes the call would ask for an encoding that its caller may not understand.
   if (!out.has("accept-encoding")) out.set("accept-encoding", "identity");
   return out;
 }
 
-/** The other hub's answer as this hub's; `done` is called when its body has ended, one way or the other. */
+/** The other hub's answer as this hub's; `done` is called when its body has ended, in whatever way. */
 async function answerOf(
   ctx: ClusterContext,
   response: Response,
   stop: AbortController,
   done: () => void,
 ): Promise<Response> {
-  // The length is the new answer's own.
+  // The new answer has its own length.
   const head = { status: response.status, headers: endToEnd(response.headers, "content-length") };
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
   if (response.body === null || length <= SMALL_BYTES) {
-    const bytes = await within(ctx.clock, "the answer", STALL_MS, response.arrayBuffer());
+    const bytes = await withDeadline("the answer", STALL_MS, response.arrayBuffer(), ctx.clock);
     done();
     return new Response(bytes.byteLength === 0 ? null : bytes, head);
   }
@@ -110,7 +109,7 @@ async function answerOf(
   const body = new ReadableStream<Uint8Array>({
     pull: async (to) => {
       try {
-        const read = await within(ctx.clock, "the other hub", STALL_MS, reader.read());
+        const read = await withDeadline("the other hub", STALL_MS, reader.read(), ctx.clock);
         if (!read.done) return to.enqueue(read.value);
         done();
         to.close();
@@ -134,7 +133,7 @@ interface AnswerWatch {
   stop(): void;
 }
 
-/** Aborts `stop` with the error to answer with, when nothing happens for `answer_ms` or the hub is gone. */
+/** Aborts `stop` with the error for the answer when nothing happens for `answer_ms` or the hub is gone. */
 function watchAnswer(
   ctx: ClusterContext,
   hub: HubEntry,
@@ -167,7 +166,9 @@ function watchAnswer(
   };
 }
 
-/** Registered still, and reached at the second try at the latest: a connection that is cut says nothing by itself. */
+/**
+ * Whether the hub is still registered, and reached at the second try at the latest: one cut connection proves nothing.
+ */
 async function isThere(ctx: ClusterContext, hub: HubEntry): Promise<boolean> {
   if (!(await findHub(ctx, hub.hub_id).catch(() => hub))) return false;
   return (await canConnect(hub)) || (await canConnect(hub));

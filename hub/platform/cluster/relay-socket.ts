@@ -15,11 +15,11 @@ const DIAL_MS = 15_000;
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_REFUSAL_BYTES = 256 * 1024;
 const HEAD_END = "\r\n\r\n";
-/** Frames of the client that wait for a hub that does not read: one of the largest, and what follows it. */
+/** Limit of the client's frames that wait for a hub that does not read: one of the largest, and what follows it. */
 const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;
-/** For the client; pausing at once costs a fast one two system calls for every piece. */
+/** Limit for the client; pausing at once would cost a fast client two system calls for every piece. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
-/** A hub whose machine went away closes nothing: it is asked this often, and given up after three silences. */
+/** A hub whose machine went away closes nothing, so it is pinged this often and given up after three silences. */
 const PING_EVERY_MS = 10_000;
 const MAX_SILENT = 3;
 /** How long the other hub has to read the client's close. */
@@ -27,7 +27,7 @@ const FAREWELL_MS = 1_000;
 
 const CLOSE = { normal: 1000, none: 1005, too_much: 1009, unreachable: 4502 };
 
-/** The handshake was answered with something else than 101. */
+/** The handshake was not answered with 101. */
 class Refused extends Error {
   readonly response: Response;
   constructor(response: Response) {
@@ -55,7 +55,7 @@ export async function dialHub(
   headers: Headers,
   within_ms = DIAL_MS,
 ): Promise<PassedSocket | Response> {
-  // The client's Host stays: origins are compared with it. Extensions are this hop's, and it has none.
+  // The client's Host stays, because origins are compared with it. Extensions belong to this hop, which has none.
   const kept = endToEnd(headers, ...OWN, "sec-websocket-extensions", "accept-encoding");
   const lines = [
     `GET ${path} HTTP/1.1`,
@@ -87,7 +87,7 @@ export async function dialHub(
     return { stream, protocol };
   } catch (err) {
     if (err instanceof Refused) return err.response;
-    ctx.log.warn({ hub: hub.hub_id, err: errorMessage(err) }, "socket not passed on");
+    ctx.log.warn({ hub: hub.hub_id, err: errorMessage(err) }, "could not pass on a socket");
     throw err;
   }
 }
@@ -105,35 +105,32 @@ function readHead(head: string): { status: number; headers: Headers } {
   return { status: Number(/^HTTP\/1\.1 ([0-9]{3})/.exec(first)?.[1]), headers };
 }
 
-/** Null until the refusal is whole. @throws Refused, or AppError relay_failed for what is none. */
+/**
+ * Null until the refusal is whole.
+ * @throws Refused, or AppError relay_failed if it is not a refusal.
+ */
 function refuse(hub: HubEntry, status: number, headers: Headers, body: Buffer): null {
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!(status >= 300 && status < 600) || !(length <= MAX_REFUSAL_BYTES))
-    throw failed(hub, `it said ${status}`);
+    throw failed(hub, `it answered ${status}`);
   if (body.length < length) return null;
   const head = { status, headers: endToEnd(headers, "content-length") };
   throw new Refused(new Response(Uint8Array.from(body.subarray(0, length)), head));
 }
 
-/**
- * A client's socket on its way to the hub that has the session: whole messages in both directions, pings and the reason of
- * the end as well (rules/cluster#calls-are-passed-on). `peer` may be the reason why there is no other hub.
- */
-export function relayedSocket(
-  ctx: ClusterContext,
-  hub: HubEntry,
-  peer: ByteStream | Error,
-): SocketHandlers {
-  const over = new AbortController();
-  /** What the client did not take any more; the other hub is paused meanwhile. */
+/** Frames for the client. Bun drops frames far above its limit, so nothing is sent while the client is behind. */
+function createDelivery(ended: () => void) {
+  /** What the client could not take; meanwhile the other hub is paused. */
   let backlog: Frame[] = [];
   let full = false;
-  let silent = 0;
 
-  /** Bun drops what is sent far above its limit, so nothing is sent while the client is behind. */
-  const deliver = (socket: Socket, frame: Frame, stream: ByteStream) => {
-    const { opcode, payload } = frame;
-    // A copy: the chunk it came in is not ours to keep.
+  const end = (socket: Socket, payload: Buffer) => {
+    ended();
+    const code = payload.length >= 2 ? payload.readUInt16BE(0) : CLOSE.normal;
+    socket.close(code === CLOSE.none ? CLOSE.normal : code, payload.subarray(2).toString());
+  };
+  const deliver = (socket: Socket, { opcode, payload }: Frame, stream: ByteStream) => {
+    // A copy, because its chunk may not be kept.
     if (full) return void backlog.push({ opcode, payload: Buffer.from(payload) });
     if (opcode === OPCODE.close) return end(socket, payload);
     if (opcode === OPCODE.ping) return void socket.ping(payload);
@@ -143,24 +140,60 @@ export function relayedSocket(
     full = true;
     stream.pause();
   };
-  const end = (socket: Socket, payload: Buffer) => {
-    over.abort();
-    const code = payload.length >= 2 ? payload.readUInt16BE(0) : CLOSE.normal;
-    socket.close(code === CLOSE.none ? CLOSE.normal : code, payload.subarray(2).toString());
+  return {
+    /** Whether the client is behind and the other hub therefore paused. */
+    get full() {
+      return full;
+    },
+    deliver,
+    drained: (socket: Socket, stream: ByteStream) => {
+      full = false;
+      const waiting = backlog;
+      backlog = [];
+      for (const frame of waiting) deliver(socket, frame, stream);
+      if (!full) stream.resume();
+    },
+    drop: () => {
+      backlog = [];
+    },
   };
+}
+
+/** Pings the other hub until `over` aborts; calls `lost` when nothing comes back. */
+function createWatch(clock: ClusterContext["clock"], over: AbortSignal) {
+  let silent = 0;
+  return {
+    heard: () => {
+      silent = 0;
+    },
+    start: async (stream: ByteStream, isPaused: () => boolean, lost: () => void) => {
+      while (!over.aborted) {
+        await clock.sleep(PING_EVERY_MS, over);
+        if (over.aborted) return;
+        if (silent >= MAX_SILENT) return lost();
+        // A paused connection brings nothing.
+        if (isPaused()) continue;
+        silent += 1;
+        stream.write(encodeFrame(OPCODE.ping, new Uint8Array(), true));
+      }
+    },
+  };
+}
+
+/**
+ * A client's socket on its way to the hub that has the session: whole messages in both directions, with pings and the
+ * reason of the end (rules/cluster#calls-are-passed-on). `peer` may be the reason why there is no other hub.
+ */
+export function relayedSocket(
+  ctx: ClusterContext,
+  hub: HubEntry,
+  peer: ByteStream | Error,
+): SocketHandlers {
+  const over = new AbortController();
+  const delivery = createDelivery(() => over.abort());
+  const watch = createWatch(ctx.clock, over.signal);
   const lost = (socket: Socket) => {
     if (!over.signal.aborted) socket.close(CLOSE.unreachable, `hub ${hub.hub_id} went away`);
-  };
-  const watch = async (socket: Socket, stream: ByteStream) => {
-    while (!over.signal.aborted) {
-      await ctx.clock.sleep(PING_EVERY_MS, over.signal);
-      if (over.signal.aborted) return;
-      if (silent >= MAX_SILENT) return lost(socket);
-      // What is paused is not heard either.
-      if (full) continue;
-      silent += 1;
-      stream.write(encodeFrame(OPCODE.ping, new Uint8Array(), true));
-    }
   };
   let forget = () => {};
 
@@ -172,12 +205,16 @@ export function relayedSocket(
       ctx.streams.add(goAway);
       forget = () => ctx.streams.delete(goAway);
       const reader = createFrameReader(MAX_CDP_FRAME_BYTES, (frame) =>
-        deliver(socket, frame, peer),
+        delivery.deliver(socket, frame, peer),
       );
-      void watch(socket, peer);
+      void watch.start(
+        peer,
+        () => delivery.full,
+        () => lost(socket),
+      );
       peer.start({
         data: (chunk) => {
-          silent = 0;
+          watch.heard();
           try {
             reader.push(chunk);
           } catch (err) {
@@ -191,25 +228,20 @@ export function relayedSocket(
       if (peer instanceof Error) return;
       const opcode = typeof frame === "string" ? OPCODE.text : OPCODE.binary;
       const payload = typeof frame === "string" ? Buffer.from(frame) : frame;
-      // In one write: two would be two packets.
+      // In one write, because two would be two packets.
       if (peer.write(encodeFrame(opcode, payload, true)) > MAX_WAITING_BYTES)
         socket.close(CLOSE.too_much, "the other hub does not read");
     },
     drain: (socket) => {
-      if (peer instanceof Error) return;
-      full = false;
-      const waiting = backlog;
-      backlog = [];
-      for (const frame of waiting) deliver(socket, frame, peer);
-      if (!full) peer.resume();
+      if (!(peer instanceof Error)) delivery.drained(socket, peer);
     },
-    // The other hub's own ping, answered by the client itself: so that hub still finds a client that has gone.
+    // The client itself answers the other hub's ping, so that hub still notices a client that has gone.
     pong: () => {
       if (!(peer instanceof Error)) peer.write(encodeFrame(OPCODE.pong, new Uint8Array(), true));
     },
     close: (_socket, code, reason) => {
       forget();
-      backlog = [];
+      delivery.drop();
       if (peer instanceof Error) return;
       if (!over.signal.aborted) sayGoodbye(ctx, peer, code, reason);
       else peer.close();
@@ -218,7 +250,7 @@ export function relayedSocket(
   };
 }
 
-/** The client's close travels on; the connection ends when it must have been read. */
+/** The client's close is passed on; the connection ends once it must have been read. */
 function sayGoodbye(ctx: ClusterContext, peer: ByteStream, code: number, reason: string): void {
   const telling = code >= CLOSE.normal && ![1004, CLOSE.none, 1006, 1015].includes(code);
   const payload = telling ? Buffer.concat([Buffer.alloc(2), Buffer.from(reason)]) : Buffer.alloc(0);

@@ -1,20 +1,20 @@
 import type { AccessTokenRow, BrowserSessionRow } from "./rows.ts";
 
-/** Tokens with roles, and browsers that were let in. Secrets are asked for by their hash. */
+/** Tokens with roles, and browsers that were let in. Secrets are looked up by their hash. */
 export interface AccessRepo {
   addToken(row: AccessTokenRow): Promise<void>;
   /** Every one, expired ones too. */
   tokens(): Promise<AccessTokenRow[]>;
-  /** Whether there is any, expired ones counted. */
+  /** Whether there is any, including expired ones. */
   hasTokens(): Promise<boolean>;
   findToken(hash: string): Promise<AccessTokenRow | null>;
   tokenById(token_id: string): Promise<AccessTokenRow | null>;
-  /** With the sessions that were opened with it; false when there is none. */
+  /** Deletes it with the sessions that were opened with it; false when there is none. */
   removeToken(token_id: string): Promise<boolean>;
-  /** Writes when it was last used, unless that was written since `before`. */
+  /** Stores when it was last used, unless that was stored since `before`. */
   markUsed(token_id: string, now: number, before: number): Promise<void>;
   addSession(row: BrowserSessionRow): Promise<void>;
-  /** With its token; null when the session, or the token that it was opened with, is gone. */
+  /** The session with its token; null when the session, or the token that opened it, is gone. */
   findSession(
     hash: string,
   ): Promise<{ session: BrowserSessionRow; token: AccessTokenRow | null } | null>;

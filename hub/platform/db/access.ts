@@ -47,7 +47,7 @@ export function accessRepo({
       if (!session) return null;
       if (session.token_id === null) return { session, token: null };
       const [token] = await q.select().from(tokens).where(eq(tokens.token_id, session.token_id));
-      // A login that was under way when its token was revoked leaves a session of nobody.
+      // A login that was under way when its token was revoked leaves a session without an owner.
       return token ? { session, token } : null;
     },
     removeSession: async (hash) => {

@@ -1,9 +1,8 @@
 import { and, asc, eq, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import type { AgentsRepo } from "./pipeline-types.ts";
 import type { AgentRow } from "./rows.ts";
-
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function agentsRepo({ q, t: { agents } }: Conn): AgentsRepo {
   return {

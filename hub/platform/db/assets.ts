@@ -22,12 +22,12 @@ export function assetsRepo({ q, t: { assets, jobs }, atomic, lockRows }: Conn): 
   const source = columns.map(([name, column]) =>
     name === "position" ? sql`${next}` : sql`${sql.param(sql.placeholder(name), column)}`,
   );
-  // Everything but the key and the position, which stays that of the first put.
+  // All columns but the key and the position, which stays that of the first put.
   const replaced = columns
     .filter(([name]) => !["job_id", "name", "position"].includes(name))
     .map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
 
-  // Built once: building one takes longer than running it.
+  // Built once, because building it takes longer than running it.
   const hold = bindable(lockRows(q.select({ job_id: jobs.job_id }).from(jobs).where(leased)));
   const count = bindable(
     q
@@ -53,7 +53,7 @@ export function assetsRepo({ q, t: { assets, jobs }, atomic, lockRows }: Conn): 
     put: (row, lease_token) => repo.putMany(row.job_id, [row], lease_token),
     putMany: async (job_id, rows, lease_token) => {
       const [held] = await atomic([
-        // Puts of one job wait here for each other: the statements below then see every asset the others wrote.
+        // Puts of one job wait here for each other, so the statements below see every asset that the others wrote.
         hold({ job_id, lease_token }),
         ...rows.flatMap((row) => {
           const values = { ...row, job_id, lease_token };
@@ -62,8 +62,14 @@ export function assetsRepo({ q, t: { assets, jobs }, atomic, lockRows }: Conn): 
       ]);
       return held !== undefined && held.length > 0;
     },
-    list: async (job_id) =>
-      q.select().from(assets).where(eq(assets.job_id, job_id)).orderBy(asc(assets.position)),
+    list: async (job_id, limit) => {
+      const all = q
+        .select()
+        .from(assets)
+        .where(eq(assets.job_id, job_id))
+        .orderBy(asc(assets.position));
+      return limit === undefined ? all : all.limit(limit);
+    },
     get: async (job_id, name) => {
       const [row] = await get.execute({ job_id, name });
       return row ?? null;

@@ -6,8 +6,17 @@ import { rowValues } from "./row-values.ts";
 
 /** Everything of an attempt but its long texts. */
 const SUMMARY = [
-  ...["job_id", "n", "state", "engine", "exit_code", "verdict", "timings", "tokens", "sandbox"],
-  ...["started_at", "finished_at"],
+  "job_id",
+  "n",
+  "state",
+  "engine",
+  "exit_code",
+  "verdict",
+  "timings",
+  "tokens",
+  "sandbox",
+  "started_at",
+  "finished_at",
 ];
 
 export function attemptsRepo({ q, t: { attempts, jobs }, atomic, lockRows }: Conn): AttemptsRepo {

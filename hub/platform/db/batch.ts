@@ -1,19 +1,19 @@
 export interface BatchOptions<I, O> {
   /** Does all of them in one statement; the outcomes in their order. */
   many(inputs: I[]): Promise<O[]>;
-  /** Does one, when it is alone, or when those that came with it could not be done together. */
+  /** Does a single input, when it is alone or when its batch could not be done together. */
   one(input: I): Promise<O>;
-  /** Inputs of one key are never in one batch: each is decided after what the one before it has changed. */
+  /** Inputs with the same key are never in one batch: each is decided after the changes of the one before it. */
   key?: (input: I) => string;
-  /** Whether what `many` failed with may be the fault of one of them. */
+  /** Whether one of the inputs may have caused the error of `many`. */
   splits(err: unknown): boolean;
 }
 
 /** Longer batches gain nothing, and one statement must not take long. */
 const MOST = 64;
-/** A batch follows the one before when that is answered, or so late: it may wait for what somebody else has locked. */
+/** A batch follows the one before when that is answered, or after this time, because that one may wait for a lock. */
 const SLOW_MS = 20;
-/** Batches on their way at most. */
+/** Batches under way at most. */
 const AT_ONCE = 3;
 
 interface Asked<I, O> {
@@ -26,7 +26,7 @@ interface Asked<I, O> {
 export function createBatcher<I, O>(options: BatchOptions<I, O>): (input: I) => Promise<O> {
   let asked: Asked<I, O>[] = [];
   let running = 0;
-  /** Until then what is asked waits for the batch before. */
+  /** Until then, calls wait for the batch before. */
   let wait_until = 0;
   let soon = false;
 

@@ -6,11 +6,11 @@ import type { FreedPlaces, QueueStore } from "./queue/types.ts";
 export interface QueueOptions {
   /** Names this process in the counters. */
   node: string;
-  /** Epoch ms without the jumps of the wall clock; Postgres uses its own. */
+  /** Epoch ms without the jumps of the wall clock; Postgres uses its own clock. */
   now: () => number;
   /** In [0, 1): spreads retries. */
   random: () => number;
-  /** Told after a commit that left fewer tasks claimed, before the calls of that transaction are answered. */
+  /** Called after a commit that left fewer tasks claimed, before the calls of that transaction are answered. */
   onFreed?: (freed: FreedPlaces) => void;
 }
 
@@ -35,7 +35,10 @@ export interface Conn {
   dialect: "sqlite" | "postgres";
   q: Pick<Queries, "select" | "insert" | "update" | "delete">;
   t: Tables;
-  /** Runs the statements in order in one transaction; the rows of each. No callback: nobody can await inside. */
+  /**
+   * Runs the statements in order in one transaction and returns the rows of each. It takes no callback, so no code can
+   * await inside.
+   */
   atomic(statements: Statement[]): Promise<RawRow[][]>;
   /** Makes `select` lock its rows until the end of its `atomic`. SQLite has one writer, so there it is a plain read. */
   lockRows<S extends Statement>(select: S): S;
@@ -43,14 +46,14 @@ export interface Conn {
   isConflict(err: unknown): boolean;
   /** Runs a repository call within its deadline; rejects with AppError unavailable when the database cannot be used. */
   call<T>(work: () => Promise<T>): Promise<T>;
-  /** The same for a call of the queue. */
+  /** The same, for a call of the queue. */
   callQueue<T>(work: () => Promise<T>): Promise<T>;
   /** The workload pipeline's queue over this database, beside the repositories. Closed with the connection. */
   openQueue(options: QueueOptions): QueueStore;
   ping(): Promise<void>;
   /**
-   * Takes what rows held before they were changed out of the database's own files; false where that is more than `max_bytes`
-   * of work. Others wait meanwhile.
+   * Removes earlier contents of rows from the database's own files; false where that is more than `max_bytes` of work.
+   * Other calls wait meanwhile.
    */
   scrub(max_bytes: number): Promise<boolean>;
   close(): Promise<void>;

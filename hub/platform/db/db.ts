@@ -9,40 +9,43 @@ import type { Conn, Look } from "./conn.ts";
 import { conventionsRepo } from "./conventions.ts";
 import { deploysRepo } from "./deploys.ts";
 import { enginesRepo } from "./engines.ts";
-import { eventsRepo } from "./events.ts";
+import { eventsRepo } from "./events/repo.ts";
 import { flowRepo } from "./flow.ts";
 import { gpusRepo } from "./gpus.ts";
-import { hostsRepo } from "./hosts.ts";
+import { hostsRepo } from "./hosts/repo.ts";
 import { idempotencyRepo } from "./idempotency.ts";
 import { jobProxiesRepo } from "./job-proxies.ts";
-import { jobsRepo } from "./jobs.ts";
+import { jobsRepo } from "./jobs/repo.ts";
 import { pluginsRepo } from "./plugins.ts";
 import { openPostgres } from "./postgres.ts";
 import { presetsRepo } from "./presets.ts";
 import { profilesRepo } from "./profiles.ts";
 import { pullWorkersRepo } from "./pull-workers.ts";
-import { retentionRepo } from "./retention.ts";
+import { recordingsRepo } from "./recordings.ts";
+import { retentionRepo } from "./retention/repo.ts";
 import { runNotesRepo } from "./run-notes.ts";
 import { runsRepo } from "./runs.ts";
 import { schedulesRepo } from "./schedules.ts";
 import { serviceLogsRepo } from "./service-logs.ts";
+import { sessionsRepo } from "./sessions.ts";
 import { settingsRepo } from "./settings.ts";
 import { skillsRepo } from "./skills.ts";
 import { openSqlite } from "./sqlite.ts";
 import { supervisedRepo } from "./supervised.ts";
 import type { Db } from "./types.ts";
 import { viewsRepo } from "./views.ts";
+import { watchesRepo } from "./watches.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
 import { workersRepo } from "./workers.ts";
 import { workloadsRepo } from "./workloads.ts";
 
 export interface OpenDbOptions {
   log: Log;
-  /** Refuse a Postgres database that another hub uses. A SQLite file has one owner in any case. */
+  /** Refuse a Postgres database that another hub uses. A SQLite file always has one owner. */
   as_hub?: boolean;
-  /** How long the database may still be in use by a hub that is closing. */
+  /** How long a hub that is closing may still use the database. */
   lock_wait_ms?: number;
-  /** Looks at the database before anything is written to it, and refuses it by throwing a ConfigError. */
+  /** Checks the database before anything is written to it, and refuses it by throwing a ConfigError. */
   look?: Look;
 }
 
@@ -87,12 +90,15 @@ export function sqlitePath(url: string): string | null {
   return path === "" ? null : path;
 }
 
-/** Every repository over one connection, with the driver's errors told as the product's. */
+/** Every repository over one connection, with the driver's errors translated to the product's. */
 export function toDb(conn: Conn): Db {
   const guarded = <T extends object>(repo: T): T => guard(repo, conn.call);
   return {
     dialect: conn.dialect,
     jobs: guarded(jobsRepo(conn)),
+    sessions: guarded(sessionsRepo(conn)),
+    recordings: guarded(recordingsRepo(conn)),
+    watches: guarded(watchesRepo(conn)),
     assets: guarded(assetsRepo(conn)),
     events: guarded(eventsRepo(conn)),
     attempts: guarded(attemptsRepo(conn)),
@@ -129,7 +135,7 @@ export function toDb(conn: Conn): Db {
   };
 }
 
-/** Repositories are plain records of async functions, which is what makes this cast true. */
+/** The cast holds because repositories are plain records of async functions. */
 function guard<T extends object>(repo: T, within: Conn["call"]): T {
   const wrap =
     (call: (...args: unknown[]) => Promise<unknown>) =>

@@ -1,15 +1,31 @@
-import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, lt, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import { notBefore } from "./not-before.ts";
 import type { DeploysRepo } from "./platform-types.ts";
 import type { DeployRow } from "./rows.ts";
 
 const RUNNING = 1;
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
-export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
-  const ofNode = (deploy_id: number, node: string) =>
-    and(eq(deploys.deploy_id, deploy_id), eq(deploys.running, RUNNING), eq(deploys.node, node));
+type Deploys = Conn["t"]["deploys"];
+
+/** The running deploy, while it belongs to this node. */
+const ofNode = (deploys: Deploys, deploy_id: number, node: string): SQL | undefined =>
+  and(eq(deploys.deploy_id, deploy_id), eq(deploys.running, RUNNING), eq(deploys.node, node));
+
+/** From the start of a deploy to its end, its node writes, unless another node finds it silent. */
+function runningDeploys({
+  q,
+  t: { deploys },
+}: Conn): Pick<DeploysRepo, "begin" | "rename" | "beat" | "finish" | "interrupt"> {
+  const write = async (deploy_id: number, node: string, set: Partial<DeployRow>) => {
+    const rows = await q
+      .update(deploys)
+      .set(set)
+      .where(ofNode(deploys, deploy_id, node))
+      .returning({ deploy_id: deploys.deploy_id });
+    return rows.length > 0;
+  };
   return {
     // The unique index on `running` decides: of any number of calls one gets the row in.
     begin: async ({ target, args, node, now }) =>
@@ -17,37 +33,28 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
         await q
           .insert(deploys)
           .values({
-            ...{ target, args, node, log: "", running: RUNNING },
-            ...{ started_at: now, beat_at: now },
+            target,
+            args,
+            node,
+            log: "",
+            running: RUNNING,
+            started_at: now,
+            beat_at: now,
           })
           .onConflictDoNothing({ target: deploys.running })
           .returning(),
       ),
-    rename: async (deploy_id, node, named) => {
-      const rows = await q
-        .update(deploys)
-        .set({ node: named })
-        .where(ofNode(deploy_id, node))
-        .returning({ deploy_id: deploys.deploy_id });
-      return rows.length > 0;
-    },
-    beat: async (deploy_id, node, log, now) => {
-      const rows = await q
-        .update(deploys)
-        .set({ log, beat_at: now })
-        .where(ofNode(deploy_id, node))
-        .returning({ deploy_id: deploys.deploy_id });
-      return rows.length > 0;
-    },
+    rename: (deploy_id, node, named) => write(deploy_id, node, { node: named }),
+    beat: (deploy_id, node, log, now) => write(deploy_id, node, { log, beat_at: now }),
     finish: async (deploy_id, node, { now, ...end }) =>
       first<DeployRow>(
         await q
           .update(deploys)
           .set({ ...end, running: null, finished_at: notBefore(deploys.started_at, now) })
-          .where(ofNode(deploy_id, node))
+          .where(ofNode(deploys, deploy_id, node))
           .returning(),
       ),
-    // A beat that came meanwhile shows that it lives.
+    // A beat that came meanwhile shows that it is alive.
     interrupt: async ({ deploy_id, node, beat_at }, error, now) =>
       first<DeployRow>(
         await q
@@ -60,12 +67,22 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
           })
           .where(
             and(
-              ofNode(deploy_id, node),
+              ofNode(deploys, deploy_id, node),
               beat_at === null ? isNull(deploys.beat_at) : eq(deploys.beat_at, beat_at),
             ),
           )
           .returning(),
       ),
+  };
+}
+
+export function deploysRepo(conn: Conn): DeploysRepo {
+  const {
+    q,
+    t: { deploys },
+  } = conn;
+  return {
+    ...runningDeploys(conn),
     running: async () => first(await q.select().from(deploys).where(eq(deploys.running, RUNNING))),
     list: (limit, before) =>
       q

@@ -11,8 +11,8 @@ export function enginesRepo(conn: Conn): EnginesRepo {
   } = conn;
   const { put, ...rows } = slugRows(conn, engines, ["promoted"]);
   /**
-   * Every row, taken in the order of the slugs: a statement that touched the old and the new one only would let two of
-   * them each miss the other's row, and without an order they could wait for each other. SQLite has one writer.
+   * Takes every row, in the order of the slugs. Two statements that touched only the old and the new engine could each
+   * miss the other's row, and without an order they could wait for each other. SQLite has one writer.
    */
   const all = () =>
     sql`(select slug from ${engines} order by slug ${dialect === "postgres" ? sql`for update` : sql``})`;

@@ -10,6 +10,7 @@ import type {
   HostRow,
   IdempotencyRow,
   JobRow,
+  PastSessionRow,
   ProfileRow,
   WorkerRow,
 } from "./rows.ts";
@@ -22,7 +23,7 @@ interface ClaimJob {
   session_id: string;
   novnc_url: string;
   lease_token: number;
-  /** Of the hub that claims it, and leads it from now on. */
+  /** Id of the hub that claims the job and leads it from now on. */
   hub_id: string;
   now: number;
 }
@@ -37,13 +38,19 @@ export interface FinishJob {
   final_url?: string | null;
   title?: string | null;
   capture?: JobRow["capture"];
+  final_state?: JobRow["final_state"];
 }
 
-/** What is stored together with a new job. */
+/** Rows that are stored together with a new job. */
 interface JobCompany {
   key: { key: string; owner: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
   /** Of a job that runs a script: its first attempt, which holds the script. */
   attempt: AttemptRow | null;
+  /**
+   * Of a capture: it becomes the one under way of its watch. `due_at` is the time that it is made for, which `next_at` then
+   * replaces; null for one that somebody asked for.
+   */
+  watch?: { watch_id: string; due_at: number | null; next_at: number | null } | null;
 }
 
 /**
@@ -54,12 +61,13 @@ export interface JobsRepo {
   insert(row: JobRow): Promise<void>;
   /**
    * Stores the job with what belongs to it, in one transaction: the answer of its Idempotency-Key, so that no crash makes a
-   * second job of the same call, and the script it is to run. False, and nothing stored, when the key has an answer already, is
-   * gone, or another process has taken it over.
+   * second job of the same call, the script it is to run, and the watch that it captures for. False, and nothing stored, when
+   * the key has an answer already, is gone, or another process has taken it over; or when its watch is not due, is gone or
+   * has a capture under way.
    */
   insertWith(row: JobRow, also: JobCompany): Promise<boolean>;
   get(job_id: string): Promise<JobRow | null>;
-  /** Newest first by (created_at, job_id), one more than `limit` is never returned. `before` is the last row of the page before. */
+  /** Newest first by (created_at, job_id), at most `limit`. `before` is the last row of the page before. */
   list(
     filter: Omit<JobListQuery, "cursor">,
     before: { created_at: number; job_id: string } | null,
@@ -68,6 +76,12 @@ export interface JobsRepo {
   claim(input: ClaimJob): Promise<JobRow | null>;
   /** running under this lease → queued, unassigned (the assignment was not delivered). */
   unclaim(job_id: string, lease_token: number): Promise<JobRow | null>;
+  /** What the script of a job running under this lease answered. */
+  setAnswer(
+    job_id: string,
+    lease_token: number,
+    answer: NonNullable<JobRow["answer"]>,
+  ): Promise<void>;
   /** running under this lease → terminal. What `end` leaves undefined stays; the lease stays on the row. */
   finish(job_id: string, lease_token: number, end: FinishJob): Promise<JobRow | null>;
   /** queued and unassigned → terminal (cancel, queue timeout). */
@@ -82,11 +96,11 @@ export interface JobsRepo {
     error: string,
     now: number,
   ): Promise<JobRow[]>;
-  /** Every running job, but for those of the workers in `except` → failed (hub start, no other hub alive). */
+  /** Every running job except those of the workers in `except` → failed (hub start, no other hub alive). */
   failAllRunning(error: string, now: number, except?: string[]): Promise<JobRow[]>;
   /** Running jobs created at or before `created_before`, oldest first (reconciler). */
   runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
-  /** Those of these jobs that run, with the lease they run under; in any order. */
+  /** Which of these jobs run, with their leases; in any order. */
   runningAmong(job_ids: string[]): Promise<{ job_id: string; lease_token: number | null }[]>;
   /**
    * Oldest queued, unassigned jobs created at or before `created_before`; scripted ones of them only those created at or
@@ -98,16 +112,16 @@ export interface JobsRepo {
     modes?: QueuedModes,
     scripted_before?: number,
   ): Promise<JobRow[]>;
-  /** Names the stage of a queued job that has none; true for the one caller who did. */
+  /** Names the stage of a queued job that has none; true for the one caller that did. */
   markQueued(job_id: string, stage: string): Promise<boolean>;
-  /** Scripted jobs that run, at whichever hub. */
+  /** Running scripted jobs, at any hub. */
   runningScripts(): Promise<number>;
   /** 1 for the next one to run; null when the job is not queued. */
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
   /**
    * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, and only
-   * those with assets when `with_assets`.
+   * those with assets when `with_assets`. Those that a watch compares its next capture with are left out.
    */
   oldestEnded(filter: {
     ended_before?: number;
@@ -123,18 +137,21 @@ export interface JobsRepo {
 /** Which queued jobs are asked for; scripted ones are of mode codegen-loop or rerun. */
 export type QueuedModes = "all" | "fetch" | "scripted";
 
-/** An asset before the repository gave it its place. */
+/** An asset before the repository assigns its position. */
 type NewAsset = Omit<AssetRow, "position">;
 
 export interface AssetsRepo {
-  /** Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and
-   * asset_bytes up to date, in one transaction; false when the lease is another's. `position` is given by the repo. */
+  /**
+   * Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and
+   * asset_bytes up to date, in one transaction; false when the lease is another's. The repository assigns `position`.
+   */
   put(row: NewAsset, lease_token: number): Promise<boolean>;
   /** As `put`, for several assets of one job: all of them or, when the lease is another's, none. */
   putMany(job_id: string, rows: NewAsset[], lease_token: number): Promise<boolean>;
-  list(job_id: string): Promise<AssetRow[]>;
+  /** In the order they came; the first `limit` of them where one is given. */
+  list(job_id: string, limit?: number): Promise<AssetRow[]>;
   get(job_id: string, name: string): Promise<AssetRow | null>;
-  /** Those of `names` that are there, in any order. */
+  /** Which of `names` exist, in any order. */
   find(job_id: string, names: string[]): Promise<AssetRow[]>;
 }
 
@@ -154,7 +171,7 @@ export interface EventsRepo {
 export interface AttemptsRepo {
   /** Inserts or replaces the attempt and sets the job's count to its `n`; false, and nothing written, when the lease is another's. */
   begin(row: AttemptRow, lease_token: number): Promise<boolean>;
-  /** Replaces everything of an attempt that is there; false when it is not. */
+  /** Replaces all of an existing attempt; false when there is none. */
   save(row: AttemptRow): Promise<boolean>;
   /** Ends the attempt that is open, if there is one: its job has ended. */
   endOpen(job_id: string, verdict: NonNullable<AttemptRow["verdict"]>, now: number): Promise<void>;
@@ -175,9 +192,35 @@ export interface WorkersRepo {
   delete(worker_id: string): Promise<boolean>;
 }
 
+/** Where a page of ended sessions ends. */
+interface EndedPlace {
+  ended_at: number;
+  session_id: string;
+}
+
+/** Sessions that were no job's own (rules/sessions#past-sessions). */
+export interface SessionsRepo {
+  /** The session is open: for the first time, or again at another hub, which leaves who opened it and what it counted. */
+  open(row: Omit<PastSessionRow, "ended_at" | "end_reason" | "actions">): Promise<void>;
+  get(session_id: string): Promise<PastSessionRow | null>;
+  /** False when it had ended already, or was never recorded. `actions` are added to those that were counted before. */
+  end(
+    session_id: string,
+    end: Pick<PastSessionRow, "ended_at" | "end_reason" | "url" | "title" | "actions">,
+  ): Promise<boolean>;
+  /** Those that nobody has said the end of, oldest first, opened before this time. */
+  openBefore(created_before: number, limit: number): Promise<PastSessionRow[]>;
+  /** The last to end first. */
+  listEnded(limit: number, before: EndedPlace | null): Promise<PastSessionRow[]>;
+  /** When the session ended that as many as `n` ended after; null when there are no more than `n`. */
+  endOfNth(n: number): Promise<number | null>;
+  /** Deletes the first `limit` that ended at this time or before. @returns how many there were */
+  deleteEnded(ended_by: number, limit: number): Promise<number>;
+}
+
 /**
- * Host settings. Every write is one statement that returns the row as it is afterwards; the ones that add something make
- * the row when there is none. Cookies are told apart by (name, domain, path).
+ * Host settings. Every write is one statement that returns the row as it is afterwards; those that add something create
+ * the row when there is none. Cookies are identified by (name, domain, path).
  */
 export interface JobProxiesRepo {
   put(row: Tables["job_proxies"]["$inferSelect"]): Promise<void>;
@@ -191,7 +234,7 @@ export interface JobProxiesRepo {
 export interface HostsRepo {
   list(): Promise<HostRow[]>;
   get(host: string): Promise<HostRow | null>;
-  /** Those of `hosts` that exist. */
+  /** Which of `hosts` exist. */
   find(hosts: string[]): Promise<HostRow[]>;
   /** Replaces everything but the cookies, and the proxy where none is given. */
   put(row: Omit<HostRow, "cookies" | "proxy"> & Partial<Pick<HostRow, "proxy">>): Promise<HostRow>;
@@ -206,7 +249,7 @@ export interface HostsRepo {
   proxies(): Promise<{ host: string; proxy: ProxyOption; raw: unknown }[]>;
   /** False when it is not `raw` any more. */
   exchangeProxy(host: string, raw: unknown, proxy: ProxyOption): Promise<boolean>;
-  /** Null when the host has `max` recipes, or they would be longer than `max_chars` of JSON. */
+  /** Null when the host has `max` recipes, or they would exceed `max_chars` of JSON. */
   addRecipe(
     host: string,
     recipe: HostRow["recipes"][number],
@@ -221,8 +264,9 @@ export interface HostsRepo {
     now: number,
   ): Promise<HostRow>;
   /**
-   * Adds or replaces cookies of several hosts in one transaction, and takes out what has expired; each host keeps the
-   * newest `max`. @returns how many each has now.
+   * Adds or replaces cookies of several hosts in one transaction, and removes expired ones; each host keeps the newest
+   * `max`.
+   * @returns how many each has now.
    */
   mergeCookies(
     cookies: Record<string, HostRow["cookies"]>,
@@ -235,7 +279,7 @@ export interface HostsRepo {
     host: string | null,
     limit: number,
   ): Promise<{ host: string; cookies: HostRow["cookies"]; raw: unknown }[]>;
-  /** Puts these cookies in the place of `raw`; false when others are stored by now. */
+  /** Replaces `raw` by these cookies; false when others are stored by now. */
   exchangeCookies(host: string, raw: unknown, cookies: HostRow["cookies"]): Promise<boolean>;
 }
 

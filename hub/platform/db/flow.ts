@@ -13,7 +13,8 @@ export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): Flow
         .from(rate_minutes)
         .where(
           and(
-            // Both ends: for one alone, and nothing known of the table, a third of it is expected and all of it read.
+            // Both ends are given: with only one, and without statistics, the planner expects a third of the table and
+            // reads all of it.
             between(minute, filter.since, END_OF_TIME),
             filter.workload_id === undefined ? undefined : eq(workload_id, filter.workload_id),
             filter.metric === undefined ? undefined : eq(metric, filter.metric),

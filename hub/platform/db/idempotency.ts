@@ -3,20 +3,20 @@ import { IDEMPOTENCY_TTL_MS } from "#shared/protocol/limits.ts";
 import type { Conn } from "./conn.ts";
 import type { IdempotencyRepo } from "./platform-types.ts";
 
-/** A key can be given back between losing it and reading who has it; then it is free to take again. */
+/** A key can be given back between the failed attempt to take it and the read of its holder; then it is free again. */
 const TRIES = 5;
-/** For how long a process of an earlier version, which leases nothing, is believed to run a call. */
+/** How long a call counts as running at a process of an earlier version, which leases nothing. */
 const UNLEASED_MS = 120_000;
 
 export function idempotencyRepo({ q, dialect, t }: Conn): IdempotencyRepo {
   const { idempotency_keys: keys } = t;
-  /** The hubs of a fleet have clocks of their own, and the database has one for all; SQLite is one process' alone. */
+  /** Each hub of a fleet has its own clock, but the database has one for all; SQLite belongs to a single process. */
   const time = (now: number): SQL =>
     dialect === "postgres"
       ? sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
       : sql`${now}`;
   const until = (now: number, lease_ms: number) => sql<number>`${time(now)} + ${lease_ms}`;
-  /** What another process left in a SQLite file is over: only one has it at a time. */
+  /** Calls that another process left in a SQLite file are over, because only one process has it at a time. */
   const lapsed = (owner: string, now: number): SQL => {
     const late = sql`coalesce(${keys.leased_until}, ${keys.created_at} + ${UNLEASED_MS}) <= ${time(now)}`;
     if (dialect === "postgres") return late;

@@ -11,7 +11,7 @@ export interface SlugRepo<Row extends { slug: string }, Put = Row> {
   delete(slug: string): Promise<boolean>;
 }
 
-/** AI backends. An engine that is put again stays promoted, or not, as it was. */
+/** AI backends. A put leaves the promotion of an existing engine as it was. */
 export interface EnginesRepo extends SlugRepo<EngineRow, Omit<EngineRow, "promoted">> {
   /** Makes it the only promoted one; null, and nothing changed, when there is no such engine. */
   promote(slug: string): Promise<EngineRow | null>;
@@ -22,9 +22,9 @@ export type PresetsRepo = SlugRepo<PresetRow>;
 
 /** `created_at` of an earlier one stays. */
 export interface SkillsRepo extends SlugRepo<SkillRow> {
-  /** What decides whether a skill is wanted, without its code; newest first. */
+  /** The fields that decide whether a skill is wanted, without its code; newest first. */
   patterns(): Promise<Pick<SkillRow, "slug" | "host_pattern" | "tags">[]>;
-  /** Those of `slugs` that exist, by slug. */
+  /** Which of `slugs` exist, by slug. */
   find(slugs: string[]): Promise<SkillRow[]>;
 }
 
@@ -39,17 +39,18 @@ export interface SettingsRepo {
   get(key: string): Promise<unknown>;
   /** null unsets. */
   set(key: string, value: unknown, now: number): Promise<void>;
-  /** Sets what was never set; false when there is a value, which stays. */
+  /** Sets a value that was never set; false when there is one, which stays. */
   add(key: string, value: unknown, now: number): Promise<boolean>;
   /**
-   * Replaces a value that was written at `was`; false when another write came before. `written_at` must be later than `was`.
+   * Replaces a value that was written at `was`; false when another write came first. `written_at` must be later than
+   * `was`.
    */
   replace(key: string, value: unknown, at: { was: number; written_at: number }): Promise<boolean>;
   /** False when it was not set. */
   delete(key: string): Promise<boolean>;
   /** Those whose key begins with `prefix`. */
   list(prefix: string): Promise<SettingRow[]>;
-  /** Those of `keys` that are set. */
+  /** Which of `keys` are set. */
   find(keys: string[]): Promise<SettingRow[]>;
   /** Sets all of these in one transaction; null unsets. */
   setAll(values: Record<string, unknown>, now: number): Promise<void>;

@@ -48,7 +48,7 @@ export async function migrate(
 }
 
 /**
- * Those of `migrations` that `applied` lacks, in order.
+ * The `migrations` that `applied` lacks, in order.
  * @throws ConfigError when a migration was applied that is unknown here or has another content.
  */
 export function findPending(
@@ -64,7 +64,7 @@ export function findPending(
       );
     if (expected !== hash)
       throw new ConfigError(
-        `SVC_DB_URL: migration ${name} was applied with another content than this program has (hash ${hash.slice(0, 12)}, expected ${expected.slice(0, 12)})`,
+        `SVC_DB_URL: migration ${name} was applied with another content than in this program (hash ${hash.slice(0, 12)}, expected ${expected.slice(0, 12)})`,
       );
   }
   const done = new Set(applied.map((m) => m.name));

@@ -1,6 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
-/** `at`, or `floor` when the wall clock was put back in between: no end is stored before its beginning. */
+/** `at`, or `floor` if the wall clock was set back in between: no end is stored before its beginning. */
 export const notBefore = (floor: SQLWrapper, at: unknown): SQL =>
   sql`case when ${floor} > ${at} then ${floor} else ${at} end`;
 

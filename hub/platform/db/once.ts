@@ -1,4 +1,4 @@
-/** Makes it when it is first asked for, and keeps it: what a start builds is paid for by every start. */
+/** Makes the value at its first use and keeps it, because every start pays for what it builds. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

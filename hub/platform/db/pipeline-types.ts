@@ -19,8 +19,8 @@ export interface WorkloadsRepo {
   get(slug: string): Promise<WorkloadRow | null>;
   list(): Promise<WorkloadRow[]>;
   /**
-   * `updated_at` is its version and rises with every update that gives one. Null when there is no such workload, or it is of
-   * none of `versions`.
+   * `updated_at` is its version and rises with every update that gives one. Null when there is no such workload, or its
+   * version is none of `versions`.
    */
   update(
     slug: string,
@@ -28,8 +28,8 @@ export interface WorkloadsRepo {
     versions?: readonly number[],
   ): Promise<WorkloadRow | null>;
   /**
-   * Its queue and counters are left to `RetentionRepo`, and its runs stay. False when a task is claimed and `force` is not
-   * set, or it was gone.
+   * `RetentionRepo` deletes its queue and counters, and its runs stay. False when a task is claimed and `force` is not
+   * set, or when it was gone.
    */
   delete(workload_id: number, force: boolean): Promise<boolean>;
 }
@@ -47,7 +47,7 @@ export interface RunsRepo {
     /** Ended from here on, and before there. */
     since?: number | undefined;
     until?: number | undefined;
-    /** Only runs from this one on: what bounds a search that no index serves. */
+    /** Only runs from this one on, which bounds a search that no index serves. */
     from?: number | undefined;
     /** Without what they put out and printed. */
     brief?: boolean | undefined;
@@ -61,13 +61,13 @@ export interface RunsRepo {
   ofTask(task_id: number, limit: number): Promise<RunRow[]>;
   /** The task with this key, while it is in the queue. */
   task(workload_id: number, pk: string): Promise<TaskRow | null>;
-  /** Those of these tasks that are in the queue, in any order; `state` as stored. */
+  /** Which of these tasks are in the queue, in any order; `state` as stored. */
   taskStates(workload_id: number, pks: readonly string[]): Promise<Pick<TaskRow, "pk" | "state">[]>;
 }
 
-/** What tasks say of themselves while they run, by attempt. */
+/** Progress and log that tasks report while they run, by attempt. */
 export interface RunNotesRepo {
-  /** Takes the place of what was written of the attempt before, unless that has a greater `seq`. */
+  /** Replaces the attempt's earlier note, unless that has a greater `seq`. */
   write(
     items: readonly { task_id: number; epoch: number; notes: ToldNotes }[],
     updated_at: number,
@@ -77,11 +77,11 @@ export interface RunNotesRepo {
   prune(before: number, limit: number): Promise<number>;
 }
 
-/** Pull workers of the pipeline as they last spoke. */
+/** Pull workers of the pipeline, as they last reported. */
 export interface PullWorkersRepo {
   /**
-   * Null when another live process has the name: one that was heard since `dead_before`, or, on the same host, since
-   * `dead_here_before`, and is not the one that is replaced. The operator's filter stays.
+   * Null when another live process has the name: one that was heard from since `dead_before`, or, on the same host,
+   * since `dead_here_before`, and is not the process to be replaced. The operator's filter stays.
    */
   register(
     row: PullWorkerRow,
@@ -93,7 +93,7 @@ export interface PullWorkersRepo {
     incarnation: string,
     set: Partial<PullWorkerRow>,
   ): Promise<PullWorkerRow | null>;
-  /** The process ends: its name is free. False when it was not the registered one. */
+  /** The process ends, and its name is free. False when it was not the registered process. */
   leave(worker_id: string, incarnation: string): Promise<boolean>;
   setFilter(worker_id: string, filter: string[] | null): Promise<PullWorkerRow | null>;
   /** Deletes those last heard before `plain_before`; one with a filter only before `filtered_before`. Their ids. */
@@ -104,19 +104,22 @@ export interface PullWorkersRepo {
 
 /** Agents of the hosts that run worker instances (rules/pipeline-agents#host-agents). */
 export interface AgentsRepo {
-  /** Stores a report; the first one of a host makes its row. Null when another agent speaks for the host and is alive. */
+  /**
+   * Stores a report; the first report of a host creates its row. Null when another agent speaks for the host and is
+   * alive.
+   */
   sync(
     host: string,
     told: { agent_id: string | null; report: NonNullable<AgentRow["report"]>; now: number },
     dead_before: number,
   ): Promise<AgentRow | null>;
-  /** Replaces what should run there while the revision is `revision`; null when somebody else was first. */
+  /** Replaces what should run there if the revision is still `revision`; null when another writer was first. */
   setDesired(
     host: string,
     desired: AgentRow["desired"],
     revision: number,
   ): Promise<AgentRow | null>;
-  /** Deletes hosts where nothing should run and whose agent was last heard before then; which. */
+  /** Deletes hosts where nothing should run and whose agent was last heard before then; returns them. */
   forget(before: number): Promise<string[]>;
   get(host: string): Promise<AgentRow | null>;
   list(): Promise<AgentRow[]>;
@@ -125,14 +128,14 @@ export interface AgentsRepo {
 /** Restarts of workers over SSH. */
 export interface WorkerRestartsRepo {
   /**
-   * Takes the right to restart it; null while another restart is under way, after `limit` in an hour, or when the last
-   * one was begun after `idle_since`.
+   * Takes the right to restart the worker; null while another restart is under way, after `limit` restarts in an hour,
+   * or if the last one began after `idle_since`.
    */
   begin(
     worker_id: string,
     input: { now: number; busy_until: number; limit: number | null; idle_since: number | null },
   ): Promise<WorkerRestartRow | null>;
-  /** Ends the restart that was begun with `busy_until`. */
+  /** Ends the restart that began with `busy_until`. */
   end(
     worker_id: string,
     busy_until: number,
@@ -144,16 +147,18 @@ export interface WorkerRestartsRepo {
 /** What the supervisor writes; `seq` is the repository's own. */
 export type SupervisedChange = Partial<Omit<SupervisedRow, "workload_id" | "seq">>;
 
-/** What the supervisor remembers of a workload. Every write names the row it was decided on and changes nothing else. */
+/**
+ * What the supervisor remembers of a workload. Every write names the row that it was decided on and changes no other.
+ */
 export interface SupervisedRepo {
-  /** The row, made when there is none. */
+  /** The row; created when there is none. */
   open(workload_id: number): Promise<SupervisedRow>;
   get(workload_id: number): Promise<SupervisedRow | null>;
   /** Those with a problem or a pause. */
   troubled(): Promise<SupervisedRow[]>;
   /** Null when another control process was first, or the workload is not supervised any more. */
   change(of: SupervisedRow, set: SupervisedChange): Promise<SupervisedRow | null>;
-  /** As `change`, and switches the workload off in the same transaction; false when either could not be. */
+  /** As `change`, and switches the workload off in the same transaction; false when either could not be done. */
   pause(of: SupervisedRow, set: SupervisedChange, now: number): Promise<boolean>;
   /** Its runs after `after`, newest first, with the beginning of their errors. */
   outcomes(
@@ -170,13 +175,16 @@ export interface KeyPage {
   limit: number;
 }
 
-/** What plugins keep (rules/pipeline-plugins#state). `updated_at` of a state grows with every write and so names its version. */
+/**
+ * What plugins keep (rules/pipeline-plugins#state). `updated_at` of a state grows with every write, so it names the
+ * version.
+ */
 export interface PluginsRepo {
   getState(slug: string, key: string): Promise<PluginStateRow | null>;
   listState(slug: string, page: KeyPage): Promise<Pick<PluginStateRow, "key" | "updated_at">[]>;
   /**
-   * Stores a value. `expected`: only over this version; null: only when there is none; undefined: in any case.
-   * The stored row, or null when `expected` is not what is there.
+   * Stores a value. `expected`: only over this version; null: only when there is none; undefined: always. Returns the
+   * stored row, or null when `expected` does not match.
    */
   putState(
     row: { slug: string; key: string; value: unknown; updated_at: number },
@@ -185,7 +193,7 @@ export interface PluginsRepo {
   deleteState(slug: string, key: string): Promise<boolean>;
   getBlob(slug: string, key: string): Promise<PluginBlobRow | null>;
   listBlobs(slug: string, page: KeyPage): Promise<PluginBlobRow[]>;
-  /** @returns object_key of the blob it replaced, which nobody refers to any more. */
+  /** @returns object_key of the replaced blob, which no row refers to any more. */
   putBlob(row: PluginBlobRow): Promise<string | null>;
   /** @returns object_key of the blob that was deleted, or null when there was none. */
   deleteBlob(slug: string, key: string): Promise<string | null>;

@@ -1,6 +1,6 @@
 import type { AuditRow, DeployRow, IdempotencyRow, NewAuditRow, ServiceLogRow } from "./rows.ts";
 
-/** Who wants an Idempotency-Key: `owner` is the process, and `fingerprint` tells one request from another. */
+/** A request for an Idempotency-Key: `owner` is the process, and `fingerprint` identifies the request. */
 export interface KeyClaim {
   key: string;
   fingerprint: string;
@@ -12,29 +12,29 @@ export interface KeyClaim {
 
 export interface IdempotencyRepo {
   /**
-   * Takes the key, leased for `lease_ms`; null when it was free, older than 24 h, or of the same request whose call has lost
-   * its lease without an answer; else the row that has it, and whether its lease holds.
+   * Takes the key, leased for `lease_ms`; null when it was free, older than 24 h, or held for the same request by a
+   * call that has lost its lease without an answer; else the row that holds it, and whether its lease is valid.
    */
   begin(claim: KeyClaim): Promise<(IdempotencyRow & { leased: boolean }) | null>;
-  /** Leases these keys of `owner` again, those that have no answer yet. */
+  /** Renews the leases of these keys of `owner`, if they have no answer yet. */
   renew(keys: string[], owner: string, now: number, lease_ms: number): Promise<void>;
-  /** Only while it is the owner's. */
+  /** Only while the owner holds the key. */
   complete(
     key: string,
     owner: string,
     answer: NonNullable<IdempotencyRow["answer"]>,
   ): Promise<void>;
-  /** Gives the key back after a call that stored nothing: only while it is the owner's and has no answer. */
+  /** Gives the key back after a call that stored nothing, but only while the owner holds it and it has no answer. */
   abandon(key: string, owner: string): Promise<void>;
   expire(created_before: number): Promise<number>;
 }
 
-/** What to look for; `before` is the last row of the page before. Times epoch ms. */
+/** What to look for; `before` is the last row of the previous page. Times are epoch ms. */
 export interface LogFilter {
   host?: string | undefined;
   service?: string | undefined;
   min_level?: number | undefined;
-  /** Within the message or the fields, whatever the case. */
+  /** A text within the message or the fields, ignoring case. */
   q?: string | undefined;
   since?: number | undefined;
   until?: number | undefined;
@@ -43,7 +43,7 @@ export interface LogFilter {
   limit: number;
 }
 
-/** What hubs, control planes and workers tell of themselves (rules/pipeline-operations#service-logs). */
+/** Logs of hubs, control planes and workers (rules/pipeline-operations#service-logs). */
 export interface ServiceLogsRepo {
   append(rows: Omit<ServiceLogRow, "log_id">[]): Promise<void>;
   /** Newest first by (ts, log_id). */
@@ -63,12 +63,12 @@ export interface AuditFilter {
   status?: { from: number; to: number } | undefined;
   since?: number | undefined;
   until?: number | undefined;
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   before?: { at: number; audit_id: number } | undefined;
   limit: number;
 }
 
-/** Who changed what. */
+/** The audit log: who changed what. */
 export interface AuditRepo {
   append(rows: NewAuditRow[]): Promise<void>;
   /** Newest first by (at, audit_id). */
@@ -77,35 +77,37 @@ export interface AuditRepo {
   deleteBefore(at: number, limit: number): Promise<number>;
 }
 
-/** Runs of the deploy command (rules/pipeline-operations#deploys): one at a time over all control planes of the database. */
+/**
+ * Runs of the deploy command (rules/pipeline-operations#deploys), one at a time for all control planes of the database.
+ */
 export interface DeploysRepo {
-  /** Null while another one runs. */
+  /** Null while another deploy runs. */
   begin(input: {
     target: string;
     args: string[];
     node: string;
     now: number;
   }): Promise<DeployRow | null>;
-  /** Gives the running deploy of `node` another name of its node; false when it is not its running one any more. */
+  /** Renames the node of the running deploy of `node`; false when that is not running any more. */
   rename(deploy_id: number, node: string, named: string): Promise<boolean>;
-  /** Stores what it printed so far; false when it is not this node's running one any more. */
+  /** Stores its output so far; false when it is not this node's running deploy any more. */
   beat(deploy_id: number, node: string, log: string, now: number): Promise<boolean>;
-  /** Null when it is not this node's running one any more. */
+  /** Null when it is not this node's running deploy any more. */
   finish(
     deploy_id: number,
     node: string,
     end: Required<Pick<DeployRow, "outcome" | "exit_code" | "error" | "log">> & { now: number },
   ): Promise<DeployRow | null>;
-  /** Ends one whose process is gone, unless that has spoken since `row` was read. */
+  /** Ends a deploy whose process is gone, unless that has reported since `row` was read. */
   interrupt(
     row: Pick<DeployRow, "deploy_id" | "node" | "beat_at">,
     error: string,
     now: number,
   ): Promise<DeployRow | null>;
   running(): Promise<DeployRow | null>;
-  /** Newest first; `before`: only those with a lower id. */
+  /** Newest first; `before` limits them to lower ids. */
   list(limit: number, before?: number): Promise<DeployRow[]>;
   get(deploy_id: number): Promise<DeployRow | null>;
-  /** Deletes all but the newest `keep`, and never the one that runs. */
+  /** Deletes all but the newest `keep`, but never the running one. */
   keepNewest(keep: number): Promise<void>;
 }

@@ -3,23 +3,26 @@ import type { Conn } from "./conn.ts";
 import { laterThan } from "./not-before.ts";
 import type { KeyPage, PluginsRepo } from "./pipeline-types.ts";
 
-export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): PluginsRepo {
+type Tables = Conn["t"];
+
+const onPage = (
+  of: Tables["plugin_state"] | Tables["plugin_blobs"],
+  slug: string,
+  { prefix, after }: KeyPage,
+) =>
+  and(
+    eq(of.slug, slug),
+    after === null ? undefined : gt(of.key, after),
+    prefix === "" ? undefined : sql`substr(${of.key}, 1, length(${prefix})) = ${prefix}`,
+  );
+
+/** Values of plugins, each with the version of its last write. */
+function pluginState({
+  q,
+  t: { plugin_state },
+}: Conn): Pick<PluginsRepo, "getState" | "listState" | "putState" | "deleteState"> {
   const ofState = (slug: string, key: string) =>
     and(eq(plugin_state.slug, slug), eq(plugin_state.key, key));
-  const ofBlob = (slug: string, key: string) =>
-    and(eq(plugin_blobs.slug, slug), eq(plugin_blobs.key, key));
-  const onPage = (of: typeof plugin_state | typeof plugin_blobs, slug: string, page: KeyPage) => {
-    const { prefix, after } = page;
-    return and(
-      eq(of.slug, slug),
-      after === null ? undefined : gt(of.key, after),
-      prefix === "" ? undefined : sql`substr(${of.key}, 1, length(${prefix})) = ${prefix}`,
-    );
-  };
-  const getBlob: PluginsRepo["getBlob"] = async (slug, key) => {
-    const [row] = await q.select().from(plugin_blobs).where(ofBlob(slug, key));
-    return row ?? null;
-  };
   return {
     getState: async (slug, key) => {
       const [row] = await q.select().from(plugin_state).where(ofState(slug, key));
@@ -55,6 +58,21 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
     },
     deleteState: async (slug, key) =>
       (await q.delete(plugin_state).where(ofState(slug, key)).returning()).length > 0,
+  };
+}
+
+/** Which object holds each of a plugin's blobs. */
+function pluginBlobs({
+  q,
+  t: { plugin_blobs },
+}: Conn): Pick<PluginsRepo, "getBlob" | "listBlobs" | "putBlob" | "deleteBlob" | "blobObjects"> {
+  const ofBlob = (slug: string, key: string) =>
+    and(eq(plugin_blobs.slug, slug), eq(plugin_blobs.key, key));
+  const getBlob: PluginsRepo["getBlob"] = async (slug, key) => {
+    const [row] = await q.select().from(plugin_blobs).where(ofBlob(slug, key));
+    return row ?? null;
+  };
+  return {
     getBlob,
     listBlobs: async (slug, page) =>
       q
@@ -65,7 +83,7 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
         .limit(page.limit),
     putBlob: async (row) => {
       const { slug, key, ...set } = row;
-      // Each turn names the object it replaces, so that no object is deleted twice and none is forgotten. A turn is lost
+      // Each try names the object that it replaces, so no object is deleted twice and none is forgotten. A try is lost
       // only to another writer that won.
       for (;;) {
         const before = await getBlob(slug, key);
@@ -89,3 +107,8 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
     },
   };
 }
+
+export const pluginsRepo = (conn: Conn): PluginsRepo => ({
+  ...pluginState(conn),
+  ...pluginBlobs(conn),
+});

@@ -5,17 +5,17 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 const LOST =
   /^(CONNECTION_|CONNECT_TIMEOUT|ECONN|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|EHOST|ENET|ENOENT|08|53|57P|57014|55P03|25006|25P0[34]|40001|40P01)/;
 
-/** The code of a driver error, also inside the error a query builder wraps around it; "" when there is none. */
+/** The code of a driver error, even inside the error that a query builder wraps around it; "" when there is none. */
 export function errorCode(err: unknown): string {
   for (let inner = err; inner instanceof Error; inner = inner.cause)
     if ("code" in inner && typeof inner.code === "string") return inner.code;
   return "";
 }
 
-/** Whether a statement for many rows failed by one of them, or by the order in which it locked them. */
+/** Whether a statement for many rows failed because of one of them, or because of the order in which it locked them. */
 export const isOfOneRow = (err: unknown): boolean => /^(22|23|40P01)/.test(errorCode(err));
 
-/** Innermost message: wrappers repeat the statement and its parameters, which are nobody's business. */
+/** The innermost message, because wrappers repeat the statement and its parameters, which must not leak. */
 function innerMessage(err: unknown): string {
   let inner = err;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;

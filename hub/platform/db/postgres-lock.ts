@@ -8,18 +8,18 @@ import { startLoop } from "#shared/kit/loop.ts";
 /** Advisory locks are per database, so two fleets may share one server. */
 const HUB_LOCK_ID = 0x666c6f75;
 const RETRY_MS = 50;
-/** How soon a lost session is noticed and its lock taken again. */
+/** How soon the hub notices a lost session and takes its lock again. */
 const WATCH_EVERY_MS = 1_000;
 const QUERY_DEADLINE_MS = 5_000;
 const CLOSE_TIMEOUT_S = 5;
 
-/** The options of the one connection whose session holds the lock: it never ends by itself. */
+/** Options of the one connection whose session holds the lock. The connection never ends by itself. */
 export const LOCK_SESSION = {
   max: 1,
   max_lifetime: null,
   connection: {
     application_name: "flotilla hub lock",
-    // A hub whose machine vanished gives the lock up within half a minute, not after the system's two hours.
+    // When a hub's machine vanishes, the server drops the lock within half a minute, not after the system's two hours.
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
@@ -27,10 +27,11 @@ export const LOCK_SESSION = {
 };
 
 /**
- * Makes this process the only hub on the database of `client`, which has one connection of LOCK_SESSION: a session's
- * advisory lock, which the server drops when the process ends in any way.
+ * Makes this process the only hub on the database of `client`, whose one connection has the options LOCK_SESSION. The lock is
+ * an advisory lock of its session, which the server drops however the process ends. Hubs that share the database through Redis
+ * take no lock, and neither do control planes (rules/storage#postgres).
  * A lost session is replaced and its lock taken again; when another hub was faster, the log says so.
- * @throws UnavailableError when another hub keeps the lock for longer than `wait_ms`.
+ * @throws UnavailableError when another hub holds the lock for longer than `wait_ms`.
  */
 export async function holdHubLock(
   client: Sql,
@@ -71,7 +72,7 @@ async function takeLock(client: Sql, wait_ms: number): Promise<number> {
   }
 }
 
-/** One pass: is the session that took the lock still the one in use? */
+/** One pass checks whether the session that took the lock is still the one in use. */
 function watchSession(client: Sql, first: number, log: Log): () => Promise<void> {
   let session: number | null = first;
   let said = "";
@@ -87,9 +88,9 @@ function watchSession(client: Sql, first: number, log: Log): () => Promise<void>
       if (!now.held)
         return warnOnce("another hub has taken this hub's database; only one of them may run");
       said = "";
-      log.info({}, "the hub's lock on its database was lost and is taken again");
+      log.info({}, "the hub's lock on its database was lost and has been taken again");
     } catch (err) {
-      warnOnce(`the hub's lock on its database cannot be checked: ${errorMessage(err)}`);
+      warnOnce(`could not check the hub's lock on its database: ${errorMessage(err)}`);
     }
   };
 }
@@ -102,7 +103,7 @@ async function sessionOf(client: Sql): Promise<number> {
   return row.session;
 }
 
-/** One statement, so that the session it names is the one that has the lock. */
+/** It is one statement, so the session that it names is the one that holds the lock. */
 async function tryLock(client: Sql): Promise<{ held: boolean; session: number }> {
   const [row] = await ask(
     client<[{ held: boolean; session: number }]>`

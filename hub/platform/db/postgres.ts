@@ -14,20 +14,20 @@ import { openPostgresQueue } from "./queue/postgres.ts";
 import { type WatchedClient, watchedClient } from "./watched-client.ts";
 
 const POOL_SIZE = 10;
-/** The queue's own connections: two keep a server of two cores busy, more added nothing. */
+/** The queue's own connections: two keep a server of two cores busy, and more gained nothing. */
 const QUEUE_POOL_SIZE = 2;
 const CONNECT_TIMEOUT_S = 5;
 const IDLE_TIMEOUT_S = 60;
-/** Between tries to reach a server that is away. Short, so that calls fail at once instead of piling up. */
+/** Pause between tries to reach a server that is away. Short, so calls fail at once instead of piling up. */
 const RECONNECT_S = 0.1;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** For a server that stopped answering without closing: above its own statement timeout. */
+/** For a server that stopped answering without closing; above its own statement timeout. */
 const CALL_DEADLINE_MS = 15_000;
 const CLOSE_TIMEOUT_S = 5;
 /** Another hub may be applying a long migration. */
 const MIGRATION_LOCK_TIMEOUT_MS = 120_000;
 const MIGRATION_LOCK_ID = 0x666c6f74;
-/** Longer statements are batches of any length: preparing each would fill the server with one-time statements. */
+/** Longer statements are batches of any length; preparing each would fill the server with one-time statements. */
 const MAX_PREPARED_PARAMS = 256;
 
 export interface PostgresOptions {
@@ -35,7 +35,7 @@ export interface PostgresOptions {
   /** How long a call may take in all before it is given up. */
   call_deadline_ms?: number;
   migrations?: readonly Migration[];
-  /** Be the only hub on the database; waits so long for one that is closing. */
+  /** How long to wait for a closing hub before this one is the only one on the database. */
   hub_lock_wait_ms?: number | undefined;
   look?: Look | undefined;
 }
@@ -71,7 +71,7 @@ function openPool(url: string): Sql {
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   });
-  // It tells the client how to read and write times; the repositories' own is over whatever client there is.
+  // It tells the client how to read and write times; the repositories' own Drizzle works over the current client.
   drizzle(client);
   return client;
 }
@@ -88,9 +88,9 @@ const connect = (url: string, options: Options<Record<string, never>>): Sql =>
   postgres(url, { ...RECONNECT, ...options });
 
 /**
- * How the queue's statements are to be planned, whatever the server knows of the tables: by their indexes, in the order of
- * these. On a table without statistics it would read and sort every ready task (120 ms for a claim out of 40,000 instead of
- * 2). Planned once, not at every call.
+ * Makes the server plan the queue's statements by their indexes and in index order, whatever it knows of the tables. On
+ * a table without statistics it would read and sort every ready task (120 ms for a claim out of 40,000 instead of 2).
+ * Statements are planned once, not at every call.
  */
 const PLANS = {
   enable_bitmapscan: "off",
@@ -113,7 +113,10 @@ export const openQueueClient = (url: string, max: number): Sql => {
   return postgres(url, options) as unknown as Sql;
 };
 
-/** Brings the database up to date; the migrations this call applied. Safe while other hubs and commands do the same. */
+/**
+ * Brings the database up to date; returns the migrations that this call applied. Safe while other hubs and commands do
+ * the same.
+ */
 export async function migratePostgres(
   url: string,
   migrations: readonly Migration[],
@@ -191,13 +194,13 @@ function toConn({ call_deadline_ms, unlock, open, openHot }: Clients): Conn {
         ),
       ),
     lockRows: (select) => {
-      // NO KEY UPDATE: foreign keys of rows that other transactions insert meanwhile need not wait.
+      // NO KEY UPDATE, so foreign keys of rows that other transactions insert meanwhile need not wait.
       (select as unknown as { for(strength: "no key update"): void }).for("no key update");
       return select;
     },
     isConflict: (err) => errorCode(err) === "23505",
     call: (work) => told(() => pool.use(work)),
-    // Its connections have a watch of their own.
+    // Its connections have their own watch.
     callQueue: told,
     openQueue: ({ now: _now, ...options }) => {
       const hot = watchedClient(openHot, call_deadline_ms);
@@ -208,7 +211,7 @@ function toConn({ call_deadline_ms, unlock, open, openHot }: Clients): Conn {
       await client`select 1`;
     },
     scrub: async () => {
-      // Small tables all of them; what the server's own log still has is the server's.
+      // All of them are small tables; contents that remain in the server's own log are the server's matter.
       await client`vacuum full hosts`;
       await client`vacuum full settings`;
       await client`vacuum full job_proxies`;
@@ -227,7 +230,7 @@ const prepared = (params: readonly unknown[]) => ({
   prepare: params.length <= MAX_PREPARED_PARAMS,
 });
 
-/** Drizzle has encoded every parameter to what the driver takes. */
+/** Drizzle has encoded every parameter for the driver. */
 const asParams = (params: unknown[]): Params => params as Params;
 
 /** Drizzle asks for unprepared statements unless each is named; this client prepares the short ones by their text. */

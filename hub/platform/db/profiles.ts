@@ -7,12 +7,12 @@ import type { ProfileRow } from "./rows.ts";
 
 export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {
   /**
-   * Every row, taken in the order of the names: a statement that touched the old and the new default only would let two
-   * of them each miss the other's row, and without an order they could wait for each other. SQLite has one writer.
+   * Takes every row, in the order of the names. Two statements that touched only the old and the new default could each
+   * miss the other's row, and without an order they could wait for each other. SQLite has one writer.
    */
   const all = () =>
     sql`(select name from ${profiles} order by name ${dialect === "postgres" ? sql`for update` : sql``})`;
-  // Asked for every job: built once.
+  // Built once, because every job asks it.
   const theDefault = once(() =>
     q.select().from(profiles).where(eq(profiles.is_default, true)).prepare("default_profile"),
   );
@@ -46,7 +46,7 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
     list: async () => q.select().from(profiles).orderBy(asc(profiles.name)),
     getDefault: dialect === "postgres" ? () => shared(null) : readDefault,
     setDefault: async (name) => {
-      // With the column's encoder: a name with NUL is one that no row has, not one that Postgres refuses.
+      // With the column's encoder, a name with NUL matches no row instead of being refused by Postgres.
       const named = sql.param(name, profiles.name);
       const rows = await q
         .update(profiles)

@@ -1,12 +1,11 @@
 import { asc, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import type { PullWorkersRepo } from "./pipeline-types.ts";
 import type { PullWorkerRow } from "./rows.ts";
 
 /** Incarnation of a worker whose process has said goodbye. */
 const GONE = "";
-
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRepo {
   return {

@@ -2,6 +2,9 @@ import type { Tables } from "#drizzle/tables.ts";
 
 /** Rows as the database holds them: the wire's names, times in epoch milliseconds. */
 export type JobRow = Tables["jobs"]["$inferSelect"];
+export type WatchRow = Tables["watches"]["$inferSelect"];
+export type PastSessionRow = Tables["sessions"]["$inferSelect"];
+export type RecordingRow = Tables["recordings"]["$inferSelect"];
 export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type AttemptRow = Tables["attempts"]["$inferSelect"];
@@ -18,8 +21,8 @@ export type WorkloadRow = Tables["workloads"]["$inferSelect"];
 export type RunNotesRow = Tables["run_notes"]["$inferSelect"];
 
 /**
- * `slug` is null when the workload was deleted; the streams are empty when nothing was printed, `notes` null when the task
- * said nothing of itself.
+ * `slug` is null when the workload was deleted; the streams are empty when nothing was printed, and `notes` is null
+ * when the task reported nothing.
  */
 export type RunRow = Tables["runs"]["$inferSelect"] & {
   slug: string | null;

@@ -5,9 +5,10 @@ import type { RunRow } from "./rows.ts";
 import { taskStates } from "./task-states.ts";
 
 /**
- * Runs of one workload, and their order. For Postgres a range with the workload in the order, because it otherwise may walk
- * all runs backwards until it has met enough of this workload's: endless for one that rested while others ran. SQLite seeks
- * to a run_id below one value only: half a million runs down a page took 0.4 s with the range and 0.05 s so.
+ * Runs of one workload, and their order. On Postgres this is a range with the workload in the order, because it
+ * otherwise may walk all runs backwards until it has met enough of this workload's, which is endless for one that was
+ * idle while others ran. SQLite seeks to a run_id only below one value: a page half a million runs down took 0.4 s with
+ * the range and takes 0.05 s this way.
  */
 export const ofWorkload = ({ dialect, t: { runs } }: Conn, workload_id: number) => ({
   where:
@@ -18,7 +19,7 @@ export const ofWorkload = ({ dialect, t: { runs } }: Conn, workload_id: number) 
   oldest: [asc(runs.workload_id), asc(runs.run_id)],
 });
 
-/** Runs with the name of their workload and, unless `brief`, what they put out and printed. */
+/** Runs with the name of their workload and, unless `brief`, their output and streams. */
 export async function selectRuns(
   { q, t: { runs, run_logs, run_notes, workloads } }: Conn,
   where: SQL | undefined,
@@ -72,7 +73,7 @@ export function runsRepo(conn: Conn): RunsRepo {
   return {
     list: ({ workload_id, from, limit, brief, ...filter }) => {
       const of = workload_id === undefined ? null : ofWorkload(conn, workload_id);
-      // Within bounds of run_id the workload is one value, so that SQLite seeks to the bounds as well.
+      // Within bounds of run_id the workload is one value, so SQLite seeks to the bounds as well.
       const bounded = from !== undefined;
       return selectRuns(
         conn,

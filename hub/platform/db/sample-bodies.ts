@@ -7,7 +7,10 @@ import { loadDriver } from "./sqlite-driver.ts";
 const DEADLINE_MS = 10_000;
 const CONNECT_TIMEOUT_S = 5;
 
-/** Keys of the bodies that rows of ended jobs name, `limit` of them at random: one that runs may not have stored its own. */
+/**
+ * Keys of the bodies that rows of ended jobs name, `limit` of them at random; a running job may not have stored its
+ * bodies yet.
+ */
 const sampleOf = (limit: number): string => `
   select 'jobs/' || a.job_id || '/assets/' || a.name as key
   from assets a join jobs j on j.job_id = a.job_id
@@ -21,7 +24,10 @@ export function sampleBodies(url: string, limit: number): Promise<string[]> {
 
 async function fromPostgres(url: string, limit: number): Promise<string[]> {
   const client = postgres(url, {
-    ...{ max: 1, connect_timeout: CONNECT_TIMEOUT_S, fetch_types: false, onnotice: () => {} },
+    max: 1,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    fetch_types: false,
+    onnotice: () => {},
     connection: { application_name: "flotilla look", statement_timeout: DEADLINE_MS },
   });
   try {

@@ -17,17 +17,17 @@ const CONNECT_TIMEOUT_S = 5;
 const CLOSE_TIMEOUT_S = 1;
 const STATE_DEADLINE_MS = 8_000;
 
-/** A database as it is found, nothing changed. */
+/** A database as it was found, without any change. */
 export interface SchemaState {
   dialect: "sqlite" | "postgres";
-  /** False: the file, or the database of the server, is not there. */
+  /** False: the file, or the server's database, does not exist. */
   exists: boolean;
-  /** Of the server or the library. */
+  /** Version of the server or the library. */
   version: string;
   applied: AppliedMigration[];
-  /** Epoch ms by the database's own clock, and by ours around it; null where it has none of its own. */
+  /** Epoch ms by the database's own clock, and by this process's clock around it; null where it has none. */
   clock: { theirs: number; asked: number; answered: number } | null;
-  /** What says which key the database is encrypted with; null: it is not, or has no tables yet. */
+  /** The check of the key that the database is encrypted with; null: it is not encrypted, or has no tables yet. */
   key_check: unknown;
   /** Public key that updates are signed with; null before the first start. */
   update_key: string | null;
@@ -54,7 +54,10 @@ export function readSchemaState(url: string): Promise<SchemaState> {
 
 async function readPostgres(url: string): Promise<SchemaState> {
   const client = postgres(url, {
-    ...{ max: 1, connect_timeout: CONNECT_TIMEOUT_S, fetch_types: false, onnotice: () => {} },
+    max: 1,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    fetch_types: false,
+    onnotice: () => {},
     connection: { application_name: "flotilla look", statement_timeout: STATE_DEADLINE_MS },
   });
   try {
@@ -70,14 +73,21 @@ async function readPostgres(url: string): Promise<SchemaState> {
       select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now`;
     const clock = { theirs: Number(now), asked, answered: Date.now() };
     return {
-      ...{ dialect: "postgres", exists: true, version: about.version },
-      ...{ applied: [...applied], clock },
+      dialect: "postgres",
+      exists: true,
+      version: about.version,
+      applied: [...applied],
+      clock,
       ...(about.settings ? settingsOf(await readRows(client)) : NO_SETTINGS),
     };
   } catch (err) {
     if (errorCode(err) !== INVALID_CATALOG_NAME) throw err;
     return {
-      ...{ dialect: "postgres", exists: false, version: "unknown", applied: [], clock: null },
+      dialect: "postgres",
+      exists: false,
+      version: "unknown",
+      applied: [],
+      clock: null,
       ...NO_SETTINGS,
     };
   } finally {
@@ -94,8 +104,12 @@ async function readSqlite(path: string): Promise<SchemaState> {
   const file = resolve(path);
   if (path === ":memory:" || !existsSync(file))
     return {
-      ...{ dialect: "sqlite", exists: false, version: sqliteVersion(new Driver(":memory:")) },
-      ...{ applied: [], clock: null, ...NO_SETTINGS },
+      dialect: "sqlite",
+      exists: false,
+      version: sqliteVersion(new Driver(":memory:")),
+      applied: [],
+      clock: null,
+      ...NO_SETTINGS,
     };
   const client = new Driver(file, { readonly: true });
   try {
@@ -117,7 +131,11 @@ async function readSqlite(path: string): Promise<SchemaState> {
       : [];
     const rows = settings.map(({ key, value }) => ({ key, value: JSON.parse(value) }));
     return {
-      ...{ dialect: "sqlite", exists: true, version, applied, clock: null },
+      dialect: "sqlite",
+      exists: true,
+      version,
+      applied,
+      clock: null,
       ...settingsOf(rows),
     };
   } finally {
@@ -135,12 +153,16 @@ function sqliteVersion(client: InstanceType<Awaited<ReturnType<typeof loadDriver
 const migrationsOf = (dialect: SchemaState["dialect"]): readonly Migration[] =>
   dialect === "postgres" ? pgMigrations : sqliteMigrations;
 
-/** Names of the migrations that are missing. @throws ConfigError when the database is newer than this program. */
+/**
+ * Names of the missing migrations.
+ * @throws ConfigError when the database is newer than this program.
+ */
 export const pendingOf = (state: Pick<SchemaState, "dialect" | "applied">): string[] =>
   findPending(state.applied, migrationsOf(state.dialect)).map(({ name }) => name);
 
 /**
- * Applies what is missing; the names of what this call applied. A SQLite file that a hub has open is refused.
+ * Applies the missing migrations; returns the names of those that this call applied. Refuses a SQLite file that a hub
+ * has open.
  * @throws ConfigError naming SVC_DB_URL.
  */
 export async function migrateDb(url: string, log: Log): Promise<string[]> {

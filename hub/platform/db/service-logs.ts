@@ -5,7 +5,7 @@ import type { LogFilter, ServiceLogsRepo } from "./platform-types.ts";
 /** Seven values a row; both dialects take 32,000 in one statement. */
 const MAX_ROWS = 1_000;
 
-/** `%` and `_` of the text are themselves. */
+/** `%` and `_` of the text stand for themselves. */
 const containing = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
 
 export function serviceLogsRepo({ q, t: { service_logs: logs } }: Conn): ServiceLogsRepo {
@@ -31,13 +31,13 @@ export function serviceLogsRepo({ q, t: { service_logs: logs } }: Conn): Service
       text === undefined
         ? undefined
         : or(like(sql`${logs.message}`), like(sql`cast(${logs.fields} as text)`)),
-      // The first half lets the index of `ts` find the beginning of the page.
+      // The first condition lets the index of `ts` find the beginning of the page.
       before === undefined
         ? undefined
         : and(lte(logs.ts, before.ts), or(lt(logs.ts, before.ts), lt(logs.log_id, before.log_id))),
     );
   };
-  // By a list of ids: Postgres joins a subquery by reading the whole table.
+  // By a list of ids, because Postgres joins a subquery by reading the whole table.
   const deleteOldest = async (where: SQL, order: SQL, limit: number): Promise<number> => {
     const chosen = await q
       .select({ log_id: logs.log_id })

@@ -53,7 +53,7 @@ export function settingsRepo({ q, t: { settings }, atomic }: Conn): SettingsRepo
     find: async (keys) =>
       keys.length === 0 ? [] : q.select().from(settings).where(inArray(settings.key, keys)),
     setAll: async (values, updated_at) => {
-      // In one order, so that two calls at once wait for each other's rows instead of for ever.
+      // In one order, so two simultaneous calls wait for each other's rows and never deadlock.
       const entries = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
       if (entries.length > 0)
         await atomic(entries.map(([key, value]) => write(key, value, updated_at)));

@@ -5,8 +5,8 @@ import type { SlugRepo } from "./library-types.ts";
 type SlugTable = Conn["t"]["engines" | "presets" | "skills" | "conventions"];
 
 /**
- * The calls that every registry with a slug has. `kept`: columns that a put leaves as they are in a row that is there.
- * Drizzle has no type for "a table with a slug", hence the two casts: what goes in and comes out is a row of `table`.
+ * The calls that every registry with a slug has. `kept` names columns of an existing row that a put leaves as they are.
+ * Drizzle has no type for "a table with a slug", hence the two casts: input and output are rows of `table`.
  */
 export function slugRows<T extends SlugTable>({ q }: Conn, table: T, kept: readonly string[]) {
   type Row = T["$inferSelect"];

@@ -1,8 +1,8 @@
 import type Client from "better-sqlite3";
 
 /**
- * The driver with the native library of this platform. Each entry requires its library by a fixed path, so that a
- * compiled binary holds it; the driver's main entry looks for it in node_modules at run time.
+ * The driver with the native library of this platform. Each entry requires its library by a fixed path, so a compiled
+ * binary holds it; the driver's main entry looks for it in node_modules at run time.
  */
 export async function loadDriver(): Promise<typeof Client> {
   if (process.platform === "linux" && process.arch === "x64")

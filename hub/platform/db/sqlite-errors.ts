@@ -5,7 +5,7 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 export const codeOf = (err: unknown): string =>
   err instanceof Error && "code" in err ? String(err.code) : "";
 
-/** What a file system answers to a write that cannot be done now. */
+/** Error codes of a file system for a write that cannot be done now. */
 const CANNOT_WRITE: Record<string, string> = {
   ENOSPC: "the disk of the database is full",
   EDQUOT: "the disk of the database is full",
@@ -16,13 +16,13 @@ const CANNOT_WRITE: Record<string, string> = {
 };
 
 /**
- * Why nothing can be written to the database that is open at `file`: SQLite says "disk I/O error" to all of it. Null where
- * the file system does not tell.
+ * Why nothing can be written to the database that is open at `file`: SQLite says "disk I/O error" to all of it. Null
+ * where the file system gives no reason.
  */
 function whyNotWritten(file: string): string | null {
   const probe = `${file}-probe`;
   try {
-    // Never opened here: whoever closes a file gives up the locks that SQLite holds on it in the same process.
+    // Never opened here: a process that closes a file gives up the locks that SQLite holds on it in that process.
     for (const path of [file, `${file}-wal`].filter((at) => existsSync(at)))
       accessSync(path, constants.W_OK);
     // A file system that went read-only after an error still calls its files writable (ext4, seen with Linux 6.18).
@@ -35,8 +35,8 @@ function whyNotWritten(file: string): string | null {
 }
 
 /**
- * `unavailable`, with what an operator has to mend, when the database cannot serve now; else null.
- * @param file where the database is; null for one in memory
+ * `unavailable`, with what an operator must fix, when the database cannot serve now; else null.
+ * @param file the database's path; null for one in memory
  */
 export function toUnavailable(err: unknown, file: string | null): AppError | null {
   const code = codeOf(err);

@@ -1,15 +1,15 @@
 import type Client from "better-sqlite3";
 
 /**
- * What the repositories write within one turn of the event loop is one transaction, and none of their calls returns before
- * it is committed. A commit of its own costs every small write three times the time of the write.
+ * The repositories' writes within one turn of the event loop are one transaction, and none of their calls returns
+ * before it is committed. A separate commit would cost every small write three times its own time.
  */
 export interface CommitGroup {
   /** A statement that writes joins the group when it runs. */
   join<T extends Client.Statement<unknown[]>>(statement: T): T;
   /** Runs `work`, which decides without awaiting, as a member of the group. */
   within<T>(work: () => T): T;
-  /** Runs a call of a repository; resolves when all it has written and seen is committed. */
+  /** Runs a call of a repository; resolves when everything that it has written and seen is committed. */
   call<T>(work: () => Promise<T>): Promise<T>;
   /** Commits what is open. */
   flush(): void;
@@ -27,7 +27,7 @@ export function createCommitGroup(client: Client.Database): CommitGroup {
   const rollback = client.prepare("rollback");
   let open: Group | null = null;
   let last = 0;
-  /** The newest group that was not committed, and why. */
+  /** The newest group that could not be committed, and why. */
   let failed: { no: number; err: unknown } = { no: 0, err: null };
 
   const close = (err: unknown): void => {
@@ -47,14 +47,14 @@ export function createCommitGroup(client: Client.Database): CommitGroup {
     }
   };
   const start = (): void => {
-    // A transaction of somebody else's, such as the queue's, commits by itself.
+    // Another part's transaction, such as the queue's, commits by itself.
     if (open || client.inTransaction) return;
     begin.run();
     last += 1;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const mine = { no: last, ended, end };
     open = mine;
-    // After everything that this turn has read from its sockets was handled.
+    // Runs after everything that this turn has read from its sockets was handled.
     setImmediate(() => {
       if (open === mine) flush();
     });
@@ -64,7 +64,7 @@ export function createCommitGroup(client: Client.Database): CommitGroup {
     try {
       return work();
     } catch (err) {
-      // A full disk ends the whole transaction; what breaks a rule of a table ends one statement.
+      // A full disk ends the whole transaction; a violated constraint ends one statement.
       if (open && !client.inTransaction) close(err);
       throw err;
     }

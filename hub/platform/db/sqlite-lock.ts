@@ -5,10 +5,10 @@ import { UnavailableError } from "#shared/kit/env.ts";
 const RETRY_MS = 50;
 
 /**
- * Makes this process the only hub on `file`: an exclusive transaction, held until unlock, on an empty database file
- * beside it. The kernel drops the lock when the process ends in any way, and the database itself stays readable for
- * other programs (backup, inspection), which an exclusive lock on it would forbid.
- * @throws UnavailableError when another hub keeps the lock for longer than `wait_ms`.
+ * Makes this process the only one that uses `file` (rules/storage#one-process-for-each-sqlite-file): it holds an exclusive
+ * transaction, until unlock, on an empty database file beside it. The kernel drops the lock however the process ends, and
+ * the database itself stays readable for other programs (backup, inspection), which an exclusive lock on it would forbid.
+ * @throws UnavailableError when another process holds the lock for longer than `wait_ms`.
  */
 export async function lockFile(
   Driver: typeof Client,
@@ -27,7 +27,7 @@ export async function lockFile(
         lock.close();
         if (!busy) throw err;
         throw new UnavailableError(
-          `SVC_DB_URL: ${file} is in use by another hub; several hubs need Postgres and SVC_REDIS_URL`,
+          `SVC_DB_URL: ${file} is in use by another hub or control plane; several need Postgres, and several hubs SVC_REDIS_URL too`,
         );
       }
       await systemClock.sleep(RETRY_MS);

@@ -3,12 +3,12 @@ import { type AppliedMigration, findPending } from "./migrate.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 import { lockFile } from "./sqlite-lock.ts";
 
-/** A snapshot waits so long for a writer of the hub. */
+/** How long a snapshot waits for a writer of the hub. */
 const BUSY_TIMEOUT_MS = 30_000;
 
 /**
- * Writes the database `file` as it is at one moment to the new file `to`, compacted. A hub may have it open and go on
- * writing: in WAL mode a reader blocks nobody.
+ * Writes the state of the database `file` at one moment to the new file `to`, compacted. A hub may have it open and go
+ * on writing: in WAL mode a reader blocks nobody.
  */
 export async function snapshotSqlite(file: string, to: string): Promise<void> {
   const Driver = await loadDriver();
@@ -20,7 +20,7 @@ export async function snapshotSqlite(file: string, to: string): Promise<void> {
   }
 }
 
-/** Keeps every hub from the database `file` until the answer is called. @throws ConfigError when one has it. */
+/** Keeps hubs and control planes off the database `file` until the returned function is called. @throws UnavailableError when one uses it. */
 export const lockSqlite = async (file: string): Promise<() => void> =>
   lockFile(await loadDriver(), file, 0);
 
@@ -34,7 +34,7 @@ export interface Snapshot {
 }
 
 /**
- * What a snapshot is about. `thorough`: every index is compared with its table too, which takes several times as long.
+ * Reads what a snapshot holds. `thorough` also compares every index with its table, which takes several times as long.
  * @throws Error when the file is damaged, ConfigError when it is newer than this program.
  */
 export async function readSnapshot(

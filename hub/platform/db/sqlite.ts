@@ -23,9 +23,9 @@ const BUSY_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 4_000;
 /** The WAL file is cut back to this after a burst. */
 const MAX_WAL_BYTES = 64 * 1024 * 1024;
-/** At most; the working set of a queue of 100,000 tasks. */
+/** At most this; it holds the working set of a queue of 100,000 tasks. */
 const CACHE_KIB = 64 * 1024;
-/** Filters and batch lengths make a few hundred different texts; beyond that the oldest goes. */
+/** Filters and batch lengths make a few hundred different texts; beyond that, the oldest is dropped. */
 const MAX_CACHED_STATEMENTS = 500;
 
 export interface SqliteOptions {
@@ -42,7 +42,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   return toConn(client, unlock);
 }
 
-/** Brings the database file `path` up to date, creating it when there is none; the migrations applied. */
+/** Brings the database file `path` up to date, creating it when there is none; returns the applied migrations. */
 export async function migrateSqlite(path: string, options: SqliteOptions): Promise<string[]> {
   const { client, unlock, applied } = await openMigrated(path, options);
   client.close();
@@ -77,14 +77,14 @@ async function openMigrated(path: string, options: SqliteOptions) {
   }
 }
 
-/** For this user alone; SQLite gives its WAL and its journal the permissions of the database. */
+/** Accessible only to this user; SQLite gives its WAL and its journal the permissions of the database. */
 function makeFile(file: string, log: Log): void {
   if (!existsSync(file)) closeSync(openSync(file, "a", OWN_FILE));
   try {
     const own = [file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
     const changed = own.map((path) => tightenMode(path, OWN_FILE)).filter((one) => one !== null);
     if (changed.length > 0)
-      log.warn({ changed }, "others could read the database: it was closed to them");
+      log.warn({ changed }, "other users could read the database: their access was removed");
   } catch (err) {
     log.warn(
       { file, err: errorMessage(err) },
@@ -108,7 +108,7 @@ function openClient(Driver: typeof Client, file: string): Client.Database {
   // WAL with NORMAL: a power cut can lose the newest commits but never corrupts; a process crash loses nothing.
   client.pragma("synchronous = NORMAL");
   client.pragma("foreign_keys = ON");
-  // A checkpoint stops the world: every 16 MB instead of every 4 halves what the queue pays for them.
+  // A checkpoint stops all work: one every 16 MB instead of every 4 halves what the queue pays for them.
   client.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   client.pragma(`journal_size_limit = ${MAX_WAL_BYTES}`);
   client.pragma(`cache_size = -${CACHE_KIB}`);
@@ -166,14 +166,15 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
   };
   return {
     dialect: "sqlite",
-    // Same builder calls in both dialects; the contract suite runs every repository on a real Postgres too.
+    // The builder calls are the same in both dialects; the contract suite runs every repository on a real Postgres too.
     q: db as unknown as Conn["q"],
     t: defineTables(sqliteKit),
     atomic: async (statements) =>
       group.within(() => client.transaction(() => statements.map(run)).immediate()),
     lockRows: (select) => select,
     isConflict: (err) => codeOf(err).startsWith("SQLITE_CONSTRAINT_PRIMARYKEY"),
-    ...{ call, callQueue: call },
+    call,
+    callQueue: call,
     openQueue: (options) => openSqliteQueue({ client, ...options }),
     ping: async () => {
       client.prepare("select 1").get();

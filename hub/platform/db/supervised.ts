@@ -1,13 +1,12 @@
 import { and, desc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import { laterThan } from "./not-before.ts";
 import type { SupervisedRepo } from "./pipeline-types.ts";
 import type { SupervisedRow } from "./rows.ts";
 
-/** Characters of an error that are read. */
+/** How many characters of an error are read. */
 const MAX_ERROR = 500;
-
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function supervisedRepo(conn: Conn): SupervisedRepo {
   const { q, t } = conn;

@@ -3,7 +3,7 @@ import { cleanJson } from "#drizzle/clean.ts";
 import type { Conn } from "./conn.ts";
 import type { RunsRepo } from "./pipeline-types.ts";
 
-/** The states of many tasks at once, found by their keys: one statement, and a step of the keys' index for each. */
+/** The states of many tasks at once, found by their keys: one statement, with one index probe per key. */
 export function taskStates({ q, dialect, t: { tasks } }: Conn): RunsRepo["taskStates"] {
   return async (workload_id, pks) => {
     const given = cleanJson([...new Set(pks)]);

@@ -8,13 +8,13 @@ import { loadDriver } from "./sqlite-driver.ts";
 const DEADLINE_MS = 8_000;
 const CONNECT_TIMEOUT_S = 5;
 const BUSY_TIMEOUT_MS = 5_000;
-/** A larger file is not read as a whole: that would take minutes. */
+/** A larger file is not read as a whole, because that would take minutes. */
 const MAX_CHECKED_BYTES = 512 * 2 ** 20;
 const PROBE = "create table flotilla_doctor_probe (x int)";
 
 /**
- * Makes a table in the database of `url` and takes it back, as a migration would: hubs may go on meanwhile. A SQLite file
- * of up to 512 MB is read as a whole too.
+ * Creates a table in the database of `url`, as a migration would, and rolls it back; hubs may go on meanwhile. A SQLite
+ * file of up to 512 MB is read as a whole too.
  * @throws the driver's error, or one that says what is damaged.
  */
 export async function tryWriting(url: string): Promise<void> {
@@ -25,7 +25,10 @@ export async function tryWriting(url: string): Promise<void> {
 
 async function tryPostgres(url: string): Promise<void> {
   const client = postgres(url, {
-    ...{ max: 1, connect_timeout: CONNECT_TIMEOUT_S, fetch_types: false, onnotice: () => {} },
+    max: 1,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    fetch_types: false,
+    onnotice: () => {},
     connection: { application_name: "flotilla look", statement_timeout: DEADLINE_MS },
   });
   const taken_back = new Error("taken back");

@@ -8,6 +8,7 @@ import type {
   JobProxiesRepo,
   JobsRepo,
   ProfilesRepo,
+  SessionsRepo,
   WorkersRepo,
 } from "./fleet-types.ts";
 import type {
@@ -29,7 +30,9 @@ import type {
 } from "./pipeline-types.ts";
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
 import type { QueueStore } from "./queue/types.ts";
+import type { RecordingsRepo } from "./recordings.ts";
 import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
+import type { WatchesRepo } from "./watch-types.ts";
 
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
@@ -38,6 +41,9 @@ import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from
 export interface Db {
   dialect: "sqlite" | "postgres";
   jobs: JobsRepo;
+  sessions: SessionsRepo;
+  recordings: RecordingsRepo;
+  watches: WatchesRepo;
   assets: AssetsRepo;
   events: EventsRepo;
   attempts: AttemptsRepo;
@@ -73,8 +79,8 @@ export interface Db {
   /** Answers when the database does; rejects otherwise (for /health). */
   ping(): Promise<void>;
   /**
-   * Takes what rows of settings and cookies held before out of the database's own files; false, and nothing done, where
-   * there are more than `max_bytes` to write anew. Other calls wait meanwhile.
+   * Removes earlier contents of settings and cookies from the database's own files; false, and nothing done, where more
+   * than `max_bytes` must be rewritten. Other calls wait meanwhile.
    */
   scrub(max_bytes: number): Promise<boolean>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Tables } from "#drizzle/tables.ts";
 import type { RunRow } from "./rows.ts";
 
-/** What the dashboard, the flow graph, schedules and retention ask of the database (rules/pipeline-views#dashboard-overview). */
+/** Queries of the dashboard, the flow graph, schedules and retention (rules/pipeline-views#dashboard-overview). */
 
 export type ScheduleRow = Tables["schedules"]["$inferSelect"];
 type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
@@ -15,15 +15,15 @@ type LeaseRow = Pick<
 export interface ViewsRepo {
   /** How many tasks each worker holds, by workload. */
   claimed(): Promise<{ workload_id: number; worker_id: string | null; n: number }[]>;
-  /** What a pull worker holds, the first to end first. */
+  /** What a pull worker holds, by the end of the leases. */
   leases(worker_id: string, limit: number): Promise<LeaseRow[]>;
   /** When the oldest task that could run now was submitted; workloads without one are left out. */
   oldestReady(): Promise<{ workload_id: number; created_at: number }[]>;
-  /** Newest first, without what they put out and printed. */
+  /** Newest first, without output and streams. */
   failures(finished_after: number, limit: number): Promise<RunRow[]>;
   /** The newest `n` runs of every workload, oldest first. */
   lastRuns(n: number): Promise<{ workload_id: number; outcome: number }[]>;
-  /** Who ran what among the newest `n` runs, as far as they ended after `finished_after`. */
+  /** Which worker ran what, among the newest `n` runs that ended after `finished_after`. */
   recentPairs(
     n: number,
     finished_after: number,
@@ -47,7 +47,7 @@ export interface FlowRepo {
   /** Adds to a minute's count. */
   count(point: RatePoint & { node: string }): Promise<void>;
   positions(): Promise<PositionRow[]>;
-  /** Replaces those that are there; the others stay, but for the oldest beyond `max`. */
+  /** Replaces existing entries; the others stay, except the oldest beyond `max`. */
   savePositions(rows: PositionRow[], max: number): Promise<void>;
   forgetPositions(): Promise<void>;
 }
@@ -61,30 +61,33 @@ export interface GpusRepo {
 
 export interface SchedulesRepo {
   list(): Promise<ScheduleRow[]>;
-  /** Makes the row, or begins anew when its expression or zone is another now. */
+  /** Creates the row, or starts again when its expression or zone has changed. */
   begin(row: Omit<ScheduleRow, "taken_until">): Promise<void>;
   /**
-   * Takes the tick of `row` until `until`; false when somebody else has it at `now`, or had it, or the schedule is another
-   * now. Whoever has it calls `advance` or `leave`; after `until` the tick can be taken again.
+   * Takes the tick of `row` until `until`; false when another process has it at `now`, or had it, or the schedule has
+   * changed. The process that has it calls `advance` or `leave`; after `until` the tick can be taken again.
    */
   take(row: ScheduleRow, now: number, until: number): Promise<boolean>;
   /** Moves on from `row`'s tick to `to`. */
   advance(row: ScheduleRow, to: number): Promise<void>;
-  /** The tick is due still, for whoever comes next. */
+  /** The tick stays due, for the next process. */
   leave(row: ScheduleRow): Promise<void>;
 }
 
-/** Each call deletes a bounded number of rows, so that nobody waits long for it. */
+/** Each call deletes a bounded number of rows, so no other call waits long. */
 export interface RetentionRepo {
-  /** Looks at the `limit` oldest runs after `after`, deletes those that ended before; `last`: the newest looked at. */
+  /**
+   * Checks the `limit` oldest runs after `after`, and deletes those that ended before; `last` is the newest checked
+   * run.
+   */
   expireRuns(input: {
     after: number;
     finished_before: number;
     limit: number;
   }): Promise<{ deleted: number; last: number }>;
-  /** The newest run beyond the newest `keep` of the workload; null when it has no more than that. */
+  /** The newest run beyond the newest `keep` of the workload; null when it has no more runs. */
   firstBeyond(workload_id: number, keep: number): Promise<number | null>;
-  /** Deletes up to `limit` runs of the workload after `after` up to and with `upto`. */
+  /** Deletes up to `limit` runs of the workload after `after`, up to and including `upto`. */
   trimRuns(input: {
     workload_id: number;
     after: number;
@@ -93,10 +96,13 @@ export interface RetentionRepo {
   }): Promise<{ deleted: number; last: number }>;
   /** Deletes minutes of rates and GPUs before `minute`: the oldest hour of each; how many rows. */
   pruneMinutes(minute: number): Promise<number>;
-  /** Workloads that are deleted and left something behind. */
+  /** Deleted workloads that left something behind. */
   deletedWorkloads(): Promise<number[]>;
-  /** Deletes up to `limit` tasks, by key after `after`, of a workload that is gone; the last key, null when none is left. */
+  /**
+   * Deletes up to `limit` tasks, by key after `after`, of a deleted workload; returns the last key, null when none is
+   * left.
+   */
   purgeTasks(workload_id: number, after: string, limit: number): Promise<string | null>;
-  /** Deletes what else a workload that is gone has: counters, windows, its schedule. */
+  /** Deletes the other rows of a deleted workload: counters, windows, its schedule. */
   purgeRest(workload_id: number): Promise<void>;
 }

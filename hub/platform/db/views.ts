@@ -7,11 +7,18 @@ import type { ViewsRepo } from "./view-types.ts";
  * Reads for the dashboard and the flow graph. None counts a table: each is a bounded number of index probes per workload
  * or per claimed task (test/contract/pipeline-plans.test.ts).
  */
-export function viewsRepo(conn: Conn): ViewsRepo {
-  const { q, t } = conn;
-  const { tasks, workloads, runs } = t;
-  const count = sql`count(*)`.mapWith(Number);
-  // Drizzle leaves the table out of a column's name in a query of one table: here every name says its table.
+export const viewsRepo = (conn: Conn): ViewsRepo => ({
+  ...viewsOfTasks(conn),
+  ...viewsOfRuns(conn),
+});
+
+const count = sql`count(*)`.mapWith(Number);
+
+function viewsOfTasks({
+  q,
+  t: { tasks, workloads },
+}: Conn): Pick<ViewsRepo, "claimed" | "leases" | "oldestReady"> {
+  // In a query of one table, Drizzle leaves the table out of a column's name; here every name has its table.
   const oldest = sql`(select min(created_at) from tasks where task_id in (
     (select task_id from tasks r where r.workload_id = workloads.workload_id and r.state = 0
       order by r.priority desc, r.task_id limit 1),
@@ -30,15 +37,19 @@ export function viewsRepo(conn: Conn): ViewsRepo {
     leases: (worker_id, limit) =>
       q
         .select({
-          ...{ task_id: tasks.task_id, workload_id: tasks.workload_id, pk: tasks.pk },
-          ...{ epoch: tasks.epoch, attempt: tasks.attempt },
-          ...{ claimed_at: tasks.claimed_at, lease_until: tasks.lease_until },
+          task_id: tasks.task_id,
+          workload_id: tasks.workload_id,
+          pk: tasks.pk,
+          epoch: tasks.epoch,
+          attempt: tasks.attempt,
+          claimed_at: tasks.claimed_at,
+          lease_until: tasks.lease_until,
         })
         .from(tasks)
         .where(and(sql`state = 1 and lease_until > 0`, eq(tasks.worker_id, worker_id)))
         .orderBy(tasks.lease_until, tasks.task_id)
         .limit(limit),
-    // Within a priority the smallest id is the oldest; of several priorities the highest and the lowest are looked at.
+    // Within a priority the smallest id is the oldest; of several priorities, the highest and the lowest are checked.
     oldestReady: async () => {
       const rows = await q
         .select({ workload_id: workloads.workload_id, created_at: sql<unknown>`${oldest}` })
@@ -47,6 +58,15 @@ export function viewsRepo(conn: Conn): ViewsRepo {
         created_at === null ? [] : [{ workload_id, created_at: Number(created_at) }],
       );
     },
+  };
+}
+
+function viewsOfRuns(conn: Conn): Pick<ViewsRepo, "failures" | "lastRuns" | "recentPairs"> {
+  const {
+    q,
+    t: { workloads, runs },
+  } = conn;
+  return {
     failures: (finished_after, limit) =>
       selectRuns(
         conn,
@@ -56,7 +76,7 @@ export function viewsRepo(conn: Conn): ViewsRepo {
         true,
       ),
     lastRuns: async (n) => {
-      // As text, because a join with "the last n of each" cannot be said to both databases.
+      // As text, because a join with "the last n of each" cannot be written for both databases.
       const last = sql<
         string | null
       >`(select string_agg(cast(l.outcome as text), ',' order by l.run_id)

@@ -1,12 +1,12 @@
 import type { Sql } from "postgres";
 import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 
-/** For the calls beside the late one, should the server live and only that one be slow. */
+/** For the calls beside the late one, in case the server is alive and only that call is slow. */
 const LAST_ANSWERS_S = 5;
 
-/** Connections to Postgres with the one watch over their calls. */
+/** Connections to Postgres, with one watch over their calls. */
 export interface WatchedClient {
-  /** The connections of now: whoever keeps it always has those. */
+  /** The current connections; a holder of this object always has those. */
   readonly sql: Sql;
   /** Runs a call within its deadline. @throws DeadlineError; what the server says */
   use<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
@@ -14,8 +14,8 @@ export interface WatchedClient {
 }
 
 /**
- * Connections that are given up, all of them, when a call has no end within `deadline_ms`: one whose other end is gone
- * without a word stays with its statement for ever, and a pool of such connections serves nobody any more.
+ * Gives up all connections when a call does not end within `deadline_ms`: one whose other end silently went away keeps
+ * its statement forever, and a pool of such connections serves no call any more.
  */
 export function watchedClient(open: () => Sql, deadline_ms: number): WatchedClient {
   let client = open();

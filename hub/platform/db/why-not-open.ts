@@ -4,15 +4,15 @@ import { dirname } from "node:path";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 
-/** SQLite keeps these beside the database and must be able to write them all. */
+/** Files that SQLite keeps next to the database, all of which it must be able to write. */
 const BESIDE = ["", "-wal", "-shm", "-lock"];
-/** Below it nothing useful can be written. */
+/** With less free space, nothing useful can be written. */
 const LEAST_FREE = 1024 * 1024;
 
 const codeOf = (err: unknown): string =>
   err instanceof Error && "code" in err && typeof err.code === "string" ? err.code : "";
 
-/** Why this process may not write there; null when it may. */
+/** Why this process may not write to that path; null when it may. */
 function refusalAt(path: string): string | null {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -33,8 +33,8 @@ const isFull = (dir: string): boolean => {
 };
 
 /**
- * Why SQLite cannot use the database `file`, in words that say what to mend: its own are the same for a wrong owner, a
- * read-only disk and a directory. `full`: it is no mistake in the configuration.
+ * Why SQLite cannot use the database `file`, in words that say what to fix: its own are the same for a wrong owner, a
+ * read-only disk and a directory. `full` means that the configuration is not at fault.
  */
 export function whyNotOpen(file: string, err: unknown): { words: string; full: boolean } {
   const dir = dirname(file);
@@ -42,7 +42,7 @@ export function whyNotOpen(file: string, err: unknown): { words: string; full: b
   if (existsSync(file) && statSync(file).isDirectory()) return because("it is a directory");
   if (codeOf(err) === "SQLITE_NOTADB" || codeOf(err) === "SQLITE_CORRUPT")
     return because(
-      `${errorMessage(err)}: the file is damaged, or is not Flotilla's; flotilla restore FILE puts a backup in its place`,
+      `${errorMessage(err)}: the file is damaged, or is not Flotilla's; flotilla restore FILE replaces it with a backup`,
     );
   for (const path of [dir, ...BESIDE.map((end) => file + end).filter((at) => existsSync(at))]) {
     const refusal = refusalAt(path);
@@ -51,7 +51,7 @@ export function whyNotOpen(file: string, err: unknown): { words: string; full: b
   if (codeOf(err) === "SQLITE_FULL" || codeOf(err) === "ENOSPC" || isFull(dir)) {
     const { bavail, bsize } = statfsSync(dir);
     const free = humanSize(bavail * bsize);
-    return because(`the disk of ${dir} is full, ${free} are free: make room`, true);
+    return because(`the disk of ${dir} is full (${free} free): free up space`, true);
   }
   return because(errorMessage(err));
 }

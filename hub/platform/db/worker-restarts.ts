@@ -1,15 +1,14 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import type { WorkerRestartsRepo } from "./pipeline-types.ts";
 import type { WorkerRestartRow } from "./rows.ts";
 
 const HOUR_MS = 3_600_000;
 
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
-
 export function workerRestartsRepo({ q, t: { worker_restarts: r } }: Conn): WorkerRestartsRepo {
   return {
-    // One statement decides who restarts it and counts against the hour.
+    // One statement decides which process restarts the worker, and counts the restart against the hour.
     begin: async (worker_id, { now, busy_until, limit, idle_since }) => {
       const over = sql`${r.window_at} <= ${now - HOUR_MS}`;
       const allowed = [
@@ -26,7 +25,10 @@ export function workerRestartsRepo({ q, t: { worker_restarts: r } }: Conn): Work
             set: {
               window_at: sql`case when ${over} then ${now} else ${r.window_at} end`,
               used: sql`case when ${over} then 1 else ${r.used} + 1 end`,
-              ...{ busy_until, last_at: now, exit_code: null, error: null },
+              busy_until,
+              last_at: now,
+              exit_code: null,
+              error: null,
             },
             setWhere: and(...allowed),
           })

@@ -1,10 +1,9 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { first } from "./first.ts";
 import { laterThan } from "./not-before.ts";
 import type { WorkloadsRepo } from "./pipeline-types.ts";
 import type { WorkloadRow } from "./rows.ts";
-
-const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function workloadsRepo({ q, t }: Conn): WorkloadsRepo {
   const { workloads } = t;
@@ -25,8 +24,8 @@ export function workloadsRepo({ q, t }: Conn): WorkloadsRepo {
           .returning(),
       );
     },
-    // One statement decides; a claim that comes after it finds no workload to claim for. By the counters, because looking
-    // for a claimed task among a million ready ones takes as long as reading them all.
+    // One statement decides; a later claim finds no workload. It uses the counters, because finding a claimed task
+    // among a million ready ones takes as long as reading them all.
     delete: async (workload_id, force) => {
       const { workload_stats } = t;
       const claimed = sql`coalesce((select sum(${workload_stats.claimed}) from ${workload_stats} where ${workload_stats.workload_id} = ${workload_id}), 0)`;

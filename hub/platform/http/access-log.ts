@@ -3,13 +3,15 @@ import type { Log, LogLevel } from "#shared/kit/log.ts";
 import type { HttpEnv } from "./env.ts";
 import { shownPath } from "./shown-path.ts";
 
-/** Thousands a second are answered, and most of what is refused is the caller's matter: both are for debugging. */
+/**
+ * Thousands of calls a second are answered, and most refusals are the caller's matter: both are logged for debugging.
+ */
 const levelOf = (status: number): LogLevel => {
   if (status < 500) return "debug";
   return status === 500 ? "error" : "warn";
 };
 
-/** One line per request that shows at its level, and `nosniff` on every answer. */
+/** Logs one line per request at its level, and sets `nosniff` on every answer. */
 export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();

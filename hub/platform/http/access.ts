@@ -10,46 +10,51 @@ import type { HttpEnv } from "./env.ts";
  */
 const ACCESS = {
   public: "Anybody.",
-  view: "Who may look: where there is a token, its holder, of any role.",
-  submit: "Who may put work in: where there is a token, one of the role submitter or above.",
-  operate:
-    "Who may work with the fleet: where there is a token, one of the role operator or above.",
-  admin: "The administrator, by the password or a token of the role admin.",
-  worker: "A worker or an agent, by its secret; never a page.",
-  capability: "Whoever knows the id in the path.",
-  link: "Whoever has a signed link to it, for as long as that holds.",
+  view: "Read access: if there is a token, any role.",
+  submit: "Submit work: if there is a token, the role submitter or above.",
+  operate: "Operate the fleet: if there is a token, the role operator or above.",
+  admin: "The administrator, with the password or a token with the role admin.",
+  worker: "A worker or an agent, with its secret; never a page.",
+  capability: "Anybody who knows the id in the path.",
+  link: "Anybody who has a signed link to it, while the link is valid.",
 } as const;
 export type Access = keyof typeof ACCESS;
 
-/** Of several hubs the one that alone can answer: that of the session, of the worker's link, or of the job's session. */
+/** The one of several hubs that can answer: the hub of the session, of the worker's link, or of the job's session. */
 export type Owner = "session" | "worker" | "kept link" | "job";
 
-/** What a route says of itself. The gate, the passing-on between hubs, the notices of changes and the documentation read it. */
+/** What a route declares. The gate, the relay between hubs, the notices of changes and the documentation read it. */
 export interface RouteRules {
   readonly access: Access;
-  /** Of `worker`: what the handler itself asks for in the place of WORKER_SECRET. */
+  /** For `worker`: what the handler itself requires instead of WORKER_SECRET. */
   readonly proof?: "upload token" | "registration";
-  /** Of `admin`: what it is while no administrator's password is set. Absent: nobody's. */
+  /** For `admin`: the access while no administrator's password is set. Absent: no one has access then. */
   readonly until_password?: "operate";
-  /** Of `link`: what its link must be for. */
+  /** For `link`: the kind that its link must have. */
   readonly opens?: LinkKind;
-  /** Calls of it that ask a token for the role admin: what runs commands or reads secrets. Its handler has `trustedOnly`. */
+  /**
+   * Calls of the route for which a token needs the role admin: those that run commands or read secrets. Its handler has
+   * `trustedOnly`.
+   */
   readonly admin_for?: string;
-  /** Also a worker's by its secret, and anybody's while workers have none: what tasks of plugins need. */
+  /** Also open to a worker with its secret, and to anyone while workers have none: tasks of plugins need it. */
   readonly also?: "worker";
   /** Absent: any hub answers. */
   readonly owner?: Owner;
   /** What open pages should read again after it. */
   readonly changes?: readonly Topic[];
-  /** Paths of a GET that make something: for people who go there and for programs, for nothing that a page loads by itself. */
+  /**
+   * Paths of a GET that create something: for people who visit them and for programs, but not for what a page loads by
+   * itself.
+   */
   readonly by_visit?: RegExp;
-  /** A socket by which a browser is steered: recorded, unless it asks to watch. */
+  /** A socket that steers a browser: it is recorded, unless it asks only to watch. */
   readonly takes_over?: true;
-  /** `never`: no page of another origin, also of those that CORS allows. `extensions`: those of browsers' extensions too. */
+  /** `never`: no page of another origin, even one that CORS allows. `extensions`: also pages of browser extensions. */
   readonly origins?: "never" | "extensions";
 }
 
-/** Every method but GET says what it changes, be it nothing. */
+/** Every method except GET declares what it changes, even if it changes nothing. */
 export type RulesFor<M> = RouteRules & (M extends "get" ? unknown : { changes: readonly Topic[] });
 
 export interface TableRow {
@@ -61,7 +66,7 @@ export interface TableRow {
 
 const declared = new WeakMap<object, RouteRules>();
 
-/** The rules of a route; comes before its handlers. The gate has acted on them when it is reached. */
+/** Declares the rules of a route, before its handlers. The gate has applied them by the time it runs. */
 export function access(rules: RouteRules): MiddlewareHandler<HttpEnv> {
   const line: MiddlewareHandler<HttpEnv> = (_c, next) => next();
   declared.set(line, rules);
@@ -81,12 +86,15 @@ interface Routes {
   readonly routes: readonly { method: string; path: string; handler: object }[];
 }
 
-/** Every route of the app with its rules, each once. @throws Error naming the routes that say nothing of themselves. */
+/**
+ * Every route of the app with its rules, each once.
+ * @throws Error naming the routes that declare no rules.
+ */
 export function routeTable({ routes }: Routes): TableRow[] {
   const table = new Map<string, TableRow>();
   const silent = new Set<string>();
   for (const { method, path, handler } of routes) {
-    // Middleware, and the answer 405: no route of its own.
+    // Middleware and the answer 405 are not routes.
     if (method === "ALL") continue;
     const name = `${method} ${path}`;
     if (table.has(name)) continue;

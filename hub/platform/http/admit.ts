@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { AppError } from "#shared/kit/errors.ts";
-import { sameSecret } from "#shared/kit/secret.ts";
 import type { Role } from "#shared/protocol/schema/token.ts";
 import { ROLES } from "#shared/protocol/token-roles.ts";
 import type { SignedLinks } from "../access/links/signed-links.ts";
@@ -14,34 +13,37 @@ import type { HttpEnv } from "./env.ts";
 import { bearerOf, SESSION_COOKIE } from "./guards.ts";
 import { type Administrator, givenPassword, requireAdmin } from "./require-admin.ts";
 import { holderOf, refusalOf, refuseWhileWaiting } from "./token-guesses.ts";
+import { isWorker } from "./worker-guesses.ts";
 
 type C = Context<HttpEnv>;
 
-/** Read at each call: both may change while the hub runs, and what is null is not asked for. */
+/** Read at each call, because both may change while the hub runs; null means that it is not required. */
 interface Secrets {
   readonly api_token: string | null;
   readonly worker_secret: string | null;
 }
 
-/** What tells who calls. */
+/** What identifies callers. */
 export interface AdmitDeps {
   readonly secrets: Secrets;
   readonly admin: Administrator;
   readonly tokens: Pick<Tokens, "exist" | "callerOf">;
   readonly logins: Pick<Logins, "callerOf" | "readKnown">;
-  /** Counts wrong tokens. */
+  /** Counts wrong tokens, and wrong secrets of workers. */
   readonly throttle: Throttle;
   /** Absent where no route has access `link`. */
   readonly signed_links?: Pick<SignedLinks, "read"> | undefined;
 }
 
-/** The least role that may call. */
+/** The lowest role that may call. */
 const NEEDED: Partial<Record<Access, Role>> = {
-  ...{ view: "viewer", submit: "submitter", operate: "operator" },
+  view: "viewer",
+  submit: "submitter",
+  operate: "operator",
 };
 const rankOf = (role: Role): number => ROLES.indexOf(role);
 
-/** On the open LAN, or with SVC_API_TOKEN: whoever may do all that asks for no administrator. */
+/** On the open LAN or with SVC_API_TOKEN: a caller who may do everything that needs no administrator. */
 const ofInstallation = ({ kind, role }: Caller): boolean =>
   role === null && (kind === "open" || kind === "api token" || kind === "session");
 
@@ -52,13 +54,11 @@ const roleMissing = (role: Role, { role: own, kind }: Caller): AppError =>
   );
 
 /**
- * Tells who calls (`c.var.caller`), then lets it on or not.
- * @throws AppError unauthorized, too_many after wrong tokens, forbidden naming the role that is needed, what an
- * administrator's wrong password is answered with, what a link is refused with, or unavailable when the database cannot be
- * asked for a token
+ * Finds out who calls (`c.var.caller`), then lets the call through or not.
+ * @throws AppError unauthorized, too_many after wrong tokens, forbidden naming the required role, the errors of a wrong
+ * administrator's password or of a link, or unavailable when the database cannot be asked for a token
  */
 export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
-  const { secrets } = deps;
   switch (rules.access) {
     case "public":
     case "capability":
@@ -66,7 +66,7 @@ export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<v
     case "link":
       return c.set("caller", await demandLink(c, rules, deps));
     case "worker":
-      if (rules.proof === undefined && !isWorker(c, secrets))
+      if (rules.proof === undefined && !(await isWorker(c, deps)))
         throw new AppError("unauthorized", "bad worker secret");
       return c.set("caller", WORKER);
     default:
@@ -75,7 +75,7 @@ export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<v
   }
 }
 
-/** `/links/<link>/…`: it must have been made here, for what this route shows, and not be over. */
+/** `/links/<link>/…`: the link must have been made here, for what this route shows, and still be valid. */
 async function demandLink(
   c: C,
   { opens }: RouteRules,
@@ -93,7 +93,9 @@ async function demandLink(
 const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>
   secrets.api_token !== null || tokens.exist;
 
-/** Says who calls, and how to ask later whether that still counts: a socket lives longer than its handshake. */
+/**
+ * Sets who calls, and how to check later whether that still holds, because a socket lives longer than its handshake.
+ */
 async function know(c: C, deps: AdmitDeps): Promise<void> {
   const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
   const caller = await identify(shown, deps);
@@ -109,7 +111,7 @@ interface Shown {
   readonly cookie: string | undefined;
 }
 
-/** `Authorization: Bearer`, or the session of a browser. Who shows neither costs no look into the database. */
+/** `Authorization: Bearer`, or the session of a browser. A caller that shows neither costs no database query. */
 async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Caller> {
   const caller =
     bearer !== null
@@ -120,11 +122,10 @@ async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Cal
   return caller ?? (asksForToken(deps) ? NOBODY : OPEN);
 }
 
-/** Only who knows the secret, where there is one, may speak as a worker: there is one wherever there is SVC_API_TOKEN. */
-const isWorker = (c: C, { worker_secret }: Secrets): boolean =>
-  sameSecret(c.req.header("x-worker-secret") ?? "", worker_secret ?? "");
-
-/** The password opens what a token opens, but not to who has no token where SVC_API_TOKEN is set: that one guards it. */
+/**
+ * The password opens what a token opens, except to callers without a token where SVC_API_TOKEN is set: that token
+ * guards the password.
+ */
 const mayGivePassword = (c: C, { secrets }: AdmitDeps): boolean =>
   c.var.caller.kind !== "nobody" || secrets.api_token === null;
 
@@ -133,7 +134,7 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   const needed = NEEDED[rules.access] ?? "viewer";
   if (ofInstallation(caller)) return;
   if (caller.role !== null && rankOf(caller.role) >= rankOf(needed)) return;
-  if (rules.also === "worker" && isWorker(c, deps.secrets)) return c.set("caller", WORKER);
+  if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
   throw caller.role === null
     ? await refusalOf(c, bearerOf(c), deps, "header")
@@ -155,8 +156,8 @@ async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<vo
 }
 
 /**
- * For what runs commands or reads secrets, in handlers that know it by the body (`admin_for` of their route): SVC_API_TOKEN and
- * the open LAN may, of tokens those of the role admin, and the administrator.
+ * For calls that run commands or read secrets, in handlers that recognise them by the body (`admin_for` of their
+ * route). SVC_API_TOKEN, callers on the open LAN, tokens of the role admin and the administrator may make them.
  */
 export async function trustedOnly(c: C, deps: Parameters<typeof requireAdmin>[0]): Promise<void> {
   const { caller } = c.var;

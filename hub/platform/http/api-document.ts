@@ -13,7 +13,7 @@ type Paths = NonNullable<Document["paths"]>;
 type Components = Record<string, Record<string, unknown>>;
 
 const LICENSE = { name: "MIT", identifier: "MIT" };
-/** Relative, so that it is whatever address the document was read from. */
+/** Relative, so it is the address that the document was read from. */
 const SERVERS = [{ url: "/", description: "The server that this description comes from" }];
 
 /** The names that the routes' descriptions refer to; before the first document is made. */
@@ -24,7 +24,7 @@ export function registerShared({ openAPIRegistry }: App): void {
     openAPIRegistry.registerComponent("responses", name, answer);
 }
 
-/** What the app's routes say of themselves, as OpenAPI 3.1. Of the components and tags those that a path leads to. */
+/** The app's routes as OpenAPI 3.1, with the components and tags that a path refers to. */
 export function documentOf(app: App, info: ApiInfo): Document {
   const contact = { name: info.title };
   return trimmed(
@@ -36,7 +36,7 @@ export function documentOf(app: App, info: ApiInfo): Document {
   );
 }
 
-/** The part of a document whose paths begin with `prefix`, as a document of its own. */
+/** The part of a document whose paths begin with `prefix`, as a separate document. */
 export function partOf(document: Document, prefix: string, title: string): Document {
   const paths = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(prefix));
   const info = { ...document.info, title, contact: { name: title } };
@@ -65,7 +65,7 @@ function tagsOf(paths: Paths) {
     .map(([name, description]) => ({ name, description }));
 }
 
-/** Those that the paths refer to, and what these refer to in turn. */
+/** Components that the paths refer to, and those that they refer to in turn. */
 function componentsOf(paths: Paths, all: Components): Document["components"] {
   const found = new Set<string>();
   const schemes = operationsOf(paths).flatMap(({ security = [] }) => security.flatMap(Object.keys));

@@ -8,6 +8,7 @@ import { NOBODY } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
 import { reasonOf } from "./openapi-parts.ts";
 import { SAFE_METHODS } from "./origins.ts";
+import { addressOf } from "./require-admin.ts";
 import { shownPath } from "./shown-path.ts";
 import { isUpgrade } from "./sockets.ts";
 
@@ -23,13 +24,13 @@ export interface AuditDeps {
   readonly isPassedOn?: ((headers: Headers) => boolean) | undefined;
 }
 
-/** A socket by which somebody steers a browser, and does not ask to watch alone. */
+/** A socket that steers a browser and does not ask only to watch. */
 const takesOver = (c: C, rules: RouteRules | undefined): boolean =>
   rules?.takes_over === true && isUpgrade(c) && !WATCHES.test(c.req.query("view_only") ?? "");
 
 /**
- * Whether the call is one that changes something. Those of workers are not recorded: leases, reports and uploads are many, and
- * attempts, runs and logs tell of them.
+ * Whether the call changes something. Calls of workers are not recorded: there are many leases, reports and uploads,
+ * and attempts, runs and logs show them.
  */
 function changesSomething(c: C, rules: RouteRules | undefined): boolean {
   if (rules?.access === "worker") return false;
@@ -37,7 +38,10 @@ function changesSomething(c: C, rules: RouteRules | undefined): boolean {
   return rules?.by_visit?.test(c.req.path) === true || takesOver(c, rules);
 }
 
-/** Nothing that was sent: of a broken rule its place at most, as rules quote values, and places end in what callers made up. */
+/**
+ * Nothing that was sent: at most the place of a broken rule, because rules quote values, and places end in what callers
+ * made up.
+ */
 function errorOf(status: number, err: Error | undefined): string | null {
   if (status < 400) return null;
   if (err instanceof HTTPException) return err.message.slice(0, MAX_ERROR) || reasonOf(status);
@@ -50,34 +54,41 @@ function errorOf(status: number, err: Error | undefined): string | null {
   return (reasonOf(status) + where).slice(0, MAX_ERROR);
 }
 
-/** What a socket was answered: Bun has it, and Hono a 200; a refused one may be told by its close (`refuse-socket.ts`). */
+/**
+ * The answer to a socket: Bun has it, while Hono has a 200; a refused socket may show it by its close
+ * (`refuse-socket.ts`).
+ */
 function statusOf(c: C): number {
   if (c.res.status !== 200 || !isUpgrade(c)) return c.res.status;
   return c.error instanceof AppError ? c.error.status : 101;
 }
 
 /**
- * Records who did what, once its route has answered: calls that change something, sockets that take a browser over, and
- * whatever was refused. Before the gate, so that it sees what the gate refuses.
+ * Records who did what, once the route has answered: calls that change something, sockets that take over a browser, and
+ * all refusals. It runs before the gate, so it sees what the gate refuses.
  */
 export const audited = ({ audit, isPassedOn }: AuditDeps): MiddlewareHandler<HttpEnv> =>
   async function auditedCall(c, next) {
     const match = matchOf(c);
     const changes = changesSomething(c, match?.rules);
     // Bun no longer gives the address of a socket once it is open.
-    const address = changes ? addressOf(c) : null;
+    const address = changes ? (addressOf(c) ?? null) : null;
     await next();
-    const status = statusOf(c);
-    const refused = REFUSED.includes(status);
+    // A socket that is refused with one of these has this status too (`refuse-socket.ts`).
+    const refused = REFUSED.includes(c.res.status);
     if (!changes && !refused) return;
+    const status = statusOf(c);
     // A link of mode view steers nothing, whatever its socket asks for.
     if (status === 101 && c.get("link")?.mode === "view") return;
     if (wasRecorded(c, isPassedOn)) return;
     const { kind, name, role, token_id } = c.get("caller") ?? NOBODY;
     audit.record(
       {
-        ...{ caller_kind: kind, caller_name: name, role, token_id },
-        address: address ?? addressOf(c),
+        caller_kind: kind,
+        caller_name: name,
+        role,
+        token_id,
+        address: address ?? addressOf(c) ?? "unknown",
         method: c.req.method,
         route: match?.path ?? null,
         path: shownPath(c.req.url),
@@ -88,10 +99,7 @@ export const audited = ({ audit, isPassedOn }: AuditDeps): MiddlewareHandler<Htt
     );
   };
 
-/** Of the connection: what a header says of others anybody may write. */
-const addressOf = (c: C): string => c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
-
-/** Without a secret anybody may say that a call was passed on: then it is recorded twice rather than never. */
+/** Without a secret, anyone may claim that a call was passed on; then it is recorded twice rather than never. */
 function wasRecorded(c: C, isPassedOn: AuditDeps["isPassedOn"]): boolean {
   try {
     return isPassedOn?.(c.req.raw.headers) === true;

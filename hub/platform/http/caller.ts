@@ -2,9 +2,9 @@ import type { Role } from "#shared/protocol/schema/token.ts";
 
 /** How a caller showed who it is. */
 type CallerKind =
-  /** Nobody that the server knows: what it gave is wrong or missing, or the route asks for nothing. */
+  /** A caller that the server does not know: its proof is wrong or missing, or the route requires none. */
   | "nobody"
-  /** Anybody on a server that asks for no token (rules/access#open-lan). */
+  /** Any caller of a server that requires no token (rules/access#open-lan). */
   | "open"
   /** SVC_API_TOKEN. */
   | "api token"
@@ -19,16 +19,19 @@ type CallerKind =
   /** A signed link. */
   | "link";
 
-/** Who makes a call, as the gate found; handlers and later middleware read it as `c.var.caller`. */
+/** Who makes a call, as the gate found out; handlers and later middleware read it as `c.var.caller`. */
 export interface Caller {
   readonly kind: CallerKind;
-  /** Of a token, a session or a link: what people call it. */
+  /** Name of a token, a session or a link for people. */
   readonly name: string | null;
-  /** Null: of `open` and `api token`, and of sessions of the latter, what SVC_API_TOKEN may; of the others nothing. */
+  /** Null: `open`, `api token` and the latter's sessions may do what SVC_API_TOKEN may; the others nothing. */
   readonly role: Role | null;
-  /** Of the token itself, or of the one that a session or a link comes from. */
+  /** Id of the token itself, or of the token that a session or a link comes from. */
   readonly token_id: string | null;
 }
+
+/** What people call who makes a call. */
+export const nameOf = ({ name, kind }: Caller): string => name ?? kind;
 
 const unnamed = (kind: CallerKind): Caller => ({ kind, name: null, role: null, token_id: null });
 
@@ -38,5 +41,6 @@ export const API_TOKEN = unnamed("api token");
 export const WORKER = unnamed("worker");
 export const ADMINISTRATOR: Caller = {
   ...unnamed("administrator"),
-  ...{ name: "admin", role: "admin" },
+  name: "admin",
+  role: "admin",
 };

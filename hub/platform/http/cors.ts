@@ -10,8 +10,8 @@ const allowing = (origins: readonly string[]): MiddlewareHandler =>
   });
 
 /**
- * CORS for the origins of the moment; while there are none nothing is said about it. A call of no page asks nobody for
- * them, but must not be kept by a cache for the pages that are allowed.
+ * CORS for the current origins; while there are none, answers have no header of it. A call that comes from no page
+ * needs no check of origins, but a cache must not keep its answer for allowed pages.
  */
 export function corsFor(origins: () => Promise<readonly string[]>): MiddlewareHandler<HttpEnv> {
   let made = { of: "", handler: allowing([]) };

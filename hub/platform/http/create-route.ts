@@ -4,7 +4,7 @@ import type { App } from "./new-app.ts";
 
 type Config<P extends string> = Omit<RouteConfig, "path"> & {
   path: P;
-  /** What clients that are generated call it: a verb and what it is done to, in camelCase, once in the whole API. */
+  /** Its name in generated clients: a verb and its object, in camelCase, unique in the API. */
   operationId: string;
 } & RouteRules;
 type Described<R extends Config<string>> = ReturnType<typeof zodRoute<R["path"], R>> & {
@@ -38,7 +38,7 @@ function securityOf({ access: who, proof, also }: RouteRules): Requirement[] {
 type Answer = { $ref: string };
 const answer = (name: keyof typeof ANSWERS): Answer => ({ $ref: `#/components/responses/${name}` });
 
-/** What the gate may answer before the route does; what a route says of the same status counts instead. */
+/** What the gate may answer before the route does; a route's own description of the same status replaces it. */
 function answersOf({ access: who, proof }: RouteRules): Record<number, Answer> {
   const everywhere = { 421: answer("WrongHost") };
   switch (who) {
@@ -46,26 +46,39 @@ function answersOf({ access: who, proof }: RouteRules): Record<number, Answer> {
     case "capability":
       return everywhere;
     case "worker":
-      return proof === "registration" ? everywhere : { 401: answer("Unauthorized"), ...everywhere };
+      if (proof === "registration") return everywhere;
+      if (proof !== undefined) return { 401: answer("Unauthorized"), ...everywhere };
+      return { 401: answer("Unauthorized"), 429: answer("TooMany"), ...everywhere };
     case "link":
       return { 403: answer("Forbidden"), ...everywhere };
     default:
       return {
-        ...{ 401: answer("Unauthorized"), 403: answer("Forbidden"), 429: answer("TooMany") },
+        401: answer("Unauthorized"),
+        403: answer("Forbidden"),
+        429: answer("TooMany"),
         ...everywhere,
       };
   }
 }
 
-/** Describes a route: zod-openapi's own, with who may call it, which hub answers, and what it changes. */
+/** Describes a route: zod-openapi's description, with who may call it, which hub answers, and what it changes. */
 export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
   const { access: who, proof, until_password, admin_for, also, opens, ...others } = config;
   const { owner, changes, by_visit, takes_over, origins, ...rest } = others;
   const rules: RouteRules = {
-    ...{ access: who, proof, until_password, admin_for, also, opens },
-    ...{ owner, changes, by_visit, takes_over, origins },
+    access: who,
+    proof,
+    until_password,
+    admin_for,
+    also,
+    opens,
+    owner,
+    changes,
+    by_visit,
+    takes_over,
+    origins,
   };
   const route = zodRoute({
     ...rest,
@@ -75,7 +88,7 @@ export function createRoute<P extends string, R extends Config<P>>(
     ...(admin_for !== undefined && { "x-admin-for": admin_for }),
     middleware: [access(rules), ...[config.middleware ?? []].flat()],
   });
-  // Not enumerable: the document is made of what is.
+  // Not enumerable, because the document is made of the enumerable fields.
   return Object.defineProperty(route, "rules", { value: rules }) as never;
 }
 
@@ -91,9 +104,9 @@ const refusal = (description: string) => ({
 
 /** For `addDocs`: components that routes refer to. */
 export const ANSWERS = {
-  Unauthorized: refusal("A token, a password or a secret is asked for, and is missing or wrong"),
+  Unauthorized: refusal("A token, a password or a secret is required, but missing or wrong"),
   Forbidden: refusal("A page of another origin sent it, or it needs another role"),
-  TooMany: refusal("Too many wrong tokens or passwords; Retry-After says when"),
+  TooMany: refusal("Too many wrong tokens, passwords or worker secrets; Retry-After says when"),
   WrongHost: refusal("Its Host header names another server"),
 } as const;
 
@@ -102,35 +115,34 @@ export const SECURITY_SCHEMES = {
   token: {
     type: "http",
     scheme: "bearer",
-    description:
-      "A token with a role, or SVC_API_TOKEN. Where there is neither, nothing is asked for.",
+    description: "A token with a role, or SVC_API_TOKEN. If neither exists, none is required.",
   },
   browser: {
     type: "apiKey",
     in: "cookie",
     name: "flotilla_session",
-    description: "The session of a browser that was let in at the admin UI.",
+    description: "The login of a browser at the admin UI.",
   },
   password: {
     type: "apiKey",
     in: "header",
     name: "X-Admin-Password",
-    description: "The administrator's password, beside a token that is not of the role admin.",
+    description: "The administrator's password, in addition to a token without the role admin.",
   },
   administrator: {
     type: "http",
     scheme: "basic",
-    description: "User admin with the administrator's password, where SVC_API_TOKEN is not set.",
+    description: "User admin with the administrator's password, if SVC_API_TOKEN is not set.",
   },
   worker_secret: {
     type: "apiKey",
     in: "header",
     name: "X-Worker-Secret",
-    description: "WORKER_SECRET, or the secret made of SVC_API_TOKEN where only that is set.",
+    description: "WORKER_SECRET, or the secret derived from SVC_API_TOKEN if only that is set.",
   },
   upload_token: {
     type: "http",
     scheme: "bearer",
-    description: "That of the worker's link, told with its registration.",
+    description: "The token of the worker's link, received at registration.",
   },
 } as const;

@@ -1,4 +1,7 @@
-/** The page of the explorer. It is public and says nothing of the API: where a token is set, its script asks for it first. */
+/**
+ * The page of the explorer. It is public and reveals nothing about the API: if a token is set, its script asks for it
+ * first.
+ */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -36,8 +39,8 @@ export const DOCS_PAGE = `<!doctype html>
 `;
 
 /**
- * The script of the page. The token is given for the login of a browser, as in the admin UI: from then on a cookie that scripts
- * cannot read goes with every call, also with those that are tried out.
+ * The script of the page. The token is exchanged for a browser login, as in the web app: from then on, a cookie that
+ * scripts cannot read goes with every call, even with those that are tried out.
  */
 export const DOCS_START = `"use strict";
 const form = document.getElementById("login");

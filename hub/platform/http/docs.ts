@@ -6,19 +6,24 @@ import { type ApiInfo, documentOf, partOf, registerShared } from "./api-document
 import { DOCS_PAGE, DOCS_START } from "./docs-page.ts";
 import type { App } from "./new-app.ts";
 
-/** Embedded in the compiled binary, so the explorer works without a network. */
+/** Embedded in the compiled binary, so the explorer works offline. */
 const FILES = {
   "/docs/swagger-ui.css": { path: css, type: "text/css; charset=utf-8" },
   "/docs/swagger-ui-bundle.js": { path: bundle, type: "text/javascript; charset=utf-8" },
   "/docs/favicon.png": { path: icon, type: "image/png" },
 };
 
-/** The API's description is shown to whoever may use it; the page that shows it asks for a token where there is one. */
+/**
+ * The API's description is only for those who may use the API; the page that shows it asks for a token if one is set.
+ */
 const VIEW = access({ access: "view" });
 const PUBLIC = access({ access: "public" });
 const HEADERS = { "Cache-Control": "no-cache" };
 
-/** The explorer's own files, the styles it writes itself and the pictures in them; its calls go to this server alone. */
+/**
+ * Allows the explorer's own files, the styles that it writes itself and the pictures in them; its calls go only to this
+ * server.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +34,7 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
-/** A document of its own for those who use one side alone. */
+/** A separate document for clients that use only one side. */
 interface Part {
   readonly path: string;
   /** What the paths of this part begin with. */
@@ -38,8 +43,8 @@ interface Part {
 }
 
 /**
- * `/openapi.json`, its parts, and its explorer at `/docs`. The documents are made on the first call, from every route the app
- * has by then.
+ * `/openapi.json`, its parts, and its explorer at `/docs`. The documents are made on the first call, from all routes
+ * that the app has by then.
  */
 export function addDocs(app: App, info: ApiInfo, parts: readonly Part[]) {
   registerShared(app);

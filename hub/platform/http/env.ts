@@ -3,13 +3,13 @@ import type { LinkGrant } from "../access/links/seal.ts";
 import type { Caller } from "./caller.ts";
 import type { SocketHandlers } from "./socket-handlers.ts";
 
-/** What every handler finds in its Hono context. `server` is absent when a test calls the app directly. */
+/** What every handler has in its Hono context. `server` is absent when a test calls the app directly. */
 export interface HttpEnv {
   Bindings: { server?: Server<SocketHandlers> };
   Variables: {
-    /** Set by the gate, before anything else of a route; also of a call that it refuses. */
+    /** Set by the gate before anything else of the route, even for a call that it refuses. */
     caller: Caller;
-    /** Whether what a token or a session let in would be let in now; absent where nothing ends. */
+    /** Whether the token or session that let the caller in is still valid; absent where nothing ends. */
     still?: () => Promise<boolean>;
     /** Set by the gate: what the signed link of this call opens. */
     link?: LinkGrant;

@@ -1,4 +1,6 @@
+import { create } from "content-disposition";
 import type { Context } from "hono";
+import rangeParser from "range-parser";
 import { isInert } from "./inert-types.ts";
 
 interface ByteRange {
@@ -16,7 +18,7 @@ export interface FileBody {
   tag?: string;
   /** Content-Security-Policy; by default all but inert types get a sandbox. */
   csp?: string;
-  /** Shown as a page under `csp`; by default all but inert types are saved. */
+  /** Show it as a page under `csp`; by default, all but inert types are saved. */
   page?: boolean;
   /** The bytes start..end, both included; null when the body is gone. */
   read(range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null>;
@@ -31,34 +33,20 @@ const MIME =
 export const safeMime = (mime: string): string =>
   mime.length <= 255 && MIME.test(mime) ? mime : "application/octet-stream";
 
-/** RFC 6266 with a plain fallback; the name can neither end the header nor leave a directory. */
-export function contentDisposition(name: string, as: "inline" | "attachment"): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/g, "_");
-  const encoded = encodeURIComponent(name).replace(
-    /['()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `${as}; filename="${plain}"; filename*=UTF-8''${encoded}`;
-}
+/** RFC 6266. Where plain `filename` cannot hold the name, it holds a safe name, which cannot leave a directory. */
+export const contentDisposition = (name: string, type: "inline" | "attachment"): string =>
+  create(name, { type, fallback: name.replace(/[^\x20-\x7e]|["\\/%;]/g, "_") });
 
 type Range = ByteRange | "unsatisfiable" | undefined;
 
-/**
- * One byte range of RFC 9110 §14. Several ranges, other units and nonsense are ignored, as the RFC allows: the whole
- * body is the answer.
- */
+/** One byte range of RFC 9110 §14. Several ranges, other units and nonsense are ignored: the whole body is the answer. */
 function parseRange(header: string | undefined, size: number): Range {
-  const [, from, to] = /^bytes=([0-9]{0,15})-([0-9]{0,15})$/i.exec((header ?? "").trim()) ?? [];
-  if (from === undefined || to === undefined || (from === "" && to === "")) return undefined;
-  if (from === "") {
-    const length = Number(to);
-    if (length === 0 || size === 0) return "unsatisfiable";
-    return { start: Math.max(0, size - length), end: size - 1 };
-  }
-  const start = Number(from);
-  const end = to === "" ? size - 1 : Math.min(Number(to), size - 1);
-  if (to !== "" && Number(to) < start) return undefined;
-  return start >= size ? "unsatisfiable" : { start, end };
+  if (!header || !/^bytes=/i.test(header)) return undefined;
+  // range-parser 1.3.0 calls a suffix that is longer than the body unsatisfiable; RFC 9110 §14.1.2 means all of it.
+  const fitting = header.replace(/^bytes=-(\d+)$/i, (_, n) => `bytes=-${Math.min(n, size)}`);
+  const ranges = rangeParser(size, fitting);
+  if (ranges === -1) return "unsatisfiable";
+  return ranges === -2 || ranges.length > 1 ? undefined : ranges[0];
 }
 
 /** Whether If-None-Match names this ETag; weak or strong is the same for it (RFC 9110 §13.1.2). */
@@ -89,7 +77,7 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
   if (range === "unsatisfiable") {
     headers.set("Content-Range", `bytes */${file.size}`);
     headers.set("Content-Type", "application/json");
-    const body = JSON.stringify({ detail: "the range lies outside the body" });
+    const body = JSON.stringify({ detail: "the range is outside the body" });
     return new Response(c.req.method === "HEAD" ? null : body, { status: 416, headers });
   }
   headers.set("Content-Type", mime);
@@ -106,7 +94,7 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
   return body && new Response(body, { status, headers });
 }
 
-/** Bun answers a Range header itself when the body is a whole file, so a range that we ignore must not meet one. */
+/** Bun answers a Range header itself when the body is a whole file, so an ignored range must not come with one. */
 async function openBody(c: Context, file: FileBody, range: ByteRange | undefined) {
   const whole = range || c.req.header("range") === undefined ? await file.file?.() : null;
   if (!whole) return file.read(range);

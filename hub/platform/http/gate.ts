@@ -11,16 +11,16 @@ type C = Context<HttpEnv>;
 export interface GateDeps extends AdmitDeps {
   readonly origins: OriginRule;
   readonly changes: Pick<Changes, "touch">;
-  /** The answer of another hub, when that alone can give one; absent where there are no others. */
+  /** The answer of another hub, if only that one can answer; absent where there are no others. */
   readonly passOn?: ((c: C, owner: Owner) => Promise<Response | null>) | undefined;
 }
 
-/** What no route knows is shown to nobody without the token. */
+/** Without the token, no caller learns which paths do not exist. */
 const UNKNOWN: RouteRules = { access: "view" };
 
 /**
- * The one place where the rules of routes (`access.ts`) are acted on, before anything else of a route: who calls
- * (`c.var.caller`) and whether it may, then which hub answers, and afterwards who is told of it.
+ * The one place that applies the rules of routes (`access.ts`), before anything else of a route: who calls
+ * (`c.var.caller`) and whether it may, then which hub answers, and afterwards which topics have changed.
  */
 export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
   async function routeGate(c, next) {

@@ -1,5 +1,5 @@
 /**
- * How streams, viewers and CDP clients are told that the hub stops: 1012 of the IANA registry, "Service Restart". What they
- * look at goes on at its worker, and the next hub, or another one, has it under the same address.
+ * How streams, viewers and CDP clients learn that the hub stops: 1012 of the IANA registry, "Service Restart". What
+ * they watch goes on at its worker, and the next hub, or another one, serves it at the same address.
  */
 export const GOING_AWAY = { code: 1012, reason: "hub is restarting; connect again" } as const;

@@ -21,7 +21,10 @@ export const tokenRequired = (): AppError =>
     headers: { "WWW-Authenticate": "Bearer" },
   });
 
-/** Refuses a body longer than `most` without reading it to its end, one that is no UTF-8, and one that is nested too deep. */
+/**
+ * Refuses a body longer than `most` without reading it to its end, a body that is not UTF-8, and one that is nested too
+ * deeply.
+ */
 export const jsonLimit = (most: number): Guard => {
   const limit = bodyLimit({
     maxSize: most,
@@ -38,5 +41,5 @@ export const jsonLimit = (most: number): Guard => {
   };
 };
 
-/** For what a usual JSON call may have. */
+/** The same, with the limit of a usual JSON call. */
 export const jsonBodyLimit: Guard = jsonLimit(MAX_JSON_BODY_BYTES);

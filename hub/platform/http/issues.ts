@@ -4,7 +4,7 @@ import type { Issue } from "#shared/kit/errors.ts";
 const MAX_ISSUES = 50;
 const MAX_TEXT = 500;
 
-/** What zod says of a rule that was broken. */
+/** What zod reports of a broken rule. */
 export interface ZodIssue {
   code?: string;
   message: string;

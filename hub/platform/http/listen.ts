@@ -11,10 +11,10 @@ import type { TlsPair } from "./tls-files.ts";
 
 /**
  * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB
- * and an X-Asset-Meta with two long URLs must come through to be judged by us.
+ * and an X-Asset-Meta with two long URLs must come through, so the hub can judge them.
  */
 const MAX_HEADER_BYTES = 256 * 1024;
-/** Longer than any answer takes: 8 s of waiting and 5 s for the worker's. */
+/** Longer than any answer takes: 8 s of waiting and 5 s for the worker's answer. */
 const IDLE_TIMEOUT_S = 120;
 /** How long calls that are being answered may take once the hub stops. */
 const DRAIN_MS = 5_000;
@@ -24,23 +24,23 @@ export interface ListenOptions {
   port: number;
   /** Null: plain HTTP. */
   tls: TlsPair | null;
-  /** Ceiling of uploads; JSON calls have a limit of their own. */
+  /** Ceiling of uploads; JSON calls have their own limit. */
   max_body_bytes: number;
-  /** Ends a connection on which nothing moves for this long; default IDLE_TIMEOUT_S. */
+  /** Ends a connection that is idle for this long; default IDLE_TIMEOUT_S. */
   idle_timeout_s?: number;
 }
 
 export interface HttpServer {
   port: number;
-  /** New connections get this certificate; open ones, WebSockets among them, go on with theirs. */
+  /** New connections get this certificate; open ones, including WebSockets, go on with theirs. */
   setTls(tls: TlsPair): void;
-  /** No new connection is accepted; calls on old ones are answered 503. */
+  /** Accepts no new connection; calls on open ones are answered 503. */
   stopListening(): void;
   /** Waits for the calls being answered, then cuts what is left. */
   close(): Promise<void>;
 }
 
-/** An answer of the server itself; those of the app are given this header by its access log. */
+/** An answer of the server itself; the access log gives this header to those of the app. */
 const ownAnswer = (status: number, detail: string, headers: Record<string, string> = {}) =>
   Response.json(
     { detail },
@@ -99,7 +99,7 @@ export function listen(
       idleTimeout: idle_timeout_s,
       maxRequestBodySize: max_body_bytes + 1024,
       fetch: (request, server) => {
-        // A Host header that is no host leaves the URL without one.
+        // A Host header that is not a host leaves the URL without one.
         if (!request.url.startsWith("http")) return ownAnswer(400, "bad Host header");
         return closing ? stoppingAnswer() : answer(request, server);
       },
@@ -117,12 +117,12 @@ export function listen(
     throw new ConfigError(`SVC_PORT: cannot listen on ${host}:${port}: ${whyNot(err)}`);
   }
   const taken = server.port ?? port;
-  /** Those with an earlier certificate, for as long as one of their connections is open. */
+  /** Listeners with an earlier certificate, for as long as one of their connections is open. */
   const retired = new Set<typeof server>();
   return {
     port: taken,
-    // Bun's reload() ignores certificates (oven-sh/bun#43815), so another listener takes the port in the same turn: only who
-    // was about to be accepted in that moment has to connect again.
+    // Bun's reload() ignores certificates (oven-sh/bun#43815), so another listener takes the port in the same turn:
+    // only a client that was about to be accepted at that moment must connect again.
     setTls: (pair) => {
       const old = server;
       retired.add(old);

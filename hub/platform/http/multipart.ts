@@ -24,9 +24,9 @@ export const isMultipart = (c: Context): boolean =>
 
 /**
  * Reads a multipart/form-data body part by part, holding no more of it than a buffer.
- * @param take is given each file in turn; what it throws ends the reading and is thrown on.
- * @returns the fields that are no files; the last one of a name counts.
- * @throws AppError bad_request for a body that is no form, too_large above the limits, invalid for too many parts.
+ * @param take gets each file in turn; an error that it throws ends the reading and is rethrown.
+ * @returns the fields that are not files; the last one of a name counts.
+ * @throws AppError bad_request for a body that is not a form, too_large above the limits, invalid for too many parts.
  */
 export async function readForm(
   c: Context,
@@ -57,7 +57,7 @@ export async function readForm(
       bytes += size;
       if (bytes <= max_bytes) return;
       const err = tooLarge();
-      // Before the upload it ends fails in words of its own.
+      // Before the upload that it ends fails with its own error.
       fail(err);
       throw err;
     });
@@ -102,7 +102,7 @@ function openForm(c: Context, max_files: number) {
   }
 }
 
-/** Node's stream as a web stream that reads only when it is read; `count` may throw to end it. */
+/** Node's stream as a web stream that reads only on demand; `count` may throw to end it. */
 function webStream(stream: Readable, count: (size: number) => void): ReadableStream<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({

@@ -1,11 +1,11 @@
-import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
+import { type Hook, OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "#shared/kit/errors.ts";
-import { speakPlainly } from "#shared/kit/issue-words.ts";
+import { issueWords } from "#shared/kit/issue-words.ts";
 import type { HttpEnv } from "./env.ts";
 import { locPart, toIssues, type ZodIssue } from "./issues.ts";
 
 // Before the first schema judges a call: one sentence for each rule, instead of zod's own words.
-speakPlainly();
+z.config({ customError: issueWords });
 
 const LOC = {
   json: "body",
@@ -30,7 +30,9 @@ function isMissing(issue: ZodIssue, data: unknown): boolean {
   return issue.path.length > 0 && valueAt(data, issue.path) === undefined;
 }
 
-/** 400 naming the required field that `data` lacks, or with all that is wrong when that is more; else 422 with all. */
+/**
+ * 400 naming the required field that `data` lacks, with all other faults if there are more; else 422 with all faults.
+ */
 export function validationError(issues: ZodIssue[], where: string, data: unknown): AppError {
   const missing = issues.find((issue) => isMissing(issue, data));
   if (!missing) return new AppError("invalid", toIssues(issues, where));
@@ -44,7 +46,7 @@ export function validationError(issues: ZodIssue[], where: string, data: unknown
 const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
   if (result.success) return;
   const where = LOC[result.target as keyof typeof LOC] ?? result.target;
-  // zod-validator hands the raw input to the hook as `data` beside the error.
+  // zod-validator gives the raw input to the hook as `data`, beside the error.
   throw validationError(result.error.issues, where, (result as { data?: unknown }).data);
 };
 

@@ -6,17 +6,17 @@ import type { Log } from "#shared/kit/log.ts";
 import type { HttpEnv } from "./env.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 
-/** The framework's own refusals, told in the words of the API. */
+/** The framework's own refusals, in the words of the API. */
 function detailOf({ status, message }: HTTPException): string {
   if (status === 415) return "content-type must be application/json";
   if (status === 400 && /malformed json/i.test(message)) return "body is not valid JSON";
   return message || "request refused";
 }
 
-/** A store that is away is looked for again within a second or two. */
+/** A store that is away is tried again within a second or two. */
 export const RETRY_AFTER_S = "2";
 
-/** The one place that turns what was thrown into `{detail}` (rules/http#errors); internals stay in the log. */
+/** The one place that turns thrown errors into `{detail}` (rules/http#errors); internals stay in the log. */
 export const onError =
   (log: Log) =>
   (err: Error, c: Context<HttpEnv>): Response => {
@@ -32,9 +32,9 @@ export const onError =
       if (err.status === 426) c.header("Upgrade", "websocket");
       return c.json({ detail: detailOf(err) }, err.status as ContentfulStatusCode);
     }
-    // Its sender left, or sent chunks that are none: that is no failure of the hub, and nobody reads the answer.
+    // The sender left, or sent invalid chunks: that is not a failure of the hub, and nobody reads the answer.
     if (err.name === "AbortError" && c.req.raw.signal.aborted)
-      return c.json({ detail: "the body ended before it was whole" }, 400);
+      return c.json({ detail: "the body ended before it was complete" }, 400);
     log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
     return c.json({ detail: "internal error" }, 500);
   };

@@ -4,18 +4,18 @@ import { ErrorBody } from "#shared/protocol/schema/error.ts";
 const REASONS = {
   400: "Not JSON, or a required field is missing",
   401: "The token is missing or wrong",
-  403: "A page of another origin sent it, it needs another role, or there is no administrator to ask",
-  404: "There is no such thing",
+  403: "A page of another origin sent it, it needs another role, or no administrator's password is set",
+  404: "It does not exist",
   405: "The path has no such method",
   409: "The state conflicts with the operation",
   410: "The link has expired",
-  412: "It is another version than If-Match or If-None-Match asks for",
+  412: "The version does not match If-Match or If-None-Match",
   413: "The body is too large",
   415: "The body must be application/json",
-  416: "The range lies outside the body",
+  416: "The range is outside the body",
   422: "A field breaks a rule",
   426: "This is a WebSocket endpoint",
-  429: "Too many wrong passwords; Retry-After says when",
+  429: "Too many wrong passwords; Retry-After says when to try again",
   502: "The worker cannot be reached",
   503: "The fleet is at capacity, or the hub cannot answer now",
   504: "It took too long",
@@ -52,6 +52,9 @@ export const json = <T extends z.ZodType>(schema: T, example?: z.input<T>) => ({
   },
 });
 
+/** The answer to `If-None-Match` with the ETag of what is there. */
+export const NOT_MODIFIED = { 304: { description: "The client already has it" } } as const;
+
 /** A file body of any type. */
 export const bytes = (description: string) => ({
   description,
@@ -59,7 +62,7 @@ export const bytes = (description: string) => ({
 });
 
 /**
- * A streamed answer has no type that the route's description could be compared with; the property test over
- * /openapi.json compares what is really sent.
+ * A streamed answer has no type to compare with the route's description; the property test over /openapi.json compares
+ * what is really sent.
  */
 export const streamed = (response: Response): never => response as never;

@@ -3,21 +3,24 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { RouteRules } from "./access.ts";
 import { isUpgrade } from "./sockets.ts";
 
-/** Of a page of the hub's own origin, and of none: the address bar, a bookmark. Only a browser can say so. */
+/**
+ * Values for a page of the hub's own origin, and for no page: the address bar, a bookmark. Only a browser can send
+ * them.
+ */
 const OWN_SITES = ["same-origin", "none"];
 export const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 const EXTENSION = /^(chrome|moz|safari-web)-extension:\/\/[^/]+$/;
 
 export interface OriginRule {
-  /** Those that CORS allows, of the moment; `*` is all. */
+  /** The origins that CORS currently allows; `*` is all. */
   allowed(): Promise<readonly string[]>;
-  /** Of PUBLIC_BASE_URL: behind a router that puts another Host, pages are of this one. */
+  /** The origin of PUBLIC_BASE_URL: behind a router that changes the Host, pages have this one. */
   readonly public_host: string | null;
 }
 
 /**
  * No page of another origin makes a call that changes something, or opens a socket: browsers send such calls without
- * asking first (CSRF, and WebSockets that no CORS protects). Programs send neither header and are not meant.
+ * asking first (CSRF, and WebSockets that no CORS protects). Programs send neither header and are not affected.
  * @throws AppError forbidden
  */
 export async function refuseForeignOrigin(
@@ -43,7 +46,7 @@ export async function refuseForeignOrigin(
   );
 }
 
-/** A person who went there, or a program: nothing that a page loads by itself. */
+/** A person who navigated there, or a program, but nothing that a page loads by itself. */
 async function demandVisit(c: Context, rule: OriginRule): Promise<void> {
   const header = (name: string) => c.req.header(`sec-fetch-${name}`);
   const says_nothing = ["site", "mode", "dest"].every((name) => header(name) === undefined);
@@ -52,7 +55,7 @@ async function demandVisit(c: Context, rule: OriginRule): Promise<void> {
   if (await isAllowed(c, rule)) return;
   throw new AppError(
     "forbidden",
-    "a page may not load this by itself: open it in a tab of its own, or POST the URL to /jobs",
+    "a page may not load this by itself: open it in its own tab, or POST the URL to /jobs",
   );
 }
 
@@ -63,11 +66,11 @@ const isAllowed = async (c: Context, { allowed }: OriginRule): Promise<boolean> 
   return origins.includes("*") || origins.includes(origin);
 };
 
-/** Who calls from elsewhere, as its browser tells it; null when nobody does. */
+/** The foreign origin of a call, as the browser reports it; null when it is not foreign. */
 function foreignOf(c: Context, { public_host }: OriginRule): string | null {
   const origin = c.req.header("origin");
   const site = c.req.header("sec-fetch-site")?.toLowerCase();
-  // The browser has compared them itself, by what its address bar shows.
+  // The browser has compared them itself, by its address bar.
   if (site === "same-origin") return null;
   if (site !== undefined && !OWN_SITES.includes(site))
     return origin === undefined ? "a page of another origin" : `a page of ${origin}`;

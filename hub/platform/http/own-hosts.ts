@@ -8,20 +8,20 @@ import type { HttpEnv } from "./env.ts";
 export interface HostRule {
   readonly log: Log;
   readonly clock: Clock;
-  /** SVC_ALLOWED_HOSTS of the moment; `*` is any. */
+  /** The current SVC_ALLOWED_HOSTS; `*` is any. */
   readonly config: { readonly allowed_hosts: readonly string[] };
   readonly own_names: readonly string[];
-  /** What the other hubs are called; asked for at most once a second, for names that are not known otherwise. */
+  /** Names of the other hubs; read at most once a second, for names that are not known otherwise. */
   readonly peerNames?: () => Promise<readonly string[]>;
-  /** Whether a hub that has judged the Host, and proves itself, passes the call on. */
+  /** Whether the call was passed on by a hub that has judged the Host and proves itself. */
   readonly isPassedOn?: (headers: Headers) => boolean;
 }
 
 const PEERS_KEPT_MS = 1_000;
-/** Names that are told of in the log, each once: whoever asks may make them up. */
+/** How many names are logged, each once, because callers may make them up. */
 const MOST_TOLD = 20;
 
-/** Without the port; null for what is no host. */
+/** The host without its port; null for anything that is not a host. */
 const nameIn = (host: string): string | null =>
   /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(:[0-9]*)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;
 
@@ -30,9 +30,9 @@ const isLoopbackName = (name: string): boolean =>
   name === "localhost" || name.endsWith(".localhost");
 
 /**
- * Answers only to names that are the server's own: a web page that rebinds its own name to the server's address speaks to it
- * as its own origin, and is told apart by nothing else. Addresses cannot be rebound. A call without Host does not come so far
- * (`listen.ts`).
+ * Answers only to names that are the server's own: a web page that rebinds its own name to the server's address speaks
+ * to it as its own origin, and nothing else gives it away. Addresses cannot be rebound. A call without Host does not
+ * get this far (`listen.ts`).
  */
 export function ownHostsOnly(rule: HostRule): MiddlewareHandler<HttpEnv> {
   const own = new Set(rule.own_names);

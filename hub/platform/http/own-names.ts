@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Of the configuration: what is this machine's own by its operator's word. */
+/** Names from the configuration, which the operator declares as this machine's own. */
 export interface NamedBy {
   readonly host: string;
   readonly public_base_url: string | null;
@@ -32,8 +32,8 @@ const searchDomains = (resolv_conf: readonly string[]): string[] =>
     .flatMap(([, ...domains]) => domains);
 
 /**
- * What a machine is called: its host name, short and as it is, in `.local` (mDNS), in its search domains, and as its hosts file
- * completes it. Other names of that file are none: people put strangers' there to block them.
+ * Names of a machine: its host name, short and as it is, in `.local` (mDNS), in its search domains, and as its hosts
+ * file completes it. Other names in that file do not count, because people put strangers' names there to block them.
  */
 export function machineNames(
   host_name: string,
@@ -56,7 +56,7 @@ const namesOfCertificate = (certificate: X509Certificate): string[] =>
 
 const hostOf = (url: string | null): string[] => (url === null ? [] : [new URL(url).hostname]);
 
-/** Every name by which this server may be asked for, but those of its peers and of SVC_ALLOWED_HOSTS. */
+/** Every name by which clients may call this server, except those of its peers and of SVC_ALLOWED_HOSTS. */
 export const ownNames = (
   { host, public_base_url, advertise_url }: NamedBy,
   certificate: X509Certificate | null,

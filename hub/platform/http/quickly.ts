@@ -1,11 +1,11 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { parseJson } from "#shared/kit/json.ts";
+import { isNestedDeeper } from "#shared/kit/json.ts";
 import type { HttpEnv } from "./env.ts";
 
 /**
- * Answers a call whose body `plain` knows for what its route's schema asks for. Everything else, and all that is wrong,
- * goes on to the route, whose schema says what is wrong. For the calls that come thousands a second: reading the body
- * through the validator took half of the time of a claim, and a third of that of a batch.
+ * Answers a call whose body `plain` recognises as valid for its route's schema. Everything else, including every fault,
+ * goes on to the route, whose schema says what is wrong. It is for calls that come thousands a second: the validator
+ * took half of the time of a claim, and a third of that of a batch.
  */
 export const quickly = <T>(
   max_bytes: number,
@@ -25,8 +25,9 @@ export const quickly = <T>(
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function parse(bytes: ArrayBuffer): unknown {
+  if (isNestedDeeper(new Uint8Array(bytes))) return undefined;
   try {
-    return parseJson(utf8.decode(bytes));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     return undefined;
   }

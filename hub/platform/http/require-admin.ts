@@ -25,12 +25,12 @@ export function givenPassword(c: Context<HttpEnv>): string | null {
   return user === "admin" ? (password ?? "").slice(0, MAX_GIVEN) : "";
 }
 
-/** Asked with the header, a browser must not open the dialog it has for Basic: the admin UI has its own. */
+/** When the header was used, a browser must not open its dialog for Basic, because the web app has its own. */
 const CHALLENGE = { "WWW-Authenticate": 'X-Admin-Password realm="administrator"' };
 
 /**
- * Whose wrong answers a try is counted among: a browser that was let in before has a count of its own, which nobody else
- * behind its router can use up (OWASP, device cookies), and so has the holder of a token; of the others each address.
+ * Which count a try belongs to: a browser that was let in before has its own, which nobody else behind its router can
+ * use up (OWASP, device cookies), and so has the holder of a token; all others share the count of their address.
  */
 export async function whoseCount(
   c: Context<HttpEnv>,
@@ -42,11 +42,15 @@ export async function whoseCount(
   const nonce = (await as("administrator")) ?? (what === "token" ? await as("token") : null);
   if (nonce !== null) return `browser:${nonce}`;
   const { kind, token_id } = c.var.caller ?? NOBODY;
-  return [what, kind, token_id ?? placeOf(c.env?.server?.requestIP(c.req.raw)?.address)].join(" ");
+  return [what, kind, token_id ?? placeOf(addressOf(c))].join(" ");
 }
 
-/** Loopback is one place, and so is a network of IPv6: who has one address there has all of them. */
-function placeOf(address = "unknown"): string {
+/** The connection's address, because anyone may write a header. */
+export const addressOf = (c: Context<HttpEnv>): string | undefined =>
+  c.env?.server?.requestIP(c.req.raw)?.address;
+
+/** Loopback is one place, and so is an IPv6 network, because whoever has one address there has all of them. */
+export function placeOf(address = "unknown"): string {
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (v4 !== undefined) return v4.startsWith("127.") ? "loopback" : v4;
   if (address === "::1") return "loopback";
@@ -59,7 +63,10 @@ function placeOf(address = "unknown"): string {
     .join(":");
 }
 
-/** Lets only the administrator on (rules/access#administrator). @throws AppError as `AdminGate.check` does */
+/**
+ * Lets only the administrator through (rules/access#administrator).
+ * @throws AppError as `AdminGate.check` does
+ */
 export async function requireAdmin(
   { admin, logins }: { admin: Pick<Administrator, "check">; logins: KnownBrowsers },
   c: Context<HttpEnv>,
@@ -72,7 +79,10 @@ export async function requireAdmin(
   c.set("caller", ADMINISTRATOR);
 }
 
-/** The same for a password that is given in a body. @throws AppError as `AdminGate.check` does */
+/**
+ * The same for a password in a body.
+ * @throws AppError as `AdminGate.check` does
+ */
 export async function demandPassword(
   deps: Parameters<typeof requireAdmin>[0],
   c: Context<HttpEnv>,

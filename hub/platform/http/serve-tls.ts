@@ -5,12 +5,15 @@ import { type Loop, startLoop } from "#shared/kit/loop.ts";
 import type { HttpServer } from "./listen.ts";
 import { expiryWarning, type LoadedTls, loadTls, stampOf, type TlsFiles } from "./tls-files.ts";
 
-/** A renewed certificate is served so soon. */
+/** How soon a renewed certificate is served. */
 const LOOK_EVERY_MS = 5_000;
 const WARN_EVERY_MS = 86_400_000;
 
 export interface CertificateWatch extends Loop {
-  /** Looks now. True when a certificate was taken. @throws ConfigError when the files cannot be used; what is served stays. */
+  /**
+   * Checks now. True when a certificate was taken.
+   * @throws ConfigError when the files cannot be used; the served certificate stays.
+   */
   look(): boolean;
 }
 
@@ -24,14 +27,14 @@ interface WatchDeps {
 }
 
 /**
- * Follows the files of a certificate: when they change, new connections get the new one and open ones go on. Files that do
- * not belong together, as between two writes, are looked at again; what is served stays until they do.
+ * Follows the files of a certificate: when they change, new connections get the new one and open ones go on. Files that
+ * do not belong together, as between two writes, are checked again; the served certificate stays until they do.
  */
 export function watchCertificate(deps: WatchDeps): CertificateWatch {
   const { files, server, clock, log } = deps;
   let current = deps.loaded;
   let warned_at = Number.NEGATIVE_INFINITY;
-  /** Of files that were refused, so that they are told of once. */
+  /** Files that were refused, so that each is reported only once. */
   let refused = "";
 
   const warnOfEnd = () => {
@@ -58,7 +61,10 @@ export function watchCertificate(deps: WatchDeps): CertificateWatch {
     } catch (err) {
       const seen = stampOf(files);
       if (seen !== refused)
-        log.error({ err: errorMessage(err) }, "TLS certificate not taken, the one before stays");
+        log.error(
+          { err: errorMessage(err) },
+          "could not load the TLS certificate; the previous one stays in use",
+        );
       refused = seen;
     }
     warnOfEnd();

@@ -7,9 +7,9 @@ export interface SocketHandlers {
   open?(socket: Socket): void;
   message?(socket: Socket, frame: string | Uint8Array): void;
   drain?(socket: Socket): void;
-  /** A ping of ours was answered. */
+  /** A ping of this server was answered. */
   pong?(socket: Socket): void;
-  /** Largest frame taken; the link's limit unless said. */
+  /** The largest accepted frame; by default the link's limit. */
   max_frame_bytes?: number;
   close?(socket: Socket, code: number, reason: string): void;
 }

@@ -8,8 +8,8 @@ import type { Socket, SocketHandlers } from "./socket-handlers.ts";
 const TOO_BIG = 1009;
 
 /**
- * One limit for the whole server is what Bun has: that of CDP clients. Every other socket is closed with 1009 above the
- * link's limit. A dead peer is found by Bun's own pings.
+ * Bun has one limit for the whole server: that of CDP clients. Every other socket is closed with 1009 above the link's
+ * limit. Bun's own pings find a dead peer.
  */
 export const websocket: WebSocketHandler<SocketHandlers> = {
   maxPayloadLength: MAX_CDP_FRAME_BYTES,
@@ -44,7 +44,7 @@ function endingWithLogin(handlers: SocketHandlers, still: () => Promise<boolean>
   let closed = false;
   const look = (socket: Socket) => {
     timer = setTimeout(async () => {
-      // While the database does not answer nobody is cut off.
+      // While the database does not answer, no one is cut off.
       const holds = await still().catch(() => true);
       if (closed) return;
       if (holds) look(socket);
@@ -81,6 +81,6 @@ export function upgrade(
   const data = still === undefined ? handlers : endingWithLogin(handlers, still);
   if (!c.env.server?.upgrade(c.req.raw, { data, headers }))
     throw new HTTPException(400, { message: "not a WebSocket handshake" });
-  // Bun has taken the connection; the value only has to be a Response for Hono.
+  // Bun has taken the connection; Hono only needs some Response.
   return new Response(null);
 }

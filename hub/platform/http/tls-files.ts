@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 
-/** Paths of PEM files: the certificate with those between it and its authority, and its key. */
+/** Paths of PEM files: the certificate with its intermediates, and its key. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -18,7 +18,7 @@ export interface TlsPair {
 export interface LoadedTls extends TlsPair {
   /** The server's own. */
   certificate: X509Certificate;
-  /** Of the files before they were read. */
+  /** Stamp of the files before they were read. */
   stamp: string;
 }
 
@@ -45,7 +45,7 @@ function certificateOf(path: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch {
-    throw new ConfigError(`SVC_TLS_CERT: ${path} holds no certificate (PEM)`);
+    throw new ConfigError(`SVC_TLS_CERT: ${path} contains no certificate (PEM)`);
   }
 }
 
@@ -72,7 +72,7 @@ export function loadTls(files: TlsFiles): LoadedTls {
   return { cert, key, certificate, stamp };
 }
 
-/** Changes whenever one of the files was written or replaced, also behind a symbolic link. */
+/** Changes whenever one of the files was written or replaced, even behind a symbolic link. */
 export const stampOf = ({ cert, key }: TlsFiles): string =>
   [cert, key]
     .map((path) => {
@@ -82,10 +82,10 @@ export const stampOf = ({ cert, key }: TlsFiles): string =>
     .join(" ");
 
 const DAY_MS = 86_400_000;
-/** Renewals are made a month before the end; by then one has failed. */
+/** Certificates are renewed a month before their end; by this time a renewal has failed. */
 const SOON_DAYS = 14;
 
-/** What is to be said of the certificate's last day; null while it is far away. */
+/** The warning about the certificate's end; null while it is far away. */
 export function expiryWarning({ validTo }: X509Certificate, now: number): string | null {
   const left = Date.parse(validTo) - now;
   if (left <= 0) return `the TLS certificate has expired (${validTo})`;

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { AppError } from "#shared/kit/errors.ts";
+import { type AppError, tooManyWrong } from "#shared/kit/errors.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import type { Throttle } from "../access/throttle.ts";
 import type { Tokens } from "../access/tokens.ts";
@@ -8,7 +8,7 @@ import type { HttpEnv } from "./env.ts";
 import { tokenRequired } from "./guards.ts";
 import { type KnownBrowsers, whoseCount } from "./require-admin.ts";
 
-/** What judges a token, in a header or at the login. */
+/** Judges a token, in a header or at the login. */
 export interface TokenDeps {
   readonly secrets: { readonly api_token: string | null };
   readonly tokens: Pick<Tokens, "callerOf">;
@@ -17,34 +17,34 @@ export interface TokenDeps {
 }
 
 /**
- * Of characters: a shorter SVC_API_TOKEN can be guessed, so while somebody has to wait, it is not told that it guessed right.
- * Nobody guesses a longer one, or one of ours (256 random bits): their holders wait for nobody's guesses.
+ * In characters: a shorter SVC_API_TOKEN can be guessed, so a caller that has to wait does not learn that a guess was
+ * right. Nobody can guess a longer one, or a created token (256 random bits), so their holders do not wait for anyone's
+ * guesses.
  */
 const GUESSABLE = 16;
 
-/** Where a token is shown. A header that is wrong by mistake is sent with every call of a program; people type at the login. */
+/** Where a token is shown. A program sends a wrong header with every call by mistake; people type at the login. */
 export type ShownIn = "header" | "login";
 
-/** Wrong tokens before the first wait: a program with another installation's token is told so by 401, not by a wait. */
-const FREE: Record<ShownIn, number> = { header: 100, login: 5 };
+/**
+ * Wrong secrets in headers before the first wait, so a program with another installation's token gets 401 instead of a
+ * wait. The login has the throttle's default.
+ */
+export const FREE_IN_HEADERS = 100;
+const freeIn = (shown_in: ShownIn) => (shown_in === "header" ? FREE_IN_HEADERS : undefined);
 
-const isGuessable = ({ api_token }: TokenDeps["secrets"]): boolean =>
-  api_token !== null && api_token.length < GUESSABLE;
+export const isShort = (secret: string | null): boolean =>
+  secret !== null && secret.length < GUESSABLE;
 
-/** Headers and the login are counted apart: mistakes of a program keep nobody from logging in. */
+const isGuessable = ({ api_token }: TokenDeps["secrets"]): boolean => isShort(api_token);
+
+/** Headers and the login are counted separately, so mistakes of a program keep no one from logging in. */
 async function countOf(c: Context<HttpEnv>, shown_in: ShownIn, logins: KnownBrowsers) {
   const count = await whoseCount(c, "token", logins);
   return shown_in === "login" ? count : `${count} header`;
 }
 
-const tooMany = (wait_ms: number): AppError => {
-  const wait_s = Math.ceil(wait_ms / 1_000);
-  return new AppError("too_many", `too many wrong tokens; wait ${wait_s} s`, {
-    headers: { "Retry-After": String(wait_s) },
-  });
-};
-
-/** Whose token it is; null for a wrong one. A right one costs no look at any count. */
+/** Whose token it is; null for a wrong one. A right one needs no look at any count. */
 export async function holderOf(
   given: string,
   { secrets, tokens }: Pick<TokenDeps, "secrets" | "tokens">,
@@ -65,14 +65,14 @@ export async function refuseWhileWaiting(
   shown_in: ShownIn,
 ): Promise<void> {
   if (caller !== API_TOKEN || !isGuessable(secrets)) return;
-  const wait_ms = throttle.waits(await countOf(c, shown_in, logins), FREE[shown_in]);
-  if (wait_ms > 0) throw tooMany(wait_ms);
+  const wait_ms = throttle.waits(await countOf(c, shown_in, logins), freeIn(shown_in));
+  if (wait_ms > 0) throw tooManyWrong("tokens", wait_ms);
 }
 
 /**
- * What a caller whose token is wrong or missing is answered with. A wrong one counts among those of its address, or of its
- * browser when that was let in before: at the login always, in a header, of whatever route or socket, where SVC_API_TOKEN
- * can be guessed.
+ * The answer to a caller whose token is wrong or missing. A wrong one counts for its address, or for its browser if
+ * that was let in before: always at the login, and in the header of any route or socket where SVC_API_TOKEN can be
+ * guessed.
  * @throws AppError unavailable while the shared store does not answer
  */
 export async function refusalOf(
@@ -82,6 +82,6 @@ export async function refusalOf(
   shown_in: ShownIn,
 ): Promise<AppError> {
   if (given === null || (shown_in === "header" && !isGuessable(secrets))) return tokenRequired();
-  const wait_ms = await throttle.take(await countOf(c, shown_in, logins), FREE[shown_in]);
-  return wait_ms > 0 ? tooMany(wait_ms) : tokenRequired();
+  const wait_ms = await throttle.take(await countOf(c, shown_in, logins), freeIn(shown_in));
+  return wait_ms > 0 ? tooManyWrong("tokens", wait_ms) : tokenRequired();
 }

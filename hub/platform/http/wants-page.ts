@@ -1,5 +1,5 @@
 import type { Context } from "hono";
 
-/** Whether a browser asks: what it is answered with is read by a person. */
+/** Whether a browser calls, so a person reads the answer. */
 export const wantsPage = (c: Context): boolean =>
   /\btext\/html\b/i.test(c.req.header("accept") ?? "");

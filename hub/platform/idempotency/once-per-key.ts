@@ -4,25 +4,25 @@ import type { IdempotencyRow } from "../db/rows.ts";
 import type { Db } from "../db/types.ts";
 import { CALL_LEASE_MS } from "./running-calls.ts";
 
-/** What keyed calls need of the process that answers them. */
+/** What keyed calls need from the process that answers them. */
 export type KeyedContext = Pick<PlatformContext, "clock" | "running_calls"> & {
   readonly db: Pick<Db, "idempotency">;
 };
 
 export interface KeyedOptions {
-  /** What a kept answer is by now; itself unless given. */
+  /** Brings a kept answer up to date; by default it stays as it is. */
   replay?: (answer: Answer) => Promise<Answer>;
 }
 
 export type Answer = NonNullable<IdempotencyRow["answer"]>;
 
-/** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
+/** Marks a key whose call has stored its job but not answered yet; a hub that dies at that point leaves it behind. */
 export const STORED = 0;
 /** How long the same call waits for one that another process answers, and how often it looks. */
 const ELSEWHERE_MS = 20_000;
 const LOOK_MS = 100;
 
-/** What a key holds from the moment its job is stored, so that no crash afterwards makes a second one. */
+/** What a key holds from the moment that its job is stored, so no later crash makes a second job. */
 export const madeJob = (job_id: string): Answer => ({
   status: STORED,
   body: { job_id },
@@ -35,9 +35,9 @@ export const stillRunning = (): AppError =>
   });
 
 /**
- * Runs `call` once per key (rules/http#idempotency-keys): the same key and request again gets the first answer, also while
- * the first still runs. Only answers that stored something are kept. A key is leased by the process that runs its call for as
- * long as it runs, so one that was killed holds up nobody for longer than CALL_LEASE_MS.
+ * Runs `call` once per key (rules/http#idempotency-keys): the same key and request again gets the first answer, also
+ * while the first still runs. Only answers that stored something are kept. The process that runs a call leases its key
+ * for as long as the call runs, so a killed process holds up no one for longer than CALL_LEASE_MS.
  * @throws AppError conflict when the key was used with another request, or another process still runs the call.
  */
 export async function oncePerKey(
@@ -85,7 +85,7 @@ async function runCall(
       }
       return answer;
     } finally {
-      // What was stored with its job stays: that was the key's answer from then on.
+      // What was stored with its job stays, because it has been the key's answer since then.
       if (!kept) await db.idempotency.abandon(key, owner).catch(() => {});
     }
   })();

@@ -2,7 +2,10 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Db } from "../db/types.ts";
 
-/** How long a call is believed to run after its process last said so: the most a repeated one waits for a dead hub. */
+/**
+ * How long a call counts as running after its process last renewed it: at most this long, a repeated call waits for a
+ * dead hub.
+ */
 export const CALL_LEASE_MS = 5_000;
 const RENEW_MS = 1_500;
 /** Keys renewed in one statement. */
@@ -22,7 +25,7 @@ interface RunningDeps {
   readonly db: { readonly idempotency: Pick<Db["idempotency"], "renew"> };
 }
 
-/** One timer for all calls, and none while there are none: most are over before the first renewal. */
+/** One timer serves all calls, and there is none without calls: most are over before the first renewal. */
 export function createRunningCalls({ clock, db }: RunningDeps): RunningCalls {
   const owner = newToken();
   const calls = new Map<string, Promise<unknown>>();

@@ -7,7 +7,7 @@ import type { Rollout } from "./rollout.ts";
 import { type RolloutState, turnKey } from "./state.ts";
 import { viewUpdates } from "./view.ts";
 
-/** What an operator may say of updates; each counts at every hub within two seconds. */
+/** Commands by which an operator steers updates; each takes effect at every hub within two seconds. */
 
 interface CommandContext {
   rollout: Rollout;
@@ -16,7 +16,7 @@ interface CommandContext {
 }
 
 const answer = async ({ rollout, log }: CommandContext): Promise<FleetUpdates> => {
-  // What follows from it shows at once; where the look fails the next one comes by itself.
+  // The effect shows at once; if this check fails, the next one comes by itself.
   await rollout.pass().catch((err) => log.warn({ err }, "the fleet could not be looked at"));
   return viewUpdates(rollout.look(), rollout.config);
 };
@@ -39,8 +39,8 @@ export async function resumeUpdates(ctx: CommandContext): Promise<FleetUpdates> 
 }
 
 /**
- * Lets the roll-out go on after a failure, or where approval is asked for. Workers that ran the version and went back to their
- * old one keep it; the others that failed are tried again.
+ * Lets the roll-out go on after a failure, or where approval is asked for. Workers that ran the version and went back
+ * keep their old one; the others that failed try again.
  * @throws AppError conflict when another version is being rolled out
  */
 export async function approveUpdate(
@@ -61,7 +61,7 @@ export async function approveUpdate(
   return answer(ctx);
 }
 
-/** Versions that a worker can be told to take: of the hubs, of workers, and those it had before. */
+/** Versions that a worker can be ordered to take: those of the hubs, of workers, and those it had before. */
 const known = ({ rollout }: CommandContext, state: RolloutState): Set<string> => {
   const { hub_versions, workers } = rollout.look();
   const before = Object.values(state.turns).map(({ from }) => from);
@@ -69,7 +69,7 @@ const known = ({ rollout }: CommandContext, state: RolloutState): Set<string> =>
 };
 
 /**
- * Keeps the fleet, or one worker, at a version whatever the hub's is; null gives it back to the hub's.
+ * Keeps the fleet, or one worker, at a version, whatever the hub's is; null returns to the hub's.
  * @throws AppError invalid for a version that no hub and no worker has or had, not_found for an unknown worker
  */
 export async function pinUpdate(

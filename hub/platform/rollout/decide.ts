@@ -2,49 +2,49 @@ import type { UpdateOrder, UpdateReport, WorkerKind } from "#shared/protocol/sch
 import { WORKER_KINDS } from "#shared/protocol/schema/updates.ts";
 import { type RolloutState, type Turn, turnKey } from "./state.ts";
 
-/** A live worker as the fleet sees it now. Times are epoch ms. */
+/** A live worker, as the fleet sees it now. Times are epoch ms. */
 export interface SeenWorker {
   kind: WorkerKind;
   worker_id: string;
   version: string;
-  /** It may be given work: a canary that may not cannot show anything. */
+  /** Whether it may be given work: a canary that may not cannot prove anything. */
   active: boolean;
   in_flight: number;
   /** Why it could not do a job; null when it could. */
   unwell: string | null;
   report: UpdateReport | null;
-  /** It waits for the hub's order before it updates. */
+  /** Whether it waits for the hub's order before it updates. */
   waits_for_order: boolean;
-  /** Since when this process of it is known. */
+  /** Since when this process of the worker is known. */
   since: number;
 }
 
-/** What the canaries have shown, by `turnKey`; only of those that are proving. */
+/** What the canaries have shown, by `turnKey`, for those that are proving. */
 export type Proofs = ReadonlyMap<string, { ok: boolean; how: string }>;
 
 export interface Circumstances {
   now: number;
-  /** Of every hub that lives, this one's too. */
+  /** Versions of every live hub, including this one. */
   hub_versions: readonly string[];
   workers: readonly SeenWorker[];
-  /** Kinds of worker this process sees: of the others nothing is known, not even that they are away. */
+  /** Kinds of worker that this process sees: it knows nothing of the others, not even that they are away. */
   kinds: readonly WorkerKind[];
   proofs: Proofs;
-  /** When this process began to look: a worker that was away before may have been here. */
+  /** When this process began to look: a worker that has been away since before then may have been connected earlier. */
   watching_since: number;
   parallel: number;
   approval: "auto" | "manual";
   deadline_ms: number;
 }
 
-/** What the log says about a decision. */
+/** The log line of a decision. */
 export interface News {
   level: "info" | "warn" | "error";
   message: string;
   fields: Record<string, unknown>;
 }
 
-/** How long a refusal may last that can pass, such as a download cut off; the worker tries again by itself. */
+/** How long a temporary refusal may last, such as a cut download; the worker tries again by itself. */
 const REFUSED_MS = 90_000;
 const HISTORY = 10;
 
@@ -59,8 +59,8 @@ export const isActive = ({ state }: Turn): boolean => state === "ordered" || sta
 export const hubsAgree = (versions: readonly string[]): boolean => new Set(versions).size <= 1;
 
 /**
- * The next state of the roll-out: one worker after the other, a canary of each kind first. It is a plain function of what was
- * stored and what is seen, so that whichever hub decides, decides the same.
+ * The next state of the roll-out: one worker after the other, a canary of each kind first. It is a plain function of
+ * what was stored and what is seen, so whichever hub decides, decides the same.
  */
 export function decide(
   before: RolloutState,
@@ -80,7 +80,7 @@ export function decide(
   return { state, news };
 }
 
-/** Hubs that are upgraded one after the other move nobody before they are all of one version. */
+/** While hubs are upgraded one after the other, no worker moves before they all have one version. */
 function followTarget(state: RolloutState, { hub_versions }: Circumstances, news: News[]): void {
   const [version] = hub_versions;
   const target = state.pin ?? (hubsAgree(hub_versions) ? version : undefined) ?? state.target;
@@ -94,7 +94,7 @@ function followTarget(state: RolloutState, { hub_versions }: Circumstances, news
   state.proven = [];
   state.failure = null;
   if (state.approved !== target) state.approved = null;
-  // One that is on its way to another version keeps its turn until it is back: no second worker goes meanwhile.
+  // A worker on its way to another version keeps its turn until it is back: no second worker goes in the meantime.
   for (const [key, turn] of Object.entries(state.turns))
     if (!isActive(turn)) delete state.turns[key];
 }
@@ -106,7 +106,7 @@ const enter = (turn: Turn, to: Turn["state"], now: number, error: string | null 
   turn.away_since = turn.unwell_since = turn.refused_since = null;
 };
 
-/** @returns false when the turn is over and need not be remembered. */
+/** @returns false when the turn is over and can be forgotten. */
 function advance(
   state: RolloutState,
   key: string,
@@ -129,7 +129,7 @@ function advance(
       message: "an update failed: the others keep their version",
       fields: { worker_id, kind, version, error, canary: turn.canary },
     });
-    // What became of another version than the wanted one stops nothing.
+    // The outcome of a version that is not the wanted one stops nothing.
     if (wanted !== version) return false;
     state.failure = { kind, worker_id, version, error, at: now };
     state.approved = null;
@@ -142,7 +142,7 @@ function advance(
     return fail(`the worker did not come back within ${seconds} s`);
   }
   turn.away_since = null;
-  // Another version is wanted by now: the turn lasts until the worker is where it can be told so.
+  // Another version is wanted by now: the turn lasts until the worker can be given that order.
   if (wanted !== turn.target) return worker.report?.state === "draining";
   if (worker.version !== turn.target) return stillOld(turn, worker, seen, fail);
   if (turn.state === "ordered") enter(turn, "proving", now);
@@ -154,7 +154,7 @@ function advance(
   turn.unwell_since = null;
   const proof = turn.canary ? seen.proofs.get(key) : undefined;
   if (proof && !proof.ok) return fail(proof.how);
-  // Nobody gives work to a worker that was taken out of service: another one is to be the canary.
+  // A worker that was taken out of service gets no work, so another one must be the canary.
   if (turn.canary && !proof && worker.active) {
     // A job takes the time it takes.
     if (worker.in_flight > 0 || now - turn.since <= deadline_ms) return true;
@@ -171,7 +171,7 @@ function advance(
   return true;
 }
 
-/** One that came back late says what happened meanwhile. */
+/** A worker that came back late reports what happened meanwhile. */
 function learnWhy({ failure }: RolloutState, turn: Turn, worker: SeenWorker | undefined): void {
   const report = worker?.report;
   if (turn.state !== "failed" || report?.target !== turn.target || !report.rolled_back) return;
@@ -181,7 +181,7 @@ function learnWhy({ failure }: RolloutState, turn: Turn, worker: SeenWorker | un
     failure.error = turn.error ?? failure.error;
 }
 
-/** A turn that is over is kept for as long as it says something. */
+/** A turn that is over is kept for as long as it is of interest. */
 function remember(
   turn: Turn,
   worker: SeenWorker | undefined,
@@ -191,15 +191,15 @@ function remember(
   if (turn.target !== wanted) return false;
   if (!worker) return true;
   if (worker.version === turn.target) {
-    // Somebody has updated it by hand. One that failed on the version stays listed.
+    // A person has updated it by hand. A worker that failed on the version stays listed.
     if (turn.state === "off" || turn.rolled_back) enter(turn, "done", now);
     return true;
   }
-  // It has gone back to another version since, or was restarted with other settings.
+  // It has since gone back to another version, or was restarted with other settings.
   return turn.state === "failed" || (turn.state === "off" && worker.since <= turn.since);
 }
 
-/** It was told to go, and has its old version. */
+/** It was ordered to update, but has its old version. */
 function stillOld(
   turn: Turn,
   worker: SeenWorker,
@@ -222,7 +222,7 @@ function stillOld(
   turn.refused_since = null;
   if (turn.state === "proving")
     return fail(`the worker ran ${turn.target} and has gone back to ${worker.version}`);
-  // While it says what it does it has all the time that its jobs and sessions take.
+  // While it reports progress, it may take as long as its jobs and sessions need.
   if (told !== null || now - turn.since <= deadline_ms) return true;
   const seconds = Math.round(deadline_ms / 1_000);
   enter(turn, "off", now, `the worker has not begun to update within ${seconds} s`);
@@ -230,8 +230,8 @@ function stillOld(
 }
 
 /**
- * What a worker is told. One that failed on its new version is sent back to the one it had; it is where the others are, and does
- * its work.
+ * The order for a worker. A worker that failed on its new version is sent back to its old one, where the others still
+ * are and where it can work.
  */
 export function orderOf(
   state: RolloutState,
@@ -282,7 +282,7 @@ export function isWaiting(state: RolloutState, worker: SeenWorker): boolean {
   );
 }
 
-/** A canary must be one that gets work; the fewest jobs have to end for the most idle one. */
+/** A canary must be a worker that gets work; the most idle one has the fewest jobs to finish. */
 const byPreference = (a: SeenWorker, b: SeenWorker): number =>
   Number(b.active) - Number(a.active) ||
   a.in_flight - b.in_flight ||
@@ -293,7 +293,7 @@ function roleOf(
   { approval }: Circumstances,
   { kind, worker_id }: SeenWorker,
 ): "canary" | "follower" | null {
-  // An operator named this one.
+  // An operator has pinned this one.
   if (state.worker_pins[worker_id] !== undefined) return "follower";
   const approved = state.target !== null && state.approved === state.target;
   if (approved) return "follower";
@@ -313,9 +313,18 @@ function order(
 ): void {
   const target = wantedOf(state, worker_id) ?? from;
   state.turns[turnKey({ kind, worker_id })] = {
-    ...{ kind, worker_id, from, target, canary, state: "ordered", since: now },
-    ...{ away_since: null, unwell_since: null, refused_since: null },
-    ...{ error: null, rolled_back: false },
+    kind,
+    worker_id,
+    from,
+    target,
+    canary,
+    state: "ordered",
+    since: now,
+    away_since: null,
+    unwell_since: null,
+    refused_since: null,
+    error: null,
+    rolled_back: false,
   };
   news.push({
     level: "info",

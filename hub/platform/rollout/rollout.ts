@@ -17,11 +17,11 @@ import {
 } from "./state.ts";
 import { type RolloutLook, updateOf } from "./view.ts";
 
-/** How often the fleet is looked at; orders reach a worker at once, or with its next heartbeat. */
+/** How often the fleet is checked; orders reach a worker immediately, or with its next heartbeat. */
 export const LOOK_EVERY_MS = 2_000;
-/** A canary that got no job for this part of its deadline gets one of the hub's own. */
+/** A canary that got no job for this part of its deadline gets one from the hub. */
 export const CHECK_AFTER = 0.1;
-/** How often a hub says that it looks, and how long a control plane next to it then leaves the decisions to it. */
+/** How often a hub records that it looks, and how long a control plane next to it then leaves the decisions to it. */
 const HUB_MARK_MS = { every: 60_000, counts: 180_000 };
 /** How often to retry a change when another process wrote first. */
 const TRIES = 10;
@@ -29,11 +29,11 @@ const TRIES = 10;
 /** One kind of worker, as this process sees it. */
 export interface FleetPart {
   readonly kind: WorkerKind;
-  /** Those that live. */
+  /** Its live workers. */
   see(): Promise<SeenWorker[]>;
   /** Whether the canary has shown that its version works; null while that is open. */
   prove(turn: Turn, worker: SeenWorker): Promise<{ ok: boolean; how: string } | null>;
-  /** Orders may have changed: those that are linked here are told. */
+  /** Orders may have changed: workers that are linked here get theirs. */
   tell?(): void;
 }
 
@@ -43,25 +43,58 @@ export interface RolloutDeps {
   clock: Clock;
   log: Log;
   changes: Pick<Changes, "touch">;
-  /** Of this process. */
+  /** Version of this process. */
   version: string;
-  /** Versions of every hub that lives. @throws when the hub registry does not answer */
+  /**
+   * Versions of every live hub.
+   * @throws when the hub registry does not answer
+   */
   hubVersions(): Promise<string[]>;
 }
 
-/** Decides which worker takes which version when, together with every other hub of the fleet. */
+/** Decides when each worker takes which version, together with every other hub of the fleet. */
 export interface Rollout {
   readonly config: HubConfig["updates"];
   look(): RolloutLook;
   /** Which version the worker should have, and whether it is its turn. Null before this process has looked. */
   orderFor(worker: Pick<SeenWorker, "kind" | "worker_id" | "version">): UpdateOrder | null;
-  /** How a worker's update is going; null while it has the version it should have. */
+  /** Progress of a worker's update; null while it has the version it should have. */
   updateOf(worker: Pick<SeenWorker, "kind" | "worker_id">): WorkerUpdate | null;
-  /** One look at the fleet, and what follows from it. */
+  /** One check of the fleet, and what follows from it. */
   pass(): Promise<void>;
-  /** Changes the state by an operator's word. @throws AppError unavailable when others write all the time */
+  /**
+   * Changes the state for an operator.
+   * @throws AppError unavailable when other processes keep writing
+   */
   change(how: (state: RolloutState) => void): Promise<RolloutState>;
   addPart(part: FleetPart): void;
+}
+
+/** A control plane next to hubs sees only half of the fleet. */
+const leavesItToHubs = (
+  mode: HubConfig["mode"],
+  hub_versions: readonly string[],
+  { hub_at }: RolloutState,
+  now: number,
+): boolean =>
+  mode === "control" &&
+  (hub_versions.length > 0 || (hub_at !== null && now - hub_at < HUB_MARK_MS.counts));
+
+/** What the canaries have proved so far. */
+async function proofsOf(
+  state: RolloutState,
+  workers: readonly SeenWorker[],
+  parts: readonly FleetPart[],
+): Promise<Proofs> {
+  const proofs = new Map<string, { ok: boolean; how: string }>();
+  for (const turn of Object.values(state.turns)) {
+    if (turn.state !== "proving" || !turn.canary) continue;
+    const worker = workers.find((one) => turnKey(one) === turnKey(turn));
+    const part = parts.find(({ kind }) => kind === turn.kind);
+    const proof = worker && worker.unwell === null ? await part?.prove(turn, worker) : null;
+    if (proof) proofs.set(turnKey(turn), proof);
+  }
+  return proofs;
 }
 
 export function createRollout(deps: RolloutDeps): Rollout {
@@ -74,7 +107,7 @@ export function createRollout(deps: RolloutDeps): Rollout {
   let looked = false;
 
   const keep = (next: StoredState) => {
-    // Pages need not hear that a hub looked.
+    // Pages need not know that a hub looked.
     const shown = { ...next.state, hub_at: stored.state.hub_at };
     const changed = !Bun.deepEquals(shown, stored.state);
     stored = next;
@@ -85,42 +118,28 @@ export function createRollout(deps: RolloutDeps): Rollout {
     for (const part of parts) part.tell?.();
   };
 
-  /** A control plane beside hubs sees half of the fleet. */
-  const leavesItToHubs = (state: RolloutState, now: number): boolean =>
-    config.mode === "control" &&
-    (hub_versions.length > 0 || (state.hub_at !== null && now - state.hub_at < HUB_MARK_MS.counts));
-
-  const proofsOf = async (state: RolloutState): Promise<Proofs> => {
-    const proofs = new Map<string, { ok: boolean; how: string }>();
-    for (const turn of Object.values(state.turns)) {
-      if (turn.state !== "proving" || !turn.canary) continue;
-      const worker = workers.find((one) => turnKey(one) === turnKey(turn));
-      const part = parts.find(({ kind }) => kind === turn.kind);
-      const proof = worker && worker.unwell === null ? await part?.prove(turn, worker) : null;
-      if (proof) proofs.set(turnKey(turn), proof);
-    }
-    return proofs;
-  };
-
   const pass = async (): Promise<void> => {
     keep(await readState(settings, log));
     hub_versions = await deps.hubVersions();
     workers = (await Promise.all(parts.map((part) => part.see()))).flat();
     const before = stored;
     const now = clock.now();
-    if (!leavesItToHubs(before.state, now)) {
+    if (!leavesItToHubs(config.mode, hub_versions, before.state, now)) {
       const seen: Circumstances = {
-        ...{ now, watching_since, workers, ...config.updates },
+        now,
+        watching_since,
+        workers,
+        ...config.updates,
         hub_versions: hub_versions.length > 0 ? hub_versions : [deps.version],
         kinds: parts.map(({ kind }) => kind),
-        proofs: await proofsOf(before.state),
+        proofs: await proofsOf(before.state, workers, parts),
       };
       const { state, news } = decide(before.state, seen);
       if (config.mode !== "control" && now - (state.hub_at ?? 0) > HUB_MARK_MS.every)
         state.hub_at = now;
       if (!Bun.deepEquals(state, before.state)) {
         const written = await writeState(settings, before, state, now);
-        // The process that came first has logged it, and all others read it with their next look.
+        // The process that came first has logged it, and all others read it at their next check.
         if (written) for (const { level, message, fields } of news) log[level](fields, message);
         keep(written ?? (await readState(settings, log)));
       }

@@ -12,28 +12,28 @@ export const Turn = z.object({
   target: z.string(),
   canary: z.boolean(),
   state: z.enum(["ordered", "proving", "done", "failed", "off"]),
-  /** Of this state. */
+  /** Beginning of this state. */
   since: z.number(),
-  /** Since when it has been away, back but not well, or unable to update; null otherwise. */
+  /** Since when it has been away, back but unwell, or unable to update; null otherwise. */
   away_since: z.number().nullable().default(null),
   unwell_since: z.number().nullable().default(null),
   refused_since: z.number().nullable().default(null),
   error: z.string().nullable().default(null),
-  /** It ran the version, which did not work: it will not take it again. */
+  /** It ran the version, which failed, so it will not take it again. */
   rolled_back: z.boolean().default(false),
 });
 export type Turn = z.infer<typeof Turn>;
 
-/** All that is decided about versions, for every hub of the fleet: one value in the database. */
+/** Every decision about versions, for all hubs of the fleet: one value in the database. */
 export const RolloutState = z.object({
-  /** The version every worker is to have; null before the first hub has looked. */
+  /** The version that every worker should have; null before a hub has looked for the first time. */
   target: z.string().nullable().default(null),
   paused_since: z.number().nullable().default(null),
   pin: z.string().nullable().default(null),
   worker_pins: z.record(z.string(), z.string()).default({}),
-  /** The version an operator let go on. */
+  /** The version that an operator approved. */
   approved: z.string().nullable().default(null),
-  /** Kinds of which a canary has shown that the target works. */
+  /** Kinds for which a canary has shown that the target works. */
   proven: z.array(WorkerKind).default([]),
   failure: z
     .object({
@@ -46,7 +46,7 @@ export const RolloutState = z.object({
     .nullable()
     .default(null),
   turns: z.record(z.string(), Turn).default({}),
-  /** Versions the fleet should have had, the newest first. */
+  /** Earlier targets of the fleet, the newest first. */
   history: z.array(z.string()).default([]),
   /** When a hub last looked: a control plane next to it leaves the decisions to the hub. */
   hub_at: z.number().nullable().default(null),
@@ -58,7 +58,7 @@ export const FIRST_STATE: RolloutState = RolloutState.parse({});
 export const turnKey = ({ kind, worker_id }: Pick<Turn, "kind" | "worker_id">): string =>
   `${kind}/${worker_id}`;
 
-/** The state with the mark of its writing: a write counts only while nobody else has written since. */
+/** The state with the mark of its write: a write counts only if no other process has written since. */
 export interface StoredState {
   state: RolloutState;
   written_at: number | null;
@@ -82,7 +82,7 @@ export async function readState(
   return { state: parsed.success ? parsed.data : FIRST_STATE, written_at: row.updated_at };
 }
 
-/** @returns what is stored now, or null when another process has written meanwhile: nothing was changed. */
+/** @returns what is stored now, or null when another process has written meanwhile, and nothing was changed. */
 export async function writeState(
   settings: Pick<SettingsRepo, "add" | "replace">,
   before: StoredState,
@@ -91,7 +91,7 @@ export async function writeState(
 ): Promise<StoredState | null> {
   if (before.written_at === null)
     return (await settings.add(STATE_KEY, state, now)) ? { state, written_at: now } : null;
-  // Marks never repeat, however the clocks of the hubs differ.
+  // Marks never repeat, however much the clocks of the hubs differ.
   const written_at = Math.max(now, before.written_at + 1);
   const won = await settings.replace(STATE_KEY, state, { was: before.written_at, written_at });
   return won ? { state, written_at } : null;

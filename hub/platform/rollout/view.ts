@@ -5,7 +5,7 @@ import { heldBack, hubsAgree, isActive, isWaiting, type SeenWorker, wantedOf } f
 import type { RolloutState, Turn } from "./state.ts";
 import { turnKey } from "./state.ts";
 
-/** The last that was seen and decided. */
+/** What was last seen and decided. */
 export interface RolloutLook {
   state: RolloutState;
   workers: readonly SeenWorker[];
@@ -13,11 +13,13 @@ export interface RolloutLook {
 }
 
 const shown = (turn: Turn, state: WorkerUpdate["state"], error = turn.error): WorkerUpdate => ({
-  ...{ target: turn.target, state, error },
+  target: turn.target,
+  state,
+  error,
   since: isoTime(turn.since),
 });
 
-/** How the update of a worker goes; null while it has the version it is to have, and nothing is left to tell. */
+/** Progress of a worker's update; null while it has the version it should have and there is nothing to report. */
 export function updateOf(
   state: RolloutState,
   named: Pick<SeenWorker, "kind" | "worker_id">,
@@ -43,7 +45,9 @@ export function updateOf(
 }
 
 const pick = ({ target, state, error }: NonNullable<SeenWorker["report"]>) => ({
-  ...{ target, state, error },
+  target,
+  state,
+  error,
 });
 
 /** Answer of GET /updates. */
@@ -52,7 +56,8 @@ export function viewUpdates(look: RolloutLook, config: HubConfig["updates"]): Fl
   const [stage, detail] = stageOf(look, config);
   const { failure, paused_since } = state;
   return {
-    ...{ state: stage, detail },
+    state: stage,
+    detail,
     target: state.pin ?? state.target,
     hub_versions: [...hub_versions],
     paused_since: paused_since === null ? null : isoTime(paused_since),
@@ -81,7 +86,7 @@ function listed({ state, workers }: RolloutLook): FleetUpdates["workers"] {
   });
 }
 
-/** What happens now, and what it waits for. */
+/** What happens now, and what the roll-out waits for. */
 function stageOf(
   { state, workers, hub_versions }: RolloutLook,
   { approval }: HubConfig["updates"],

@@ -24,18 +24,19 @@ export interface ConvertDeps {
   signal?: AbortSignal;
 }
 
-/** How many were changed, by what they are, and how many are encrypted with keys that are not there. */
+/** How many were changed, by kind, and how many are encrypted with missing keys. */
 export interface Converted {
   cookies: number;
   profiles: number;
-  /** With a login. */
+  /** Proxies with a login. */
   proxies: number;
   unreadable: { cookies: number; profiles: number; proxies: number };
 }
 
 /**
- * What becomes of everything that is stored encrypted, or was before there was a key. `seal`: encrypted with the first key;
- * `open`: stored as it is, for a version that knows of no keys; `forget`: what no key opens is deleted.
+ * What is done with everything that is stored encrypted, or was stored before there was a key. `seal` encrypts it with
+ * the first key; `open` stores it unencrypted, for a version that does not know keys; `forget` deletes what no key
+ * opens.
  */
 export type Conversion = "seal" | "open" | "forget";
 
@@ -97,7 +98,7 @@ async function convertCookies(deps: ConvertDeps, to: Conversion, done: Converted
     for (const row of rows) {
       deps.signal?.throwIfAborted();
       tries += 1;
-      // Another process has written them meanwhile: read them again.
+      // Another process has written them meanwhile, so they are read again.
       if (!(await convertHost(deps, to, row, done)) && tries < TRIES) break;
       after = row.host;
       tries = 0;
@@ -106,7 +107,7 @@ async function convertCookies(deps: ConvertDeps, to: Conversion, done: Converted
   }
 }
 
-/** What encrypts a stored archive now: a key's id, null for none; undefined when it is not there. */
+/** Id of the key that encrypts a stored archive now; null for none, undefined when there is no archive. */
 async function archiveKey(
   { objects }: ConvertDeps,
   key: string,
@@ -115,7 +116,7 @@ async function archiveKey(
   return body ? streamKeyId(chunksOf(body)) : undefined;
 }
 
-/** What a store tells of a body that broke off has the reason behind it. */
+/** The store's error for a body that broke off has the reason as its cause. */
 const isUnopened = (err: unknown): boolean =>
   err instanceof Unopened ||
   (err instanceof Error && err.cause !== undefined && isUnopened(err.cause));
@@ -134,7 +135,7 @@ async function convertProfile(
   const plain = openStream(keys, chunksOf(body), key);
   const options = { ...(signal && { signal }), ...(to === "open" && { sha256 }) };
   try {
-    // The object changes in one step: a reader has the one or the other whole.
+    // The object changes in one step, so a reader gets either version whole.
     await objects.put(key, streamOf(to === "seal" ? sealStream(keys, plain, key) : plain), options);
     return "changed";
   } catch (err) {
@@ -163,10 +164,14 @@ async function convertProfiles(deps: ConvertDeps, to: Conversion, done: Converte
   }
 }
 
-/** Everything of a database and its store, a page of hosts and a profile at a time; beside hubs that run, too. */
+/**
+ * Converts everything of a database and its store, a page of hosts and one profile at a time, even beside running hubs.
+ */
 export async function convertSecrets(deps: ConvertDeps, to: Conversion): Promise<Converted> {
   const done: Converted = {
-    ...{ cookies: 0, profiles: 0, proxies: 0 },
+    cookies: 0,
+    profiles: 0,
+    proxies: 0,
     unreadable: { cookies: 0, profiles: 0, proxies: 0 },
   };
   await convertCookies(deps, to, done);

@@ -6,10 +6,13 @@ import type { Keyring } from "./keyring.ts";
 import { openOrMask, sealProxy } from "./proxies.ts";
 import { openValue, type Place, sealValue, Unopened } from "./values.ts";
 
-/** A value belongs to one cookie of one host; names and domains stay readable, so that the database can merge by them. */
+/** A value belongs to one cookie of one host; names and domains stay readable, so the database can merge by them. */
 export const cookiePlace = (host: string, { name, domain, path }: StoredCookie): Place => [
   "cookie",
-  ...[host, domain, path, name],
+  host,
+  domain,
+  path,
+  name,
 ];
 
 interface Deps {
@@ -18,8 +21,9 @@ interface Deps {
 }
 
 /**
- * The hosts' settings with the values of their cookies and the login of their proxy encrypted where they are stored, and in
- * clear only in what `find` answers, which is what jobs are given. A cookie that cannot be opened is left out, and the log says so.
+ * The hosts' settings, with the values of their cookies and the login of their proxy encrypted where they are stored,
+ * and in clear only in the result of `find`, which jobs get. A cookie that cannot be opened is left out, and the log
+ * says so.
  */
 export function sealedHosts(repo: HostsRepo, { keys, log }: Deps): HostsRepo {
   const seal = (host: string, cookies: StoredCookie[], masked?: string): StoredCookie[] =>

@@ -3,10 +3,10 @@ import { makeKeyFile, readKeyFile } from "./key-file.ts";
 import { followKeyFile, type Keyring, keyringOf } from "./keyring.ts";
 import { openValue, sealValue } from "./values.ts";
 
-/** Name of the setting that says which key a database is encrypted with; outside of the prefixes that are listed. */
+/** Name of the setting that says which key a database is encrypted with; outside the prefixes that are listed. */
 export const KEY_CHECK = "secret_key_check";
 
-/** `check` opens with the right key alone. */
+/** `check` opens only with the right key. */
 interface KeyCheck {
   key_id: string;
   check: string;
@@ -56,10 +56,10 @@ export function demandKey(stored: unknown, keys: Keyring | null, path: string): 
 }
 
 /**
- * The keys of a hub's start, before anything is written to its database; null where there is no file and none is to be made.
- * One that is missing is not made when the database is encrypted already.
+ * The keys for a hub's start, before anything is written to its database; null where there is no file and none is to be
+ * made. A missing file is not made when the database is already encrypted.
  * @param peek the check as the database has it now; null where there is none
- * @throws ConfigError that says which key is missing and how to go on
+ * @throws ConfigError that says which key is missing and what to do
  */
 export async function loadKeys(
   { path, makes }: { path: string; makes: boolean },
@@ -74,7 +74,7 @@ export async function loadKeys(
   return { keys: followKeyFile(path, opened.keys, clock), made: opened.made };
 }
 
-/** Everything is encrypted with the first key by now: the file no longer needs the others. */
+/** Everything is encrypted with the first key by now, so the file no longer needs the others. */
 export async function adoptFirst(settings: Settings, keys: Keyring, now: number): Promise<void> {
   const stored = readCheck(await settings.get(KEY_CHECK));
   if (stored !== null && stored.key_id !== keys.first.id)
@@ -82,8 +82,9 @@ export async function adoptFirst(settings: Settings, keys: Keyring, now: number)
 }
 
 /**
- * Writes down which key the database is encrypted with. Of hubs that start together with different keys one does, and the
- * others are refused. @throws ConfigError
+ * Records which key the database is encrypted with. When hubs start together with different keys, one of them does, and
+ * the others are refused.
+ * @throws ConfigError
  */
 export async function claimKey(
   settings: Settings,

@@ -22,7 +22,7 @@ const HEADER =
   "# Flotilla: the first key encrypts, all of them decrypt. Keep a copy away from the data.\n";
 
 export interface Key {
-  /** 16 hex digits, made of the key: stands in everything that it encrypts. */
+  /** 16 hex digits, derived from the key; everything that it encrypts carries them. */
   readonly id: string;
   readonly bytes: Buffer;
 }
@@ -69,7 +69,7 @@ export function readKeyFile(path: string): Key[] | null {
   return keys;
 }
 
-/** Writes the whole file, for this user alone, under a name of its own; `take` gives it its place. */
+/** Writes the whole file, readable only by this user, under a temporary name; `take` moves it to its place. */
 function write(path: string, keys: readonly Key[], take: (temp: string) => void): void {
   const temp = `${path}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
   try {
@@ -93,13 +93,14 @@ function write(path: string, keys: readonly Key[], take: (temp: string) => void)
 }
 
 /**
- * Makes the file with one new key, or takes what another process has just made there.
- * @returns the keys in it. @throws ConfigError when it cannot be written
+ * Makes the file with one new key, or takes the file that another process has just made.
+ * @returns the keys in it.
+ * @throws ConfigError when it cannot be written
  */
 export function makeKeyFile(path: string): { keys: Key[]; made: boolean } {
   const key = newKey();
   try {
-    // A name that is taken is left to whoever took it: of two hubs that start together both go on with one key.
+    // If the name is taken, that file stays, so two hubs that start together end up with the same key.
     write(path, [key], (temp) => linkSync(temp, path));
     return { keys: [key], made: true };
   } catch (err) {
@@ -109,7 +110,10 @@ export function makeKeyFile(path: string): { keys: Key[]; made: boolean } {
   }
 }
 
-/** Puts a new key before those in the file; it encrypts from now on. @throws ConfigError */
+/**
+ * Puts a new key before the others in the file; it encrypts from now on.
+ * @throws ConfigError
+ */
 export function addKey(path: string): Key[] {
   const keys = [newKey(), ...(readKeyFile(path) ?? [])];
   replaceKeys(path, keys);

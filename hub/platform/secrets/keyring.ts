@@ -1,6 +1,6 @@
 import { type Key, readKeyFile } from "./key-file.ts";
 
-/** How often at most the file is read again for an unknown key. */
+/** At most this often, the file is read again for an unknown key. */
 const LOOK_MS = 5_000;
 
 export interface Keyring {
@@ -15,7 +15,7 @@ export const keyringOf = (keys: readonly [Key, ...Key[]]): Keyring => ({
   find: (id) => keys.find((key) => key.id === id) ?? null,
 });
 
-/** The keys of a file as they were at the start, and those that came to it since. */
+/** The keys of a file at the start, and those that were added since. */
 export function followKeyFile(
   path: string,
   keys: readonly Key[],
@@ -32,7 +32,7 @@ export function followKeyFile(
     try {
       for (const key of readKeyFile(path) ?? []) known.set(key.id, key);
     } catch {
-      // Being written just now: what is not found stays unreadable until the next look.
+      // The file is being written just now: what is not found stays unreadable until the next read.
     }
   };
   return {

@@ -9,11 +9,11 @@ import type { Keyring } from "./keyring.ts";
 import { sealedJobProxies } from "./proxies.ts";
 
 export interface SealedDb {
-  /** Cookies are encrypted in it where there are keys, and in clear in what jobs are given. */
+  /** Where there are keys, cookies are encrypted in it, and in clear only in what jobs get. */
   db: Db;
-  /** The hosts' rows as they are stored. */
+  /** The hosts' rows as stored. */
   stored_hosts: Db["hosts"];
-  /** Null: what is secret is stored as it is. */
+  /** Null: secrets are stored unencrypted. */
   keys: Keyring | null;
 }
 
@@ -26,15 +26,17 @@ interface Options {
 }
 
 /**
- * Opens the database of a hub with the keys for what is secret in it; the file of keys is made where there is none yet, and
- * no hub of another machine could need the same.
- * @throws ConfigError naming SVC_SECRET_KEY_FILE, before anything is written, when the database is encrypted with another key
+ * Opens the database of a hub with the keys for its secrets; the file of keys is made where there is none yet and no
+ * hub of another machine could need the same.
+ * @throws ConfigError naming SVC_SECRET_KEY_FILE, before anything is written, when the database is encrypted with
+ * another key
  */
 export async function openSealedDb({ config, log, clock, as_hub }: Options): Promise<SealedDb> {
   const { secret_key_file: path, makes_secret_key: makes } = config;
   let loaded: Awaited<ReturnType<typeof loadKeys>> | undefined;
   const stored = await openDb(config.db_url, {
-    ...{ log, as_hub },
+    log,
+    as_hub,
     look: async (setting) => {
       loaded = await loadKeys({ path, makes }, () => setting(KEY_CHECK), clock);
     },

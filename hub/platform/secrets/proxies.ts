@@ -12,8 +12,11 @@ export type ProxyOwner = readonly ["job" | "host", id: string];
 const FIELDS = ["username", "password"] as const;
 const placeOf = ([kind, id]: ProxyOwner, { server }: ProxyOption, field: string): Place => [
   "proxy",
-  // A login opens for its own server alone.
-  ...[kind, id, server, field],
+  // A login can be opened only for its own server.
+  kind,
+  id,
+  server,
+  field,
 ];
 
 const withFields = (
@@ -28,7 +31,7 @@ const withFields = (
   return made;
 };
 
-/** The proxy with its login encrypted, each part for its own place. */
+/** The proxy with its login encrypted, each part bound to its place. */
 export const sealProxy = (keys: Keyring, owner: ProxyOwner, proxy: ProxyOption): ProxyOption =>
   withFields(proxy, (value, field) => sealValue(keys, value, placeOf(owner, proxy, field)));
 
@@ -41,7 +44,10 @@ interface Deps {
   log: Log;
 }
 
-/** As it is given to a worker. A login that cannot be opened is masked: the worker refuses to go out without it. */
+/**
+ * The proxy as a worker gets it. A login that cannot be opened is masked, because the worker refuses to go out without
+ * it.
+ */
 export function openOrMask(
   { keys, log }: Deps,
   owner: ProxyOwner,
@@ -57,7 +63,7 @@ export function openOrMask(
   }
 }
 
-/** Logins of jobs' proxies, encrypted where they are stored. */
+/** The logins of jobs' proxies, encrypted where they are stored. */
 export const sealedJobProxies = (repo: JobProxiesRepo, deps: Deps): JobProxiesRepo => ({
   ...repo,
   put: (row) => repo.put({ ...row, proxy: sealProxy(deps.keys, ["job", row.job_id], row.proxy) }),
@@ -72,8 +78,9 @@ const isCurrent = ({ first }: Keyring, proxy: ProxyOption): boolean =>
   FIELDS.every((field) => proxy[field] === null || keyIdOf(proxy[field]) === first.id);
 
 /**
- * The proxy as a conversion leaves it, null where that is as it was. `forget` takes away a login that no key opens, and leaves
- * the proxy: nothing is to go out without it. @throws Unopened
+ * The proxy as a conversion leaves it; null where it does not change. `forget` removes a login that no key opens and
+ * leaves the proxy, because nothing may go out without it.
+ * @throws Unopened
  */
 function converted(
   keys: Keyring,
@@ -99,7 +106,7 @@ interface Rewritten {
   unreadable: number;
 }
 
-/** The same for all proxies of a database. What somebody else writes meanwhile is sealed by them. */
+/** The same for all proxies of a database. Other processes seal what they write meanwhile. */
 export async function convertProxies(
   { db, keys }: { db: Pick<Db, "hosts" | "job_proxies">; keys: Keyring },
   to: "seal" | "open" | "forget",

@@ -5,7 +5,7 @@ import type { Db } from "../db/types.ts";
 import { type ConvertDeps, type Converted, convertSecrets } from "./convert.ts";
 import { adoptFirst } from "./key-check.ts";
 
-/** A start rewrites no database that is larger: it would be busy with that instead of its work. */
+/** A start does not rewrite a larger database, because it would be busy with that instead of its work. */
 const MAX_SCRUB_BYTES = 64 * 1024 ** 2;
 const RETRY_MS = 60_000;
 
@@ -39,8 +39,9 @@ async function sealOnce(deps: Deps, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Encrypts what earlier versions have stored as it is, and what is encrypted with an older key, beside the hub's work.
- * @returns what stops it
+ * Encrypts what earlier versions have stored unencrypted, and what is encrypted with an older key, beside the hub's
+ * work.
+ * @returns a function that stops it
  */
 export function sealOlder(deps: Deps): { stop(): Promise<void> } {
   const stopping = new AbortController();

@@ -9,13 +9,13 @@ type Body = ReadableStream<Uint8Array>;
 
 /** Objects that are encrypted where they are stored, under the names they would have otherwise. */
 export interface SealedObjects {
-  /** As the store's own; size, hash and bounds are those of the body that is given. */
+  /** As in the store itself; size, hash and limits are those of the given body. */
   put(
     key: string,
     body: Body,
     options?: Pick<PutOptions, "sha256" | "size" | "max_bytes" | "signal">,
   ): Promise<ObjectInfo>;
-  /** Null when there is no such object. One that was changed breaks off. */
+  /** Null when there is no such object. A stream of one that was tampered with breaks off. */
   read(key: string): Promise<Body | null>;
   delete(key: string): Promise<void>;
 }
@@ -28,7 +28,7 @@ export function sealedObjects(
     put: async (key, body, { signal, size, sha256, max_bytes } = {}) => {
       const hash = createHash("sha256");
       const info = { size: 0, sha256: "" };
-      // The store takes what a body throws for a broken connection.
+      // The store takes an error of the body for a broken connection.
       let refused: AppError | null = null;
       const measured = async function* () {
         for await (const chunk of chunksOf(body)) {

@@ -3,12 +3,12 @@ import type { Db } from "../db/types.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 
-/** Settings whose whole value is a secret text: encrypted where they are stored, and answered to nobody. */
+/** Settings whose whole value is a secret text: encrypted where they are stored, and never given out. */
 export const SECRET_SETTINGS = ["link_secret"] as const;
 
 const placeOf = (name: string): Place => ["setting", name];
 
-/** Of secret settings alone: they are in clear only here. */
+/** Only for secret settings, which are in clear only here. */
 export interface SecretSettings {
   /** Null when it was never set. @throws AppError unavailable when no key opens it */
   get(name: string): Promise<unknown>;
@@ -36,7 +36,7 @@ export function sealedSettings(
   };
 }
 
-/** One of `SECRET_SETTINGS` encrypted with the first key, in clear, or deleted where no key opens it. */
+/** Converts one of `SECRET_SETTINGS`: encrypted with the first key, in clear, or deleted where no key opens it. */
 export async function convertSetting(
   settings: Pick<Db["settings"], "get" | "set" | "delete">,
   keys: Keyring,

@@ -34,14 +34,14 @@ function nonceOf(prefix: Uint8Array, n: number, last: boolean): Buffer {
   return nonce;
 }
 
-/** Pieces of exactly `size` bytes, and one shorter or as long at the end, which is told apart; empty when there was nothing. */
+/** Pieces of exactly `size` bytes, and a last one that is marked and may be shorter; empty when there was nothing. */
 async function* segments(chunks: Chunks, size: number) {
   const held: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     held.push(chunk);
     length += chunk.byteLength;
-    // One byte more is known to follow: only then is a piece not the last.
+    // A piece is not the last only when at least one more byte is known to follow.
     if (length <= size) continue;
     const all = Buffer.concat(held);
     let at = 0;
@@ -76,7 +76,7 @@ interface Begun {
   rest: AsyncGenerator<Uint8Array>;
 }
 
-/** The first `HEAD_BYTES` of a body, or all of a shorter one, and what follows. */
+/** The first `HEAD_BYTES` of a body, or all of a shorter one, and the rest. */
 async function begin(body: Chunks): Promise<Begun> {
   const chunks = body[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -102,7 +102,7 @@ const isSealed = (head: Buffer): boolean =>
 const idIn = (head: Buffer): string =>
   head.subarray(MAGIC.length, MAGIC.length + ID_BYTES).toString("hex");
 
-/** Id of the key of a body that begins so; null for one that is stored as it is. */
+/** Id of the key of a body with this beginning; null for one that is stored unencrypted. */
 export async function streamKeyId(body: Chunks): Promise<string | null> {
   const { head, rest } = await begin(body);
   await rest.return(undefined);
@@ -110,8 +110,8 @@ export async function streamKeyId(body: Chunks): Promise<string | null> {
 }
 
 /**
- * What `sealStream` was given for this place; a body that is stored as it is comes back as it is (earlier versions').
- * @throws Unopened, in the middle of it too: what came before was whole
+ * What `sealStream` was given for this place; a body that an earlier version stored unencrypted comes back as it is.
+ * @throws Unopened, possibly in the middle; what came before was whole
  */
 export async function* openStream(
   keys: Keyring,

@@ -5,7 +5,7 @@ import type { Db } from "../db/types.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 
-/** The key of the installation, the same for all hubs and control planes of a database. */
+/** Setting with the key of the installation, which all hubs and control planes of a database share. */
 const UPDATE_KEY = "update_signing_key";
 const PLACE: Place = ["update key"];
 
@@ -37,7 +37,7 @@ function makeKey(keys: Keyring | null): Stored {
 /**
  * The installation's key, made at the first start.
  * @param keys null: this process has no file of keys
- * @param makes whether it makes the installation's where there is none; without keys that is stored as it is
+ * @param makes whether to make the installation's key where there is none; without keys it is stored unencrypted
  * @returns null where it cannot be decrypted; updates then go out unsigned, and the log says so
  */
 export async function openUpdateKey(
@@ -78,7 +78,7 @@ const opens = (keys: Pick<Keyring, "find">, { private: sealed }: Stored): string
   }
 };
 
-/** Encrypts it with the first key; one that no key opens is left as it is. */
+/** Encrypts it with the first key; a value that no key opens is left as it is. */
 export async function sealUpdateKey(settings: Settings, keys: Keyring, now: number): Promise<void> {
   const stored = readStored(await settings.get(UPDATE_KEY));
   if (stored === null || keyIdOf(stored.private) === keys.first.id) return;
@@ -87,7 +87,7 @@ export async function sealUpdateKey(settings: Settings, keys: Keyring, now: numb
   await settings.set(UPDATE_KEY, { ...stored, private: sealValue(keys, pem, PLACE) }, now);
 }
 
-/** Deletes one that no key opens: the next start makes another, which workers must be told of. */
+/** Deletes a value that no key opens: the next start makes another, which must be announced to workers. */
 export async function forgetUpdateKey(
   settings: Pick<Db["settings"], "get" | "delete">,
   keys: Keyring,

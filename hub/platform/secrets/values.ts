@@ -3,8 +3,8 @@ import type { Key } from "./key-file.ts";
 import type { Keyring } from "./keyring.ts";
 
 /**
- * Short secrets, each encrypted by itself with AES-256-GCM: `sealed:1:<key id>:<nonce, ciphertext and tag in base64url>`.
- * Where it stands is authenticated with it, so that a value which is moved to another row opens nothing.
+ * Short secrets, each encrypted by itself with AES-256-GCM: `sealed:1:<key id>:<nonce, ciphertext and tag in
+ * base64url>`. Its place is authenticated with it, so a value that is moved to another row cannot be opened.
  */
 
 const VERSION = 1;
@@ -49,7 +49,7 @@ export class Unopened extends Error {
 }
 
 /**
- * What `sealValue` was given for this place; a value that is stored as it is comes back as it is (earlier versions').
+ * What `sealValue` was given for this place; a value that an earlier version stored unencrypted comes back as it is.
  * @throws Unopened when its key is missing, or it was not encrypted for this place
  */
 export function openValue(keys: Pick<Keyring, "find">, stored: string, place: Place): string {

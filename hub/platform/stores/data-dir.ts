@@ -11,14 +11,14 @@ import {
   tightenMode,
 } from "#shared/kit/own-dir.ts";
 
-/** Directories of the hub's own stores. Those of workers are theirs. */
-const OWN_DIRS = ["objects", "kept"];
+/** Directories of the hub's own stores; workers look after theirs. */
+const OWN_DIRS = ["objects", "kept", "imports", "recordings"];
 
 /**
- * Makes the data directory, which holds captures, keys and tokens, for this user alone; one that was made more open
- * is closed, with the files and stores in it, and the log says what was changed. Links are not followed.
+ * Creates the data directory, which holds captures, keys and tokens, accessible only to this user; a directory that was
+ * more open is restricted, with the files and stores in it, and the log says what was changed. Links are not followed.
  * @param lets_through whether workers have their lanes below it
- * @throws ConfigError naming SVC_DATA_DIR when it cannot be made
+ * @throws ConfigError naming SVC_DATA_DIR when it cannot be created
  */
 export function openDataDir(
   dir: string,

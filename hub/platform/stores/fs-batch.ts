@@ -4,7 +4,7 @@ import { writeBody } from "./fs-write.ts";
 import type { PutResult, SmallObject } from "./objects.ts";
 import { toPutError } from "./put-error.ts";
 
-/** What the store on disk lends to a batch. */
+/** What a batch uses of the store on disk. */
 export interface BatchDisk {
   /** A path for a body on its way. */
   path(): string;
@@ -22,7 +22,7 @@ interface Piece {
 }
 
 /**
- * As `ObjectStore.putMany`. The bodies go to disk side by side, so that the disk's journal takes many with one write,
+ * As `ObjectStore.putMany`. The bodies go to disk in parallel, so the file system's journal takes many with one write,
  * and each directory is synced once for all of them.
  */
 export async function putBatch(

@@ -21,7 +21,7 @@ const forgotten = new FinalizationRegistry((file: { close(): Promise<void> }) =>
  * resolves, so the reader gets one whole object even when it is replaced or deleted meanwhile.
  *
  * Plain descriptors on purpose: Bun throws an uncaught error when a FileHandle is collected before it was closed, and
- * an answer nobody reads, to a HEAD request or to a client that left, must not end the hub.
+ * an answer that nobody reads, to a HEAD request or to a client that left, must not end the hub.
  */
 export async function streamFile(
   path: string,

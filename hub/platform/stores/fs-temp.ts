@@ -3,17 +3,17 @@ import { join } from "node:path";
 import type { Log } from "#shared/kit/log.ts";
 import { isProcessAlive } from "../process-alive.ts";
 
-/** Directories in use by stores of this process: after a container restart an old one may carry the same pid. */
+/** Directories in use by stores of this process: after a container restart, an old one may carry the same pid. */
 const ours = new Set<string>();
 
-/** A directory of this process for bodies on their way, in the store's own file system so that rename is atomic. */
+/** A directory of this process for bodies on their way, in the store's file system, so rename is atomic. */
 export interface TempDir {
-  /** A path nobody else uses. */
+  /** A path that nothing else uses. */
   path(): string;
   close(): Promise<void>;
 }
 
-/** Removes what dead processes left in `root/.tmp` and opens an own directory there. */
+/** Removes what dead processes left in `root/.tmp` and creates its own directory there. */
 export async function openTempDir(root: string, log: Log): Promise<TempDir> {
   const base = join(root, ".tmp");
   await mkdir(base, { recursive: true });

@@ -4,12 +4,15 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { ObjectInfo, PutOptions } from "./objects.ts";
 import { bodyTooLong, checkBody, chunksOf } from "./put-body.ts";
 
-/** Small chunks are gathered to writes of at least this many bytes; a body never takes much more memory than two. */
+/**
+ * Small chunks are gathered into writes of at least this many bytes; a body never takes much more memory than two of
+ * them.
+ */
 const GATHER_BYTES = 256 * 1024;
 
 /**
- * Writes the whole body to the new file `path`, on disk when it resolves, checked against `options`. On any failure the
- * file is gone.
+ * Writes the whole body to the new file `path` and checks it against `options`; when it resolves, the file is on disk.
+ * On any failure the file is removed.
  */
 export async function writeBody(
   path: string,
@@ -61,7 +64,7 @@ async function writeAll(
   return { size, sha256: hash.digest("hex") };
 }
 
-/** One write may take only a part, for example on a disk that gets full. */
+/** One write may take only a part, for example on a disk that is filling up. */
 async function writeWhole(handle: FileHandle, block: Uint8Array): Promise<void> {
   for (let at = 0; at < block.byteLength; ) {
     const { bytesWritten } = await handle.write(block, at, block.byteLength - at);

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { type Kv, listedKind } from "./kv.ts";
 
-/** What a hub must find again after it was killed; written a few times a minute. */
+/** State that the next start must find after the hub was killed; written a few times a minute. */
 export type KeptEntries = Pick<Kv, "get" | "set" | "touch" | "delete" | "list">;
 
 const SUFFIX = ".json";
@@ -11,8 +11,9 @@ const fileOf = (key: string) => `${key.replace(":", "=")}${SUFFIX}`;
 const keyOf = (file: string) => file.slice(0, -SUFFIX.length).replace("=", ":");
 
 /**
- * Entries of a single hub, each in a file of `dir`, which only the hub's user may read. They outlive the process, not a loss
- * of power: nothing waits for the disk. None expires by itself; whoever reads them at a start removes what is over.
+ * Entries of a single hub, each in a file of `dir`, which only the hub's user may read. They outlive the process, but
+ * not a power cut, because nothing waits for the disk. None expires by itself; a start that reads them removes expired
+ * ones.
  */
 export function openKeptFiles(dir: string): KeptEntries {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -20,7 +21,7 @@ export function openKeptFiles(dir: string): KeptEntries {
     try {
       return JSON.parse(readFileSync(join(dir, file), "utf8")) as T;
     } catch {
-      // Not there, or cut short by a loss of power: in both cases nothing is known.
+      // Missing, or cut short by a power cut: in both cases nothing is known.
       return null;
     }
   };

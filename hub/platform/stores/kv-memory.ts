@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { type Kv, listedKind } from "./kv.ts";
 
-/** Entries looked at on each write: expired keys nobody reads again leave within a few rounds, without a timer. */
+/** Entries checked on each write: expired keys that are never read again leave within a few rounds, without a timer. */
 const SWEEP_STEP = 8;
 
 interface Entry {
@@ -10,8 +10,8 @@ interface Entry {
   expires_at: number;
 }
 
-/** The key-value store of a single hub. */
-export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
+/** Entries that expire, by key. */
+function createEntries(clock: Pick<Clock, "monotonic">) {
   const entries = new Map<string, Entry>();
   let sorted: string[] | null = null;
   let sweeper = entries.entries();
@@ -45,13 +45,6 @@ export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
       expires_at: clock.monotonic() + ttl_ms,
     });
   };
-  /** Whether the entry is an object with these fields. */
-  const has = (entry: Entry, fields: Readonly<Record<string, string>>): boolean => {
-    const value: unknown = JSON.parse(entry.text);
-    if (typeof value !== "object" || value === null) return false;
-    const found = new Map(Object.entries(value));
-    return Object.entries(fields).every(([name, text]) => found.get(name) === text);
-  };
   /** Where keys starting with `prefix` begin; a rewritten value leaves the order as it is, so sorting is rare. */
   const keysFrom = (prefix: string): { keys: string[]; start: number } => {
     sorted ??= [...entries.keys()].sort();
@@ -64,7 +57,40 @@ export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
     }
     return { keys: sorted, start: low };
   };
+  return {
+    live,
+    write,
+    drop,
+    touch: (entry: Entry, ttl_ms: number): void => {
+      entry.expires_at = clock.monotonic() + ttl_ms;
+    },
+    /** Entries whose key starts with `prefix`, in order. */
+    *startingWith(prefix: string): Generator<[key: string, entry: Entry]> {
+      const { keys, start } = keysFrom(prefix);
+      for (let i = start; i < keys.length; i += 1) {
+        const key = keys[i];
+        if (key === undefined || !key.startsWith(prefix)) return;
+        const entry = live(key);
+        if (entry) yield [key, entry];
+      }
+    },
+    clear: (): void => {
+      entries.clear();
+      sorted = null;
+    },
+  };
+}
 
+/** Whether the entry is an object with these fields. */
+const has = (entry: Entry, fields: Readonly<Record<string, string>>): boolean => {
+  const value: unknown = JSON.parse(entry.text);
+  if (typeof value !== "object" || value === null) return false;
+  const found = new Map(Object.entries(value));
+  return Object.entries(fields).every(([name, text]) => found.get(name) === text);
+};
+/** The key-value store of a single hub. */
+export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
+  const { live, write, drop, touch, startingWith, clear } = createEntries(clock);
   return {
     get: async <T>(key: string) => {
       const entry = live(key);
@@ -84,7 +110,7 @@ export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
     },
     touch: async (key, ttl_ms) => {
       const entry = live(key);
-      if (entry) entry.expires_at = clock.monotonic() + ttl_ms;
+      if (entry) touch(entry, ttl_ms);
       return entry !== null;
     },
     delete: async (key) => drop(key),
@@ -97,18 +123,10 @@ export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
     list: async <T>(prefix: string) => {
       listedKind(prefix);
       const found: { key: string; value: T }[] = [];
-      const { keys, start } = keysFrom(prefix);
-      for (let i = start; i < keys.length; i += 1) {
-        const key = keys[i];
-        if (key === undefined || !key.startsWith(prefix)) break;
-        const entry = live(key);
-        if (entry) found.push({ key, value: JSON.parse(entry.text) as T });
-      }
+      for (const [key, entry] of startingWith(prefix))
+        found.push({ key, value: JSON.parse(entry.text) as T });
       return found;
     },
-    close: async () => {
-      entries.clear();
-      sorted = null;
-    },
+    close: async () => clear(),
   };
 }

@@ -2,9 +2,9 @@ import { type Kv, kindOf, listedKind } from "./kv.ts";
 import { defineScript, type Redis } from "./redis.ts";
 
 /**
- * Each entry is a key of its own that expires by Redis' clock. Beside them one sorted set for each kind names its entries
- * by the time they expire, so that a list reads one kind and never scans the database. Every write prunes what has
- * expired, and the set expires with its last entry: what nobody lists does not pile up either.
+ * Each entry is a separate key that expires by Redis' clock. Beside them, one sorted set for each kind names its
+ * entries by the time they expire, so a list reads one kind and never scans the database. Every write prunes expired
+ * names, and the set expires with its last entry, so sets that are never listed do not pile up either.
  */
 const INDEX = `
 local time = redis.call('TIME')

@@ -9,8 +9,8 @@ export interface Kv {
   /** Sets only when the key does not exist; true when it did. */
   setIfAbsent(key: string, value: unknown, ttl_ms: number): Promise<boolean>;
   /**
-   * Sets the key while it does not exist, or while its value, an object, has these fields; true when it did. One step
-   * for every hub: what another one has put there since stays.
+   * Sets the key while it does not exist, or while its value, an object, has these fields; true when it did. This is
+   * one step for all hubs: what another one has put there since stays.
    */
   setIf(
     key: string,
@@ -21,7 +21,9 @@ export interface Kv {
   /** Extends the expiry of an existing key; false when it is gone. */
   touch(key: string, ttl_ms: number): Promise<boolean>;
   delete(key: string): Promise<void>;
-  /** Deletes the key only while its value, an object, has these fields; true when it did. One step for every hub. */
+  /**
+   * Deletes the key only while its value, an object, has these fields; true when it did. This is one step for all hubs.
+   */
   deleteIf(key: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
   /** Every live entry whose key starts with `prefix`, sorted by key. The prefix names one kind: `<kind>:` or longer. */
   list<T>(prefix: string): Promise<{ key: string; value: T }[]>;

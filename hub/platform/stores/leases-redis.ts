@@ -3,8 +3,8 @@ import { defineScript, type Redis } from "./redis.ts";
 
 /**
  * KEYS: 1 the worker's lanes by the time their leases end, 2 what is on each lane: `<token> <job and session as JSON>`,
- * 3 the last token. All times are those of Redis. Tokens are whole numbers below 2^53, printed without an exponent; they
- * start at the microseconds of the clock, so they rise also after Redis was emptied.
+ * 3 the last token. All times are those of Redis. Tokens are whole numbers below 2^53, printed without an exponent;
+ * they start at the microseconds of the clock, so they rise even after Redis was emptied.
  */
 const PROLOGUE = `
 local time = redis.call('TIME')
@@ -107,8 +107,8 @@ return held`);
 type OnLane = Pick<LaneLease, "job_id" | "session_id">;
 
 /**
- * The lane leases of the hubs of a fleet. A call that Redis answered too late may have been done: a lease that nobody
- * knows of is not renewed, so its lane is free again when its time is over.
+ * The lane leases of the hubs of a fleet. A call that Redis answered too late may have taken effect: a lease that no
+ * hub knows of is not renewed, so its lane is free again when its time is over.
  */
 export function createRedisLeases(redis: Redis, prefix: string): LaneLeases {
   const base = `${prefix}{leases}:`;

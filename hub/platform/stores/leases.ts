@@ -1,4 +1,4 @@
-/** A held lane. `token` rises with every lease ever given, so a late holder is told from the current one. */
+/** A held lane. `token` rises with every lease ever given, so a late holder is distinguished from the current one. */
 export interface LaneLease {
   worker_id: string;
   lane_idx: number;
@@ -12,7 +12,7 @@ export interface AcquireLane {
   worker_id: string;
   /** Lanes the worker reports warm, in order of preference. */
   lanes: number[];
-  /** No lease is given when the worker holds this many already (rules/scheduling#lane-leases). */
+  /** No lease is given when the worker already holds this many (rules/scheduling#lane-leases). */
   max_concurrent: number;
   job_id: string | null;
   session_id: string;
@@ -48,6 +48,6 @@ export interface LaneLeases {
   /** Frees every lane of a worker that went away; the leases it held. */
   releaseAll(worker_id: string): Promise<LaneLease[]>;
   list(worker_id: string): Promise<LaneLease[]>;
-  /** As `list` for each of these, in one step; a worker without leases is in it too. */
+  /** As `list` for each of these, in one step; it includes workers without leases. */
   listMany(worker_ids: readonly string[]): Promise<Map<string, LaneLease[]>>;
 }

@@ -1,26 +1,22 @@
 import { mkdirSync, realpathSync } from "node:fs";
-import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Log } from "#shared/kit/log.ts";
 import { OWN_DIR, tightenMode } from "#shared/kit/own-dir.ts";
 import { putBatch } from "./fs-batch.ts";
+import { listKeys } from "./fs-list.ts";
+import { createPlaces } from "./fs-place.ts";
 import { streamFile } from "./fs-read.ts";
-import { createDirSync, makeDir } from "./fs-sync.ts";
 import { openTempDir } from "./fs-temp.ts";
 import { writeBody } from "./fs-write.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";
-import { codeOf, toPutError } from "./put-error.ts";
+import { isMissing, toPutError } from "./put-error.ts";
 
-/** A directory can vanish between its creation and the rename into it when its last object was just deleted. */
-const PLACE_TRIES = 10;
-
-/** Of a probe's file; what lies in free corners of a disk that is full is less. */
+/** Size of a probe's file; a full disk has less space in its free corners. */
 const PROBE_BYTES = 256 * 1024;
 
-const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));
-
-/** Wherever it lies: what pages showed is nobody else's to read. Where another user owns it, that is theirs to say. */
+/** Wherever it lies, others must not read what pages showed. Where another user owns it, that user decides. */
 function closeStore(root: string, log: Log): void {
   mkdirSync(root, { recursive: true, mode: OWN_DIR });
   try {
@@ -34,44 +30,53 @@ function closeStore(root: string, log: Log): void {
   }
 }
 
+interface Deletions {
+  pathOf(key: string): string;
+  prune(from: string): Promise<void>;
+  /** A path for objects that are being deleted. */
+  trash(): string;
+}
+
+function deletions({
+  pathOf,
+  prune,
+  trash,
+}: Deletions): Pick<ObjectStore, "delete" | "deletePrefix"> {
+  return {
+    delete: async (key) => {
+      const path = pathOf(key);
+      const found = await stat(path).catch(() => null);
+      if (!found?.isFile()) return;
+      await rm(path, { force: true });
+      await prune(dirname(path));
+    },
+    deletePrefix: async (prefix) => {
+      const path = pathOf(prefix);
+      const found = await stat(path).catch(() => null);
+      if (!found?.isDirectory()) return;
+      // The objects are gone in one step for every reader; the files are removed afterwards, by the next start if need
+      // be.
+      const gone = trash();
+      try {
+        await rename(path, gone);
+      } catch (err) {
+        if (isMissing(err)) return;
+        throw err;
+      }
+      await rm(gone, { recursive: true, force: true });
+      await prune(dirname(path));
+    },
+  };
+}
+
 /** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
 export async function openFsObjects(dir: string, { log }: { log: Log }): Promise<ObjectStore> {
   const root = resolve(dir);
   closeStore(root, log);
   const temp = await openTempDir(root, log);
-  const syncDir = createDirSync();
   const pathOf = (key: string): string => join(root, ...keySegments(key));
 
-  const move = async (from: string, to: string): Promise<void> => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        // Nearly always the directory is there.
-        if (tries > 1) await makeDir(dirname(to), syncDir);
-        return await rename(from, to);
-      } catch (err) {
-        if (codeOf(err) !== "ENOENT" || tries >= PLACE_TRIES) throw err;
-      }
-    }
-  };
-  const syncPlaced = (dir: string): Promise<void> =>
-    syncDir(dir).catch((err: unknown) => {
-      // Placed and already deleted by somebody else.
-      if (!isMissing(err)) throw err;
-    });
-  const place = async (from: string, to: string): Promise<void> => {
-    await move(from, to);
-    await syncPlaced(dirname(to));
-  };
-  /** Removes directories that became empty, upwards. */
-  const prune = async (from: string): Promise<void> => {
-    for (let empty = from; empty !== root && empty.startsWith(root); empty = dirname(empty)) {
-      try {
-        await rmdir(empty);
-      } catch (err) {
-        if (!isMissing(err)) return;
-      }
-    }
-  };
+  const { move, place, prune, syncPlaced } = createPlaces(root);
 
   return {
     put: async (key, body, options = {}) => {
@@ -83,7 +88,7 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
         await place(path, target);
         return info;
       } catch (err) {
-        // What a read-only store says to this must not hide why.
+        // A read-only store's error here must not hide the reason.
         await rm(path, { force: true }).catch(() => {});
         if (body instanceof ReadableStream && !body.locked) await body.cancel(err).catch(() => {});
         throw toPutError(err, key);
@@ -116,43 +121,8 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
       const found = await stat(path).catch(() => null);
       return found?.isFile() ? Bun.file(path) : null;
     },
-    delete: async (key) => {
-      const path = pathOf(key);
-      const found = await stat(path).catch(() => null);
-      if (!found?.isFile()) return;
-      await rm(path, { force: true });
-      await prune(dirname(path));
-    },
-    deletePrefix: async (prefix) => {
-      const path = pathOf(prefix);
-      const found = await stat(path).catch(() => null);
-      if (!found?.isDirectory()) return;
-      // Gone in one step for every reader; the files themselves are removed afterwards, by the next start if need be.
-      const trash = temp.path();
-      try {
-        await rename(path, trash);
-      } catch (err) {
-        if (isMissing(err)) return;
-        throw err;
-      }
-      await rm(trash, { recursive: true, force: true });
-      await prune(dirname(path));
-    },
-    list: async (prefix) => {
-      const keys: string[] = [];
-      const walk = async (path: string, key: string): Promise<void> => {
-        const entries = await readdir(path, { withFileTypes: true }).catch((err: unknown) => {
-          if (isMissing(err)) return [];
-          throw err;
-        });
-        for (const entry of entries) {
-          if (entry.isDirectory()) await walk(join(path, entry.name), `${key}/${entry.name}`);
-          else keys.push(`${key}/${entry.name}`);
-        }
-      };
-      await walk(pathOf(prefix), prefix);
-      return keys.sort();
-    },
+    ...deletions({ pathOf, prune, trash: temp.path }),
+    list: async (prefix) => listKeys(pathOf(prefix), prefix),
     probe: async () => {
       const path = temp.path();
       try {

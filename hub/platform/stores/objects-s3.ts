@@ -14,7 +14,7 @@ import { createSlots } from "./s3-slots.ts";
 import { readS3Url, type S3Keys } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";
 
-/** Parts of bodies in memory at once, 60 MB: what all uploads together may take. */
+/** Parts of bodies in memory at once: all uploads together may take 60 MB. */
 const PARTS_IN_MEMORY = 12;
 
 /**
@@ -80,7 +80,7 @@ export async function openS3Objects(
   };
 }
 
-/** Lists, and begins and ends an upload: all that is needed, and nothing stays behind. */
+/** Lists, and begins and aborts an upload: this tests all that is needed and leaves nothing behind. */
 async function checkBucket(calls: S3Calls): Promise<void> {
   const { prefix } = calls.place;
   await calls.send({

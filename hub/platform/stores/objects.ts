@@ -5,17 +5,17 @@ export interface ObjectInfo {
 }
 
 export interface PutOptions {
-  /** Refuse a body whose hash or length differs; nothing stays behind. */
+  /** Refuse a body whose hash or length differs, and leave nothing behind. */
   sha256?: string;
   size?: number;
-  /** Refuse a longer body with AppError too_large; nothing stays behind. */
+  /** Refuse a longer body with AppError too_large, and leave nothing behind. */
   max_bytes?: number;
   signal?: AbortSignal;
   /** Called when the body is whole and verified, right before it becomes the object; rejects to leave nothing behind. */
   confirm?: () => Promise<void>;
 }
 
-/** An object of a few hundred KB that is in memory, with what it must come to. */
+/** An object of a few hundred KB in memory, with its expected hash and length. */
 export interface SmallObject extends ObjectInfo {
   key: string;
   body: Uint8Array;
@@ -25,7 +25,7 @@ export type PutResult = ObjectInfo | { error: unknown };
 
 /**
  * Asset bodies and other files. Keys are `/`-separated safe names. A put is all or nothing: a reader sees the whole new
- * object or what was there before, also after a crash.
+ * object or the old one, even after a crash.
  */
 export interface ObjectStore {
   /** @throws AppError invalid when hash or size differ, too_large beyond max_bytes. */
@@ -36,11 +36,11 @@ export interface ObjectStore {
   ): Promise<ObjectInfo>;
   /**
    * Puts several small objects at once, which costs far less than one after the other. One that is refused or fails is
-   * told in its place of the answer and leaves nothing behind; the others are stored.
+   * reported in its place of the result and leaves nothing behind; the others are stored.
    * @throws what `confirm` throws; then nothing is stored.
    */
   putMany(objects: SmallObject[], confirm?: () => Promise<void>): Promise<PutResult[]>;
-  /** Size of the object, and a tag that is another one whenever it was replaced; null when there is none. */
+  /** Size of the object, and a tag that changes whenever it is replaced; null when there is none. */
   stat(key: string): Promise<{ size: number; tag: string } | null>;
   /** Bytes `start..end` (both included) or all of it; null when there is no such object. */
   read(
@@ -48,8 +48,8 @@ export interface ObjectStore {
     range?: { start: number; end: number },
   ): Promise<ReadableStream<Uint8Array> | null>;
   /**
-   * The object as a file, when it lies on this machine: Bun sends a file with its length, a stream only in chunks.
-   * Null when there is no such object; absent on stores elsewhere.
+   * The object as a file, if it lies on this machine: Bun sends a file with its length, but a stream only in chunks.
+   * Null when there is no such object; absent on remote stores.
    */
   localFile?(key: string): Promise<Blob | null>;
   delete(key: string): Promise<void>;
@@ -57,7 +57,7 @@ export interface ObjectStore {
   deletePrefix(prefix: string): Promise<void>;
   /** Keys below `prefix/`, sorted. */
   list(prefix: string): Promise<string[]>;
-  /** On stores that others can write to, with the hub's leave. */
+  /** On stores to which others can write with the hub's permission. */
   direct?: DirectStore;
   /**
    * Whether the store takes objects now; on S3 whether it answers.
@@ -67,11 +67,11 @@ export interface ObjectStore {
   close(): Promise<void>;
 }
 
-/** Bodies that do not go through the hub: each lies apart until the hub has looked at it. */
+/** Bodies that do not go through the hub: each lies apart until the hub has checked it. */
 export interface DirectStore {
   /** Longer bodies must go through the hub. */
   max_bytes: number;
-  /** A PUT with these headers and this body alone, to be sent within minutes. `owner` is one safe name. */
+  /** A PUT for exactly these headers and this body, to be sent within minutes. `owner` is one safe name. */
   begin(
     owner: string,
     info: ObjectInfo,

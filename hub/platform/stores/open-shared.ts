@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { SharedDriverName, SharedStore } from "../shared-drivers.ts";
 import type { Kv } from "./kv.ts";
 import { createMemoryKv } from "./kv-memory.ts";
 import { createRedisKv } from "./kv-redis.ts";
@@ -24,18 +25,20 @@ export interface SharedStores {
 export interface OpenSharedOptions {
   clock: Clock;
   log: Log;
-  /** Begins every key, so that several fleets share one Redis. */
-  prefix?: string;
 }
 
+type Open = (at: SharedStore, options: OpenSharedOptions) => Promise<SharedStores>;
+const OPEN: Record<SharedDriverName, Open> = { redis: openRedis };
+
 /**
- * The shared stores of a single hub without a URL, or in Redis: `redis://[user:password@]host[:port][/database]`, with
- * `rediss://` over TLS and `redis+unix:///path` on a socket, which takes no password.
- * @throws UnavailableError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
+ * The stores of a single hub, in its memory, or those that several hubs share.
+ * @throws UnavailableError naming the store's variable when the store cannot be used; the error never shows a password.
  */
-export function openShared(url: string | null, options: OpenSharedOptions): Promise<SharedStores> {
-  return url === null ? Promise.resolve(createMemoryStores(options)) : openRedis(url, options);
-}
+export const openShared = async (
+  at: SharedStore | null,
+  options: OpenSharedOptions,
+): Promise<SharedStores> =>
+  at === null ? createMemoryStores(options) : OPEN[at.driver](at, options);
 
 /** Stores in this process: of a single hub, and of the hubs of a test. */
 export function createMemoryStores({ clock, log }: OpenSharedOptions): SharedStores {
@@ -52,9 +55,13 @@ export function createMemoryStores({ clock, log }: OpenSharedOptions): SharedSto
   };
 }
 
+/**
+ * `redis://[user:password@]host[:port][/database]`, with `rediss://` over TLS and `redis+unix:///path` on a socket, which
+ * takes no password.
+ */
 async function openRedis(
-  given: string,
-  { log, prefix = "flotilla:" }: OpenSharedOptions,
+  { url: given, prefix }: SharedStore,
+  { log }: OpenSharedOptions,
 ): Promise<SharedStores> {
   const url = readRedisUrl(given);
   let redis: Redis | undefined;

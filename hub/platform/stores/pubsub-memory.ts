@@ -6,7 +6,7 @@ export function createMemoryPubSub(log: Log): PubSub {
   const channels = new Map<string, Set<PubSubHandler>>();
   return {
     publish: (channel, message) => {
-      // As from another process: a text, and never inside the publisher's own turn.
+      // Delivered as if from another process: as text, and never in the publisher's own turn.
       const text = JSON.stringify(message);
       queueMicrotask(() => {
         for (const handler of [...(channels.get(channel) ?? [])])

@@ -3,18 +3,55 @@ import type { Log } from "#shared/kit/log.ts";
 import type { PubSub, PubSubHandler } from "./pubsub.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 
+/** The listeners of each channel. */
+function createHandlers(base: string, guarded: (what: string, handle: () => void) => void) {
+  const handlers = new Map<string, Set<PubSubHandler>>();
+  /** Channels the current connection is subscribed to. */
+  let subscribed = new Set<string>();
+  const deliver = (text: string, name: string): void => {
+    for (const handler of [...(handlers.get(name.slice(base.length)) ?? [])])
+      guarded("message handler failed", () => handler(JSON.parse(text)));
+  };
+  return {
+    /** A new connection is subscribed to nothing. */
+    connected: () => {
+      subscribed = new Set();
+    },
+    add: (channel: string, handler: PubSubHandler) => {
+      const of = handlers.get(channel) ?? new Set();
+      handlers.set(channel, of.add(handler));
+      /** Whether the channel is no longer wanted. */
+      return (): boolean => {
+        of.delete(handler);
+        if (of.size > 0 || handlers.get(channel) !== of) return false;
+        return handlers.delete(channel);
+      };
+    },
+    /** Brings the subscriptions to those that are wanted. */
+    settle: async (client: RedisClient): Promise<void> => {
+      const missing = [...handlers.keys()].filter((channel) => !subscribed.has(channel));
+      if (missing.length > 0) {
+        for (const channel of missing) subscribed.add(channel);
+        await client.subscribe(
+          missing.map((channel) => base + channel),
+          deliver,
+        );
+      }
+      const extra = [...subscribed].filter((channel) => !handlers.has(channel));
+      if (extra.length === 0) return;
+      for (const channel of extra) subscribed.delete(channel);
+      await client.unsubscribe(extra.map((channel) => base + channel));
+    },
+  };
+}
+
 /** Messages of the hubs of a fleet. `redis` publishes; subscribers need a connection of their own, opened here. */
 export async function openRedisPubSub(
   url: string,
   { redis, prefix, log }: { redis: Redis; prefix: string; log: Log },
 ): Promise<PubSub> {
   const base = `${prefix}channel:`;
-  const handlers = new Map<string, Set<PubSubHandler>>();
   const gaps = new Set<() => void>();
-  /** Channels the current connection is subscribed to. */
-  let subscribed = new Set<string>();
-  let turn: Promise<void> = Promise.resolve();
-
   const guarded = (what: string, handle: () => void): void => {
     try {
       handle();
@@ -22,34 +59,15 @@ export async function openRedisPubSub(
       log.error({ err }, what);
     }
   };
-  const deliver = (text: string, name: string): void => {
-    for (const handler of [...(handlers.get(name.slice(base.length)) ?? [])])
-      guarded("message handler failed", () => handler(JSON.parse(text)));
-  };
-  /** Makes the subscriptions those that are wanted; one caller at a time, so that they cannot overtake each other. */
-  const settle = async (client: RedisClient): Promise<void> => {
-    const missing = [...handlers.keys()].filter((channel) => !subscribed.has(channel));
-    if (missing.length > 0) {
-      for (const channel of missing) subscribed.add(channel);
-      await client.subscribe(
-        missing.map((channel) => base + channel),
-        deliver,
-      );
-    }
-    const extra = [...subscribed].filter((channel) => !handlers.has(channel));
-    if (extra.length === 0) return;
-    for (const channel of extra) subscribed.delete(channel);
-    await client.unsubscribe(extra.map((channel) => base + channel));
-  };
-  const subscriber = await connectRedis(url, {
-    log,
-    onUp: async () => {
-      subscribed = new Set();
-    },
-  });
-  /** While the connection is away nothing can be done: the next one begins with everything wanted. */
+  const handlers = createHandlers(base, guarded);
+  const subscriber = await connectRedis(url, { log, onUp: async () => handlers.connected() });
+  let turn: Promise<void> = Promise.resolve();
+  /**
+   * One caller at a time, so they cannot overtake each other. While the connection is away, nothing can be done: the
+   * next connection subscribes to everything wanted.
+   */
   const settled = (): Promise<void> => {
-    turn = turn.then(() => subscriber.call(settle)).catch(() => {});
+    turn = turn.then(() => subscriber.call(handlers.settle)).catch(() => {});
     return turn;
   };
 
@@ -58,7 +76,7 @@ export async function openRedisPubSub(
   };
   const back = () => void settled().then(tellGap);
   subscriber.onBack(back);
-  // Whoever catches up needs this connection. Without the other one messages do not arrive yet.
+  // Listeners that catch up need this connection. Without the other one, messages do not arrive yet.
   redis.onBack(() => {
     if (subscriber.connected) back();
   });
@@ -70,14 +88,10 @@ export async function openRedisPubSub(
       redis.call((client) => client.publish(base + channel, text)).catch(() => {});
     },
     subscribe: async (channel, handler) => {
-      const of = handlers.get(channel) ?? new Set();
-      handlers.set(channel, of.add(handler));
+      const remove = handlers.add(channel, handler);
       await settled();
       return () => {
-        of.delete(handler);
-        if (of.size > 0 || handlers.get(channel) !== of) return;
-        handlers.delete(channel);
-        void settled();
+        if (remove()) void settled();
       };
     },
     onGap: (handler) => {

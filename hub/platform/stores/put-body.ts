@@ -1,7 +1,7 @@
 import { AppError } from "#shared/kit/errors.ts";
 import type { ObjectInfo, PutOptions } from "./objects.ts";
 
-/** The chunks of a body; ends the source in every case, and turns its failure into a bad request. */
+/** The chunks of a body; always ends the source, and turns its failure into a bad request. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array> | Uint8Array,
   signal: AbortSignal | undefined,

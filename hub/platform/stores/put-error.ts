@@ -4,7 +4,7 @@ import { AppError, conflict } from "#shared/kit/errors.ts";
 export const codeOf = (err: unknown): string =>
   err instanceof Error && "code" in err ? String(err.code) : "";
 
-/** Codes of a store that takes nothing now, whatever is put: the caller tries again later, and an operator mends it. */
+/** Codes of a store that takes nothing now, whatever is put: the caller tries again later, and an operator fixes it. */
 const CANNOT_WRITE: Record<string, string> = {
   ENOSPC: "the disk of the object store is full",
   EDQUOT: "the disk of the object store is full",
@@ -14,7 +14,7 @@ const CANNOT_WRITE: Record<string, string> = {
   EIO: "the disk of the object store is broken",
 };
 
-/** What the caller of a put is told for a failure of the file system. */
+/** The error that the caller of a put gets for a failure of the file system. */
 export function toPutError(err: unknown, key: string): unknown {
   const code = codeOf(err);
   const why = CANNOT_WRITE[code];
@@ -23,3 +23,5 @@ export function toPutError(err: unknown, key: string): unknown {
     return conflict(`object key ${key} lies above or below another object`);
   return err;
 }
+
+export const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));

@@ -7,7 +7,7 @@ const SCHEMES = /^(redis|rediss|valkey|valkeys|redis\+tls|(redis|valkey)(\+tls)?
 const PROBE_DEADLINE_MS = 1_500;
 const PORT = 6379;
 
-/** @throws ConfigError naming SVC_REDIS_URL for what is no URL of Redis. */
+/** @throws ConfigError naming SVC_REDIS_URL for anything that is not a URL of Redis. */
 export function readRedisUrl(given: string): string {
   const url = URL.canParse(given.trim()) ? new URL(given.trim()) : null;
   if (url && SCHEMES.test(url.protocol) && (url.hostname !== "" || url.pathname.length > 1))
@@ -17,19 +17,19 @@ export function readRedisUrl(given: string): string {
 
 const isSocket = (url: string): boolean => new URL(url).protocol.includes("unix");
 
-/** Where it is, without user and password. */
+/** Its place, without user and password. */
 export const placeOf = (url: string): string =>
   isSocket(url) ? new URL(url).pathname : new URL(url).host;
 
 /**
- * Why Redis at `url` cannot be used. The client tells every refusal as a closed connection, so the server is asked once
- * more for its own words: they name a wrong password and never show it.
+ * Why Redis at `url` cannot be used. The client reports every refusal as a closed connection, so the server is asked
+ * once more for its own words, which name a wrong password and never show it.
  */
 export async function whyNot(url: string, err: unknown): Promise<string> {
   return (await judgeRedis(url, err)).words;
 }
 
-/** What Redis says to a client that it does not know, or not well enough. */
+/** What Redis answers to a client that it does not know, or that lacks rights. */
 const REFUSES = /^-?(WRONGPASS|NOAUTH|NOPERM|ERR)\b/;
 
 /** The same, and whether the server refuses what the URL says, rather than being away. */

@@ -8,13 +8,13 @@ import { startLoop } from "#shared/kit/loop.ts";
 
 /** A read of the shared store is given 1.5 s (rules/storage#redis). */
 const CALL_DEADLINE_MS = 1_500;
-/** After a pause of this process its timers fire before it has read the replies that lie there. */
+/** After a pause of this process, its timers fire before it has read the waiting replies. */
 const GRACE_MS = 20;
 const RETRY = { first: 50, most: 2_000 };
-/** A connection that carries nothing, as that of a quiet subscriber, is asked so often whether it lives. */
+/** How often an idle connection, such as that of a quiet subscriber, is checked. */
 const PING_EVERY_MS = 5_000;
 
-/** Real time, whatever clock the hub was given: a server of its own is at the other end. */
+/** Real time, whatever clock the hub was given, because a separate server is at the other end. */
 const clock = systemClock;
 
 /** A Lua script, sent once to each server and then named by its digest. */
@@ -28,11 +28,14 @@ export const defineScript = (text: string): Script => ({
   sha: createHash("sha1").update(text).digest("hex"),
 });
 
-/** One connection to Redis that comes back by itself. Nothing waits for it: while it is away every call rejects. */
+/** One connection to Redis that comes back by itself. Nothing waits for it: while it is away, every call rejects. */
 export interface Redis {
-  /** @throws AppError unavailable when Redis is away, or has not answered within 1.5 s (it may have done it all the same). */
+  /**
+   * @throws AppError unavailable when Redis is away, or has not answered within 1.5 s (the call may still have taken
+   * effect).
+   */
   call<T>(ask: (client: RedisClient) => Promise<T>): Promise<T>;
-  /** Runs the script in one step; numbers are passed and returned as texts. */
+  /** Runs the script in one step; numbers are passed and returned as text. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   readonly connected: boolean;
   /** Called whenever the connection was lost and is there again. */
@@ -42,7 +45,7 @@ export interface Redis {
 
 export interface RedisOptions {
   log: Log;
-  /** Before calls may use a new connection; a rejection gives it up. */
+  /** Called before a new connection may be used; a rejection gives it up. */
   onUp?: (client: RedisClient) => Promise<void>;
 }
 
@@ -87,14 +90,17 @@ export async function connectRedis(url: string, options: RedisOptions): Promise<
     try {
       return await answered(ask(client));
     } catch (err) {
-      // What was sent behind it waits as well: one connection answers in order.
+      // Later calls wait as well, because one connection answers in order.
       if (err instanceof DeadlineError || isReplica(err)) lose(client, err);
       throw toUnavailable(err);
     }
   };
   adopt(current);
   const keepalive = startLoop({
-    ...{ name: "redis keepalive", everyMs: PING_EVERY_MS, clock, log },
+    name: "redis keepalive",
+    everyMs: PING_EVERY_MS,
+    clock,
+    log,
     pass: async () => void (await call((client) => client.ping()).catch(() => {})),
   });
   return {
@@ -116,13 +122,13 @@ export async function connectRedis(url: string, options: RedisOptions): Promise<
 async function dial(url: string, { onUp }: RedisOptions): Promise<RedisClient> {
   const client = new RedisClient(url, {
     connectionTimeout: CALL_DEADLINE_MS,
-    // Reconnecting is done here: for ever, and without a queue that grows meanwhile.
+    // Reconnecting is done here: forever, and without a queue that grows meanwhile.
     autoReconnect: false,
     enableOfflineQueue: false,
   });
   try {
     await answered(client.connect());
-    // The client does not wait for the database of its URL to be selected.
+    // The client does not wait until the database of its URL is selected.
     await answered(client.ping());
     await onUp?.(client);
     return client;
@@ -147,7 +153,7 @@ async function runScript(
   }
 }
 
-/** Timers of its own: every call of the hub passes here, and most are answered within a millisecond. */
+/** Its own timers, because every call of the hub passes here and most are answered within a millisecond. */
 function answered<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new DeadlineError("redis", CALL_DEADLINE_MS));
@@ -161,7 +167,7 @@ function answered<T>(work: Promise<T>): Promise<T> {
 /** A server that became a replica takes no writes; the address may lead to the new primary. */
 const isReplica = (err: unknown): boolean => errorMessage(err).startsWith("READONLY");
 
-/** Replies of a server that cannot serve now; others tell of a mistake of ours. */
+/** Replies of a server that cannot serve now; other errors show a bug of this program. */
 const CANNOT_NOW =
   /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|OOM|MISCONF|NOREPLICAS|NOAUTH|NOPERM|ERR max number of clients)/;
 

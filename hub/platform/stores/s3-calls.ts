@@ -1,13 +1,13 @@
 import { AwsV4Signer } from "aws4fetch";
 import { retryWait } from "#shared/kit/backoff.ts";
-import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
+import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { S3Keys, S3Place } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";
 
-/** One try of a call that moves no body to speak of. */
+/** Time for one try of a call that moves little data. */
 const SHORT_MS = 10_000;
-/** Failures are tried again so often, and not after so long: then whoever asked is told to come back. */
+/** How often, and for how long, failed calls are tried again; then the caller must come back later. */
 const TRIES = 4;
 const GIVE_UP_MS = 20_000;
 const WAIT_MS = { first: 100, most: 2_000 };
@@ -21,11 +21,11 @@ interface S3Call {
   key: string | null;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** `sha256` of it in hex is signed, so that S3 refuses a body that changed on its way. */
+  /** Its `sha256` in hex is signed, so S3 refuses a body that changed on its way. */
   body?: { bytes: Uint8Array; sha256: string };
   deadline_ms?: number;
   signal?: AbortSignal | undefined;
-  /** Statuses the caller understands beside 2xx. */
+  /** Statuses that the caller understands besides 2xx. */
   expect?: readonly number[];
 }
 
@@ -40,12 +40,12 @@ export interface S3Calls {
   readonly place: S3Place;
   readonly clock: Clock;
   /**
-   * The whole answer. Calls mean the same when they are sent twice, so failures of the network and of the server are
-   * tried again for a while.
+   * The whole answer. Calls have the same effect when they are sent twice, so failures of the network and of the server
+   * are tried again for a while.
    * @throws AppError unavailable with Retry-After when S3 does not answer, refuses the hub, or has no room.
    */
   send(call: S3Call): Promise<S3Answer>;
-  /** The same with the body of the answer still to come; the deadline is for its head. */
+  /** The same, but the body of the answer is still to come; the deadline is for its head. */
   open(call: S3Call): Promise<Response>;
   /** A URL that allows this one call for `expires_s` seconds, to be sent with exactly these headers. */
   presign(
@@ -54,7 +54,7 @@ export interface S3Calls {
   ): Promise<{ url: string; headers: Record<string, string> }>;
 }
 
-/** Why a try did not work. */
+/** Why a try failed. */
 class S3Failure extends Error {
   readonly again: boolean;
   constructor(message: string, again: boolean, cause?: unknown) {
@@ -63,32 +63,28 @@ class S3Failure extends Error {
   }
 }
 
-/** RFC 3986, as signatures want it: a URL would leave !'()* alone. */
+/** RFC 3986, as signatures require it: a URL would leave !'()* as they are. */
 export const percent = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-export function createS3Calls(
-  place: S3Place,
-  keys: S3Keys,
-  { clock, random }: { clock: Clock; random: () => number },
-): S3Calls {
-  const cache = new Map<string, ArrayBuffer>();
-  const hide = (text: string) =>
-    text.replaceAll(keys.secret_access_key, "***").replaceAll(keys.access_key_id, "***");
+/** The URL that is signed. */
+function urlOf(place: S3Place, { key, query = {} }: S3Call): string {
+  const path = key === null ? "" : `/${(place.prefix + key).split("/").map(percent).join("/")}`;
+  const search = Object.entries(query).map(([name, value]) => `${name}=${percent(value)}`);
+  // A bucket with its own host has a root.
+  const root = path === "" && !place.bucket_url.endsWith(`/${place.bucket}`) ? "/" : path;
+  return `${place.bucket_url}${root}${search.length > 0 ? `?${search.join("&")}` : ""}`;
+}
 
-  const urlOf = ({ key, query = {} }: S3Call): string => {
-    const path = key === null ? "" : `/${(place.prefix + key).split("/").map(percent).join("/")}`;
-    const search = Object.entries(query).map(([name, value]) => `${name}=${percent(value)}`);
-    // A bucket that is a host has a root.
-    const root = path === "" && !place.bucket_url.endsWith(`/${place.bucket}`) ? "/" : path;
-    return `${place.bucket_url}${root}${search.length > 0 ? `?${search.join("&")}` : ""}`;
-  };
-  const sign = (call: S3Call, url: string, headers: Record<string, string>, query: boolean) =>
+/** Signs in the headers, or in the query for a call that another client is to make. */
+function createSigner(place: S3Place, keys: S3Keys) {
+  const cache = new Map<string, ArrayBuffer>();
+  return (call: S3Call, headers: Record<string, string>, query: boolean) =>
     new AwsV4Signer({
-      url,
+      url: urlOf(place, call),
       method: call.method,
       headers,
       signQuery: query,
@@ -99,14 +95,71 @@ export function createS3Calls(
       region: place.region,
       cache,
     }).sign();
+}
+
+const isExpected = (call: S3Call, status: number): boolean =>
+  (status >= 200 && status < 300) || call.expect?.includes(status) === true;
+
+/** A connection that failed in the middle of a try, whose caller may have given up. */
+function brokenOff(call: S3Call, deadline: AbortSignal, err: unknown): S3Failure {
+  call.signal?.throwIfAborted();
+  return new S3Failure(errorMessage(deadline.aborted ? deadline.reason : err), true, err);
+}
+
+/** The text of an answer; a body that breaks off is a failure of the try. */
+const textOfAnswer = (call: S3Call, response: Response, deadline: AbortSignal): Promise<string> =>
+  response.text().catch((err: unknown) => {
+    throw brokenOff(call, deadline, err);
+  });
+
+interface Retries {
+  clock: Clock;
+  random: () => number;
+  hide: (text: string) => string;
+}
+
+/** Tries, each with its own deadline, as long as another try may help. */
+async function withRetries<T>(
+  { clock, random, hide }: Retries,
+  call: S3Call,
+  once: (deadline: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const since = clock.monotonic();
+  for (let tries = 1; ; tries += 1) {
+    const over = new AbortController();
+    const deadline_ms = call.deadline_ms ?? SHORT_MS;
+    try {
+      return await once(abortAfter(clock, deadline_ms, over.signal, `S3 ${call.method}`));
+    } catch (err) {
+      if (!(err instanceof S3Failure)) throw err;
+      const wait = retryWait(tries - 1, WAIT_MS, random());
+      const stop = tries >= TRIES || clock.monotonic() + wait - since > GIVE_UP_MS;
+      if (!err.again || stop) throw toAppError(err, hide);
+      await clock.sleep(wait, call.signal);
+      call.signal?.throwIfAborted();
+    } finally {
+      over.abort();
+    }
+  }
+}
+
+export function createS3Calls(
+  place: S3Place,
+  keys: S3Keys,
+  { clock, random }: { clock: Clock; random: () => number },
+): S3Calls {
+  const sign = createSigner(place, keys);
+  const hide = (text: string) =>
+    text.replaceAll(keys.secret_access_key, "***").replaceAll(keys.access_key_id, "***");
+  const retries: Retries = { clock, random, hide };
 
   /** One try. */
   const attempt = async (call: S3Call, deadline: AbortSignal): Promise<Response> => {
     const { method, body } = call;
     const signals = call.signal ? [call.signal, deadline] : [deadline];
     const headers = { ...call.headers, "x-amz-content-sha256": body?.sha256 ?? NO_BODY };
-    const signed = await sign(call, urlOf(call), headers, false);
-    // Nobody on the way may pack what is asked for by its bytes.
+    const signed = await sign(call, headers, false);
+    // Nothing on the way may compress a body that is read by byte ranges.
     signed.headers.set("accept-encoding", "identity");
     try {
       return await fetch(signed.url, {
@@ -117,48 +170,15 @@ export function createS3Calls(
         ...(body ? { body: body.bytes as Uint8Array<ArrayBuffer> } : {}),
       });
     } catch (err) {
-      call.signal?.throwIfAborted();
-      throw new S3Failure(errorMessage(deadline.aborted ? deadline.reason : err), true, err);
+      throw brokenOff(call, deadline, err);
     }
   };
-  const isExpected = (call: S3Call, status: number) =>
-    (status >= 200 && status < 300) || call.expect?.includes(status) === true;
-
-  const withRetries = async <T>(call: S3Call, once: (deadline: AbortSignal) => Promise<T>) => {
-    const since = clock.monotonic();
-    for (let tries = 1; ; tries += 1) {
-      const late = new AbortController();
-      const over = new AbortController();
-      const deadline_ms = call.deadline_ms ?? SHORT_MS;
-      void clock.sleep(deadline_ms, over.signal).then(() => {
-        if (!over.signal.aborted) late.abort(new DeadlineError(`S3 ${call.method}`, deadline_ms));
-      });
-      try {
-        return await once(late.signal);
-      } catch (err) {
-        if (!(err instanceof S3Failure)) throw err;
-        const wait = retryWait(tries - 1, WAIT_MS, random());
-        const stop = tries >= TRIES || clock.monotonic() + wait - since > GIVE_UP_MS;
-        if (!err.again || stop) throw toAppError(err, hide);
-        await clock.sleep(wait, call.signal);
-        call.signal?.throwIfAborted();
-      } finally {
-        over.abort();
-      }
-    }
-  };
-  /** The text of an answer; a body that breaks off is a failure of the try. */
-  const textOfAnswer = (call: S3Call, response: Response, deadline: AbortSignal) =>
-    response.text().catch((err: unknown) => {
-      call.signal?.throwIfAborted();
-      throw new S3Failure(errorMessage(deadline.aborted ? deadline.reason : err), true, err);
-    });
 
   return {
     place,
     clock,
     send: (call) =>
-      withRetries(call, async (deadline) => {
+      withRetries(retries, call, async (deadline) => {
         const response = await attempt(call, deadline);
         const { status, headers } = response;
         const text = await textOfAnswer(call, response, deadline);
@@ -168,7 +188,7 @@ export function createS3Calls(
         return { status, headers, text };
       }),
     open: (call) =>
-      withRetries(call, async (deadline) => {
+      withRetries(retries, call, async (deadline) => {
         const response = await attempt(call, deadline);
         if (isExpected(call, response.status)) return response;
         throw refusal(response.status, await textOfAnswer(call, response, deadline));
@@ -176,13 +196,13 @@ export function createS3Calls(
     presign: async (call, expires_s) => {
       const headers = { ...call.headers };
       const query = { ...call.query, "X-Amz-Expires": String(expires_s) };
-      const { url } = await sign(call, urlOf({ ...call, query }), headers, true);
+      const { url } = await sign({ ...call, query }, headers, true);
       return { url: url.href, headers };
     },
   };
 }
 
-/** Codes of S3 that pass by themselves; of the rest, what the server is to blame for. */
+/** Codes of S3 that pass by themselves; of the others, those of server errors. */
 const PASSING = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "BadDigest"];
 
 function refusal(status: number, text: string): S3Failure {

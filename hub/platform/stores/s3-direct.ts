@@ -5,21 +5,21 @@ import { percent } from "./s3-calls.ts";
 import { deleteKeys, listPages } from "./s3-list.ts";
 import { readStream } from "./s3-read.ts";
 
-/** Where others put bodies: no key of the store's users begins with a dot. */
+/** Where others put bodies; no key of the store's users begins with a dot. */
 const INCOMING = ".direct";
-/** S3 takes no more with one request, and copies no more. */
+/** S3 takes no more in one request, and copies no more. */
 const MAX_BYTES = 5 * 1024 ** 3;
-/** For the beginning of the request; it may then take as long as it takes. */
+/** Time for the beginning of the request, which may then take as long as it needs. */
 const EXPIRES_S = 900;
-/** S3 copies within itself, at hundreds of MB a second. */
+/** S3 copies internally, at hundreds of MB a second. */
 const COPY_MS = 120_000;
-/** What lies there for longer, nobody will ask for. */
+/** A body that lies there for longer will not be claimed. */
 const STALE_MS = 24 * 3_600_000;
 
 const placeOf = (owner: string, id: string) => `${INCOMING}/${owner}/${id}`;
 const checksumOf = (sha256: string) => Buffer.from(sha256, "hex").toString("base64");
 
-/** Bodies that others put into the bucket themselves, with a request that the hub has signed for this body alone. */
+/** Bodies that others put into the bucket themselves, each with a request that the hub has signed only for it. */
 export const directStore = (calls: S3Calls): DirectStore => ({
   max_bytes: MAX_BYTES,
   begin: async (owner, { sha256 }) => {
@@ -41,7 +41,7 @@ export const directStore = (calls: S3Calls): DirectStore => ({
     const { status } = await calls.send({
       method: "PUT",
       key,
-      // The body that was checked, whatever may have come since: the request may be used again while it is valid.
+      // Copies the body that was checked, whatever came since, because the request may be used again while it is valid.
       headers: { "x-amz-copy-source": source, "x-amz-copy-source-if-match": etag },
       deadline_ms: COPY_MS,
       expect: [404, 412],
@@ -52,7 +52,10 @@ export const directStore = (calls: S3Calls): DirectStore => ({
   },
 });
 
-/** The ETag of a body that is what was announced; null when there is none. @throws AppError invalid. */
+/**
+ * The ETag of a body that matches its announcement; null when there is none.
+ * @throws AppError invalid.
+ */
 async function check(calls: S3Calls, key: string, info: ObjectInfo): Promise<string | null> {
   const { status, headers } = await calls.send({
     method: "HEAD",
@@ -77,7 +80,7 @@ async function hashOf(calls: S3Calls, key: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Deletes bodies that nobody has asked for. */
+/** Deletes bodies that were never claimed. */
 export async function deleteStaleDirect(calls: S3Calls, signal: AbortSignal): Promise<void> {
   const is_stale = (changed: number) => calls.clock.now() - changed > STALE_MS;
   for await (const page of listPages(calls, INCOMING, is_stale)) {

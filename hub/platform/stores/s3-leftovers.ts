@@ -7,11 +7,11 @@ import { blocksOf, textOf } from "./s3-xml.ts";
 
 /** How often aborts that did not come through are tried again. */
 const RETRY_EVERY_MS = 3_000;
-/** An upload in parts that is older belongs to a hub that died; no upload of one that lives takes so long. */
+/** An older upload in parts belongs to a hub that died; no upload of a live hub takes that long. */
 const STALE_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 
-/** Uploads in parts that nobody will complete: they cost room until they are aborted. */
+/** Uploads in parts that will never be completed: they take up space until they are aborted. */
 export interface Leftovers {
   /** Aborts the upload now, or as soon as S3 answers again; never rejects. */
   abort(key: string, upload_id: string): Promise<void>;
@@ -57,7 +57,7 @@ export function startLeftovers(calls: S3Calls, log: Log): Leftovers {
   };
 }
 
-/** What hubs that died have left. A server that does not list uploads removes them itself or by a rule of its bucket. */
+/** Uploads that dead hubs have left. A server that does not list uploads removes them itself or by a bucket rule. */
 async function abortStale(calls: S3Calls, log: Log, signal: AbortSignal): Promise<void> {
   const { prefix } = calls.place;
   const { status, text } = await calls.send({

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { S3Calls } from "./s3-calls.ts";
 import { blocksOf, escapeXml, textOf } from "./s3-xml.ts";
 
-/** S3 deletes no more keys with one call; it lists no more either. */
+/** S3 deletes and lists no more keys in one call. */
 const PAGE = 1_000;
 const DELETE_MS = 60_000;
 
-/** Pages of the keys below `prefix/`, without the store's own prefix; of those last written when `wanted` says. */
+/** Pages of the keys below `prefix/`, without the store's own prefix; only those whose last write `wanted` accepts. */
 export async function* listPages(
   calls: S3Calls,
   prefix: string,
@@ -51,7 +51,7 @@ export async function deleteKeys(calls: S3Calls, keys: string[]): Promise<void> 
     method: "POST",
     key: null,
     query: { delete: "" },
-    // S3 takes no such call without one of its own sums of the body.
+    // S3 requires a checksum of the body for this call.
     headers: {
       "content-md5": createHash("md5").update(bytes).digest("base64"),
       "content-type": "application/xml",

@@ -7,12 +7,12 @@ import { createParts } from "./s3-parts.ts";
 import type { Room, Slots } from "./s3-slots.ts";
 
 /**
- * A body that is not longer goes in one request. S3 takes parts from 5 MB on, and 10,000 of one object: no body may have
- * more than 52 GB.
+ * A body of up to this size goes in one request. S3 takes parts from 5 MB on, and 10,000 for one object, so no body may
+ * exceed 52 GB.
  */
 export const PART_BYTES = 5 * 1024 * 1024;
 const MAX_BYTES = 10_000 * PART_BYTES;
-/** A try to send one part or a small body: 5 MB at 90 KB/s. */
+/** Time for one try to send a part or a small body: 5 MB at 90 KB/s. */
 const BODY_MS = 60_000;
 /** Bodies of one batch on their way at once. */
 const BATCH_AT_ONCE = 16;
@@ -36,8 +36,8 @@ const putWhole = async (
 };
 
 /**
- * As `ObjectStore.put`, in bounded memory: what is in hand of all bodies takes a room of `slots` for each part. The object
- * appears with the last request alone, so whatever goes wrong before it leaves what was there.
+ * As `ObjectStore.put`, in bounded memory: every part in memory takes one buffer of `slots`. The object appears only
+ * with the last request, so whatever goes wrong before it leaves the old object.
  */
 export async function putStream(
   deps: PutDeps,
@@ -65,7 +65,7 @@ export async function putStream(
       if (size > max_bytes) throw bodyTooLong(max_bytes);
       hash.update(chunk);
       for (let at = 0; at < chunk.byteLength; ) {
-        // The next byte after a full part shows that the body has more than one.
+        // A byte after a full part shows that the body has more than one part.
         if (filled === PART_BYTES) await sendPart();
         room ??= await deps.slots.take(signal);
         const piece = chunk.subarray(at, at + PART_BYTES - filled);
@@ -96,7 +96,7 @@ export async function putStream(
   }
 }
 
-/** In place of a room, for an empty body. */
+/** Stands in for a buffer, for an empty body. */
 const nothing: Room = { buffer: new Uint8Array(0), free: () => {} };
 
 /** As `ObjectStore.putMany`; the bodies are in memory already. */

@@ -3,7 +3,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import { checkRange } from "./put-body.ts";
 import type { S3Calls } from "./s3-calls.ts";
 
-/** No byte for so long while a reader waits: the answer breaks off. */
+/** If no byte comes for this long while a reader waits, the answer breaks off. */
 const SILENT_MS = 30_000;
 
 /** Ends the requests of streams that were neither read to their end nor cancelled. */
@@ -11,7 +11,7 @@ const forgotten = new FinalizationRegistry((given_up: AbortController) => given_
 
 const empty = () => new Blob([]).stream();
 
-/** As `ObjectStore.read`: one request, passed on as the reader takes it. */
+/** As `ObjectStore.read`: one request, passed on at the reader's pace. */
 export async function readStream(
   calls: S3Calls,
   key: string,
@@ -37,7 +37,7 @@ export async function readStream(
   return watched(calls.clock, body, length === null ? null : Number(length), given_up);
 }
 
-/** `body` with an end to silence, and an error instead of an early end. */
+/** `body` with a limit on silence, and an error instead of an early end. */
 function watched(
   clock: Clock,
   body: ReadableStream<Uint8Array>,

@@ -1,18 +1,18 @@
-/** Rooms for parts of bodies in memory, given out in the order they are asked for. */
+/** Buffers for parts of bodies, given out in the order of the requests. */
 export interface Slots {
   /** @throws the signal's reason. */
   take(signal: AbortSignal): Promise<Room>;
 }
 
-/** A room that is one's own until it is given back. */
+/** A buffer that belongs to its taker until it is given back. */
 export interface Room {
-  /** Of the size of a part, with what was in it before. */
+  /** Has the size of a part, and still holds its earlier contents. */
   buffer: Uint8Array<ArrayBuffer>;
-  /** Gives the room back, once however often it is called. */
+  /** Gives the buffer back once, however often it is called. */
   free(): void;
 }
 
-/** `count` rooms of `bytes`, each made when it is first needed and then used again and again. */
+/** `count` buffers of `bytes`, each allocated when first needed and then reused. */
 export function createSlots(count: number, bytes: number): Slots {
   let unmade = count;
   const unused: Uint8Array<ArrayBuffer>[] = [];
@@ -47,7 +47,7 @@ export function createSlots(count: number, bytes: number): Slots {
       }
       const turn = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
       const abort = () => {
-        // Whoever has its turn already gives it back itself.
+        // A caller that already has its turn gives the buffer back itself.
         if (waiting.delete(turn.resolve)) turn.reject(signal.reason);
       };
       waiting.add(turn.resolve);

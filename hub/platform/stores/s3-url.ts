@@ -1,6 +1,6 @@
 import { ConfigError } from "#shared/kit/env.ts";
 
-/** What signs requests to S3. Never logged and never answered. */
+/** Keys that sign requests to S3. Never logged and never answered. */
 export interface S3Keys {
   access_key_id: string;
   secret_access_key: string;
@@ -26,8 +26,8 @@ const REGION = /^[a-z0-9-]{1,64}$/;
 const wrong = (why: string) => new ConfigError(`SVC_OBJECTS_URL: ${why}`);
 
 /**
- * Reads `s3://bucket[/prefix][?endpoint=…&region=…&virtual_hosted=1]`. Without an endpoint the bucket is one of Amazon's;
- * virtual_hosted puts the bucket's name before the host's, which is how Amazon wants it and few others do.
+ * Reads `s3://bucket[/prefix][?endpoint=…&region=…&virtual_hosted=1]`. Without an endpoint, the bucket is Amazon's;
+ * virtual_hosted puts the bucket's name before the host's, as Amazon and few others require.
  * @throws ConfigError naming SVC_OBJECTS_URL.
  */
 export function readS3Url(text: string): S3Place {

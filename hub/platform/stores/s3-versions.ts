@@ -4,12 +4,12 @@ import { createS3Calls } from "./s3-calls.ts";
 import { readS3Url, type S3Keys } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";
 
-/** Whether a bucket keeps what is deleted or overwritten in it; `unknown`: it did not say, for this reason. */
+/** Whether a bucket keeps deleted and overwritten objects; `unknown`: the server did not tell, for this reason. */
 export type BucketVersions =
   | { state: "enabled" | "suspended" | "never_enabled" }
   | { state: "unknown"; reason: string; advice: string };
 
-/** Answers of servers that may not or cannot tell; asking them again changes nothing. */
+/** Answers of servers that may not or cannot tell; asking again changes nothing. */
 const REFUSALS = [403, 405, 501];
 const STATES: Record<string, "enabled" | "suspended"> = {
   Enabled: "enabled",
@@ -17,7 +17,10 @@ const STATES: Record<string, "enabled" | "suspended"> = {
 };
 const LOOK = "look at the bucket's settings yourself";
 
-/** Asks the bucket of `url` (GetBucketVersioning). Never rejects for what the server does: that is an answer too. */
+/**
+ * Asks the bucket of `url` (GetBucketVersioning). Never rejects for what the server does, because that is an answer
+ * too.
+ */
 export async function askVersions(
   url: string,
   keys: S3Keys | null,
@@ -26,14 +29,18 @@ export async function askVersions(
   const place = readS3Url(url);
   if (keys === null)
     return {
-      ...{ state: "unknown", reason: "there are no keys to ask it with" },
+      state: "unknown",
+      reason: "there are no keys to ask it with",
       advice: "set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY",
     };
   const calls = createS3Calls(place, keys, { clock, random: Math.random });
   try {
     const query = { versioning: "" };
     const { status, text } = await calls.send({
-      ...{ method: "GET", key: null, query, expect: REFUSALS },
+      method: "GET",
+      key: null,
+      query,
+      expect: REFUSALS,
     });
     return status === 200 ? stateOf(text) : refusalOf(status, text);
   } catch (err) {
@@ -45,7 +52,8 @@ function stateOf(text: string): BucketVersions {
   // A server that does not know the question may list the bucket instead.
   if (!/<VersioningConfiguration[\s/>]/.test(text))
     return {
-      ...{ state: "unknown", reason: "the server's answer does not say it" },
+      state: "unknown",
+      reason: "the server's answer does not say it",
       advice: LOOK,
     };
   return { state: STATES[textOf(text, "Status") ?? ""] ?? "never_enabled" };
@@ -55,11 +63,13 @@ function refusalOf(status: number, text: string): BucketVersions {
   const reason = `the server answers ${textOf(text, "Code") ?? `HTTP ${status}`}`;
   if (status === 403)
     return {
-      ...{ state: "unknown", reason },
+      state: "unknown",
+      reason,
       advice: `give the key the right s3:GetBucketVersioning, or ${LOOK}`,
     };
   return {
-    ...{ state: "unknown", reason },
+    state: "unknown",
+    reason,
     advice: "where the server keeps no versions, copy the bucket with its own tools",
   };
 }

@@ -1,4 +1,4 @@
-/** S3's answers are flat lists of elements without attributes that matter: a reader of all XML is not needed. */
+/** S3's answers are flat lists of elements without relevant attributes, so no full XML parser is needed. */
 
 const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
@@ -28,5 +28,5 @@ const NAMES: Record<string, string> = {
   "'": "apos",
 };
 
-/** `text` to stand between tags. */
+/** `text`, escaped to stand between tags. */
 export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&${NAMES[c]};`);

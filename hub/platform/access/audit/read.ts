@@ -3,6 +3,7 @@ import type { AuditEntry, AuditPage, AuditQuery } from "#shared/protocol/schema/
 import type { AuditRow } from "../../db/rows.ts";
 import type { Db } from "../../db/types.ts";
 import { readTimeCursor, timeCursor } from "../../http/time-cursor.ts";
+import { pageOfRows } from "../../page-of-rows.ts";
 import type { AuditLog } from "./audit-log.ts";
 
 export interface AuditContext {
@@ -42,21 +43,21 @@ export async function listAudit(
   { cursor, since, until, status, ...query }: AuditQuery,
 ): Promise<AuditPage> {
   const before = cursor === undefined ? undefined : readTimeCursor(cursor);
-  const rows = await db.audit.list({
+  const filter = {
     ...query,
     status: status === undefined ? undefined : statusesOf(status),
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
     before: before && { at: before.at, audit_id: before.id },
-    // One more tells whether there is another page.
-    limit: query.limit + 1,
-  });
-  const page = rows.slice(0, query.limit);
-  const last = page.at(-1);
+  };
+  const { page, next_cursor } = await pageOfRows(
+    query.limit,
+    (limit) => db.audit.list({ ...filter, limit }),
+    ({ at, audit_id }) => timeCursor({ at, id: audit_id }),
+  );
   return {
     entries: page.map(entryOf),
-    next_cursor:
-      rows.length > page.length && last ? timeCursor({ at: last.at, id: last.audit_id }) : null,
+    next_cursor,
     dropped: audit.dropped,
   };
 }

@@ -5,25 +5,25 @@ import type { LinkKind } from "#shared/protocol/schema/signed-link.ts";
 /** What a signed link opens, and until when. */
 export interface LinkGrant {
   readonly kind: LinkKind;
-  /** Of the session or the job. */
+  /** Id of the session or the job. */
   readonly id: string;
-  /** Of kind `asset`: the only one; null for all of the job. */
+  /** For kind `asset`, the one asset; null for all assets of the job. */
   readonly name: string | null;
   readonly mode: "view" | "take-over";
   /** Epoch ms. */
   readonly expires_at: number;
-  /** Of the token with which it was made: the link ends with it. Null: made without one. */
+  /** Id of the token with which the link was made, and with which it ends. Null: made without one. */
   readonly token_id: string | null;
 }
 
-/** What is made of the one secret that all hubs share. */
+/** The keys that are derived from the one secret that all hubs share. */
 export interface LinkKeys {
   readonly sealing: Buffer;
   readonly signing: Buffer;
 }
 
 const IV_BYTES = 16;
-/** Longer than any that is made: an asset's name is at most 180 bytes. */
+/** Longer than any link that is made: an asset's name is at most 180 bytes. */
 const MAX_LINK = 1_024;
 const LINK = /^([A-Za-z0-9_-]{1,900})\.([A-Za-z0-9_-]{43})$/;
 
@@ -51,7 +51,7 @@ export function sealLink(keys: LinkKeys, grant: LinkGrant): string {
 
 export const looksSealed = (text: string): boolean => text.length <= MAX_LINK && LINK.test(text);
 
-/** Null for whatever was not sealed with these keys. */
+/** Null for anything that was not sealed with these keys. */
 export function openSealed(keys: LinkKeys, text: string): LinkGrant | null {
   if (!looksSealed(text)) return null;
   const [, sealed, signature] = LINK.exec(text) ?? [];
@@ -60,7 +60,7 @@ export function openSealed(keys: LinkKeys, text: string): LinkGrant | null {
   const bytes = Buffer.from(sealed, "base64url");
   const decipher = createDecipheriv("aes-256-ctr", keys.sealing, bytes.subarray(0, IV_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES)), decipher.final()]);
-  // Links of versions that did not write it down have no token.
+  // Links of versions that did not store the token have none.
   const [kind, id, name, mode, expires_at, token_id = null] = JSON.parse(plain.toString());
   return { kind, id, name, mode, expires_at, token_id };
 }

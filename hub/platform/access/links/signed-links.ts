@@ -12,24 +12,27 @@ import {
   sealLink,
 } from "./seal.ts";
 
-/** Outside of the prefixes under which settings are listed; its value is answered to nobody. */
+/** Outside the prefixes under which settings are listed; its value is never given out. */
 const SECRET_KEY = "link_secret";
 const SECRET_BYTES = 32;
-/** A key that another hub has replaced counts no longer than this. */
+/** A key that another hub has replaced is used no longer than this. */
 const FRESH_MS = 1_000;
 
-/** Signed links of all hubs over one database: each is made and judged with the same key. */
+/** Signed links of all hubs on one database: every link is made and judged with the same key. */
 export interface SignedLinks {
   /** The link as text for a path. */
   make(grant: LinkGrant): Promise<string>;
-  /** @throws AppError forbidden for what was not made here or was ended, also with its token; gone once it has expired */
+  /**
+   * @throws AppError forbidden for a link that was not made here, or that was ended by itself or with its token; gone
+   * once it has expired
+   */
   read(text: string): Promise<LinkGrant>;
-  /** Replaces the key: no link that was made before opens anything, within a second at every hub. */
+  /** Replaces the key: within a second, no earlier link opens anything at any hub. */
   endAll(): Promise<void>;
 }
 
 export interface SignedLinksDeps {
-  /** Encrypts what it is given. */
+  /** Encrypts the values that it stores. */
   settings: Pick<SettingsRepo, "get" | "add" | "set">;
   tokens: Pick<Tokens, "counts">;
   clock: Clock;
@@ -45,7 +48,7 @@ export function createSignedLinks({ settings, tokens, clock }: SignedLinksDeps):
   };
   const newSecret = () => randomBytes(SECRET_BYTES).toString("base64url");
   const readKeys = async (): Promise<LinkKeys> => {
-    // Of several hubs that need the first one at once, one adds it.
+    // If several hubs need the first key at the same time, one of them adds it.
     if ((await settings.get(SECRET_KEY)) === null)
       await settings.add(SECRET_KEY, newSecret(), clock.now());
     const stored = await settings.get(SECRET_KEY);
@@ -60,7 +63,7 @@ export function createSignedLinks({ settings, tokens, clock }: SignedLinksDeps):
     make: async (grant) => sealLink(await freshKeys(), grant),
     read: async (text) => {
       const is_link = looksSealed(text);
-      // One that another hub has just signed with a newer key is not refused for what was read before.
+      // A link that another hub has just signed with a newer key is not refused because of an older read.
       const grant = is_link
         ? (openSealed(await freshKeys(), text) ?? openSealed(await readKeys(), text))
         : null;
@@ -74,7 +77,7 @@ export function createSignedLinks({ settings, tokens, clock }: SignedLinksDeps):
       if (grant.token_id !== null && !(await tokens.counts(grant.token_id)))
         throw new AppError(
           "forbidden",
-          "the token with which this link was made was revoked or has expired: ask for a new link",
+          "the token with which this link was created was revoked or has expired: ask for a new link",
         );
       return grant;
     },

@@ -10,7 +10,7 @@ const CLOSE_BASE = 4_000;
 /** How soon a socket ends after its token was revoked, or the administrator ended all links. */
 const LOOK_MS = 1_000;
 
-/** The same socket, which ends with the link that opened it: when that or its token expires, or either is ended. */
+/** The same socket, but it ends with the link that opened it: when the link or its token expires or is ended. */
 export function endingWithLink(
   ctx: { readonly clock: Clock; readonly signed_links: SignedLinks },
   { text, grant }: { text: string; grant: LinkGrant },
@@ -26,7 +26,7 @@ export function endingWithLink(
         () => null,
         (refused: unknown) => refused,
       );
-      // While the database does not answer nobody is cut off.
+      // While the database does not answer, no one is cut off.
       if (err instanceof AppError && err.status < 500)
         return socket.close(CLOSE_BASE + err.status, closeReason(err.message));
     }

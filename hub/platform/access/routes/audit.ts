@@ -11,12 +11,12 @@ const list = createRoute({
   until_password: "operate",
   tags: ["admin"],
   operationId: "listAuditEntries",
-  summary: "Who changed what, newest first (administrator)",
+  summary: "List who changed what, newest first (administrator)",
   description:
-    "Every call that is no GET, GETs that make a job, sockets that take over a browser, and whatever was refused with 401, " +
+    "Every call other than GET, GETs that create a job, sockets that take over a browser, and whatever was refused with 401, " +
     "403 or 429: who, from where, what, and how it ended; never a body, a query or a secret. Stored about a second after " +
     "the call, and kept for SVC_AUDIT_DAYS. Calls of workers are not here: their attempts and logs are recorded elsewhere. " +
-    "Filters narrow one another; `next_cursor` is the `cursor` of the next page. `dropped` counts calls that this hub could " +
+    "Filters combine; `next_cursor` is the `cursor` of the next page. `dropped` counts calls that this hub could " +
     "not store since its start.",
   request: { query: AuditQuery },
   responses: { ...ok(AuditPage), ...fails(401, 403, 422, 429, 503) },

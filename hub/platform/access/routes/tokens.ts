@@ -11,7 +11,10 @@ const tags = ["tokens"];
 const who = { access: "admin", until_password: "operate", origins: "never" } as const;
 
 const list = createRoute({
-  ...{ method: "get", path: "/tokens", tags, ...who },
+  method: "get",
+  path: "/tokens",
+  tags,
+  ...who,
   operationId: "listTokens",
   summary: "List the tokens with roles",
   description: "Without the tokens themselves, which only their holders have.",
@@ -19,12 +22,15 @@ const list = createRoute({
   responses: { ...ok(TokenList), ...fails(401, 403, 422, 429, 503) },
 });
 const create = createRoute({
-  ...{ method: "post", path: "/tokens", tags, ...who },
+  method: "post",
+  path: "/tokens",
+  tags,
+  ...who,
   changes: ["tokens"],
   operationId: "createToken",
   summary: "Create a token with a role",
   description:
-    "`token` is shown only in this answer. From the first one on every call requires a token. Unless there is an " +
+    "`token` is shown only in this answer. Once there is a token, every call requires one. Unless there is an " +
     "administrator's password or SVC_API_TOKEN, the first must be of the role admin and never expire: else 409.",
   middleware: [jsonBodyLimit],
   request: json(CreateToken, { name: "nightly crawl", role: "submitter", expires_in_s: 7_776_000 }),
@@ -34,12 +40,15 @@ const create = createRoute({
   },
 });
 const revoke = createRoute({
-  ...{ method: "delete", path: "/tokens/{id}", tags, ...who },
+  method: "delete",
+  path: "/tokens/{id}",
+  tags,
+  ...who,
   changes: ["tokens"],
   operationId: "revokeToken",
   summary: "Revoke a token and the logins that came from it",
   description:
-    "It counts no more, at every hub within two seconds. 409 for the last of the role admin, while others are left that nobody " +
+    "It stops working at every hub within two seconds. 409 for the last of the role admin, while others are left that nobody " +
     "could revoke.",
   request: {
     params: z.object({

@@ -11,11 +11,11 @@ export interface WorkloadDelta {
   /** Runs that ended, oldest in the highest bit. */
   bits: number;
   runs: number;
-  /** By `rate_minutes.metric`: those of the wire, and what was emitted to whom (`emitMetric`). */
+  /** By `rate_minutes.metric`: those of the API, and what was emitted to which workload (`emitMetric`). */
   metrics: Map<string, number>;
 }
 
-/** What a transaction changes in the counters, collected while it runs and written once at its end. */
+/** A transaction's changes of the counters, collected while it runs and written once at its end. */
 export class Deltas {
   readonly #of = new Map<number, WorkloadDelta>();
 
@@ -48,7 +48,7 @@ export class Deltas {
     delta.runs = Math.min(LAST, delta.runs + 1);
   }
 
-  /** The workloads of which fewer tasks are claimed than before. */
+  /** Workloads with fewer claimed tasks than before. */
   freed(): FreedPlaces[] {
     const freed: FreedPlaces[] = [];
     for (const { workload_id, counters } of this.#of.values()) {
@@ -58,7 +58,7 @@ export class Deltas {
     return freed;
   }
 
-  /** In the order of their ids, so that two control processes lock rows in one order. */
+  /** In the order of their ids, so two control processes lock rows in one order. */
   all(): WorkloadDelta[] {
     return [...this.#of.values()].sort((a, b) => a.workload_id - b.workload_id);
   }

@@ -3,7 +3,7 @@ import type { ClaimLimit, ClaimOp } from "./types.ts";
 
 /** The rules of `max_in_flight` and `rate_limit` that both databases follow. */
 
-/** Claims of one window are remembered in about so many pieces: the rate is kept to within 1/PIECES of itself. */
+/** Claims of one window are remembered in about this many pieces, so the rate is kept to within 1/PIECES. */
 const PIECES = 200;
 
 export const perMs = ({ per_s }: RateLimit): number => Math.round(per_s * 1_000);
@@ -13,7 +13,7 @@ const pieceMs = (limit: RateLimit): number => Math.max(1, Math.floor(perMs(limit
 export interface Places {
   now: number;
   claimed: number;
-  /** Claims that the window which ends now holds; the time of the oldest piece of them, and how many it holds. */
+  /** Claims in the window that ends now; the time of its oldest piece, and how many claims that holds. */
   used: number;
   oldest_at: number | null;
   oldest_used: number;
@@ -27,7 +27,7 @@ export const isLimited = (op: ClaimOp): boolean =>
 export const forgottenAt = (limit: RateLimit | null, now: number): number =>
   now - (limit ? perMs(limit) : 0);
 
-/** The end of the piece that `now` is in: a claim counts until a whole window after it. */
+/** The end of the piece that contains `now`: a claim counts until a whole window after it. */
 export function pieceOf(limit: RateLimit, now: number): number {
   const piece = pieceMs(limit);
   return Math.ceil(now / piece) * piece;
@@ -46,17 +46,18 @@ const rateLeft = (op: ClaimOp, places: Places): number =>
 export const roomOf = (op: ClaimOp, places: Places): number =>
   Math.max(0, Math.min(inFlightLeft(op, places), rateLeft(op, places)));
 
-/** What is left of the limits once `taken` tasks were claimed. */
+/** What the limits leave once `taken` tasks were claimed. */
 export function limitAfter(op: ClaimOp, places: Places, taken: number): ClaimLimit {
   const in_flight = inFlightLeft(op, places) - taken;
   const rate = rateLeft(op, places) - taken;
   const left = Math.max(0, Math.min(in_flight, rate));
   if (op.rate_limit === null || in_flight <= rate) return { by: "in_flight", left };
   const { now, oldest_at, oldest_used } = places;
-  // Without older claims, those of this moment are the first to be forgotten.
+  // Without older claims, the claims of this moment are the first to be forgotten.
   const opens_at = (oldest_at ?? pieceOf(op.rate_limit, now)) + perMs(op.rate_limit);
   return {
-    ...{ by: "rate", left },
+    by: "rate",
+    left,
     opens_in_ms: Math.max(1, opens_at - now),
     opening: oldest_at === null ? taken : oldest_used,
   };

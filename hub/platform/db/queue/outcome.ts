@@ -9,7 +9,7 @@ import { type FailedTask, MAX_CRASHES, type ReleasedTask } from "./types.ts";
 export const outcomeCode = (name: (typeof RUN_OUTCOMES)[number]): number =>
   RUN_OUTCOMES.indexOf(name);
 export const SUCCESS = outcomeCode("success");
-/** Outcomes a worker reports itself; the others are the control plane's. */
+/** Outcomes that a worker reports itself; the control plane sets the others. */
 export const REPORTED = (["success", "error", "timeout", "crashed"] as const).map(outcomeCode);
 
 const COUNTER_OF: Record<number, Counter> = {
@@ -20,7 +20,7 @@ const COUNTER_OF: Record<number, Counter> = {
 };
 export const counterOf = (state: number): Counter => COUNTER_OF[state] ?? "ready";
 
-/** Whether a look at the queue is for failed tasks and no others. */
+/** Whether a peek at the queue asks only for failed tasks. */
 export const onlyFailed = (states: readonly number[]): boolean =>
   states.length === 1 && states[0] === TASK_STATE.failed;
 
@@ -30,14 +30,14 @@ interface Attempted {
   crash_count: number;
 }
 
-/** What becomes of the task: failed for good, or tried again after `wait` ms. */
+/** The task's next state: failed for good, or tried again after `wait` ms. */
 export interface Verdict {
   final: boolean;
   wait: number;
   crashes: number;
 }
 
-/** Of an attempt whose worker reported a failure. `random` in [0, 1). */
+/** For an attempt whose worker reported a failure. `random` in [0, 1). */
 export function afterFailure(
   task: Attempted,
   report: Pick<FailedTask, "outcome" | "no_retry" | "retry_after_ms">,
@@ -53,7 +53,7 @@ export function afterFailure(
   };
 }
 
-/** Of an attempt that ended without a report: its lease or its time was over. */
+/** For an attempt that ended without a report, because its lease or its time was over. */
 export const afterExpiry = (
   task: Attempted,
   overdue: boolean,
@@ -65,7 +65,7 @@ export const afterExpiry = (
   error: overdue ? "the run did not end within its timeout" : "lease expired",
 });
 
-/** Of a task that is given back: ready at once, or when the time is over that it asked to wait. */
+/** For a task that is given back: ready at once, or after the time that it asked to wait. */
 export const afterRelease = ({ retry_after_ms, reason }: ReleasedTask) => ({
   state: retry_after_ms ? TASK_STATE.delayed : TASK_STATE.ready,
   wait: retry_after_ms ?? 0,

@@ -27,17 +27,17 @@ function byWorkload(ops: readonly QueueOp[]): Asked[][] {
     group.push({ op, i });
     groups.set(op.workload_id, group);
   }
-  // In the order of their ids, so that two control processes wait for each other's limits in one order.
+  // In the order of their ids, so two control processes wait for each other's limits in one order.
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-/** By workload: what the limits of those with any are held against. */
+/** By workload that has limits: the state that these are checked against. */
 export type PlacesOf = ReadonlyMap<number, Places>;
 export const NO_LIMITS: PlacesOf = new Map();
 
 /**
- * Reads them, and keeps other control processes waiting for this transaction's end. What the transaction itself changes
- * is not in them, so they can be asked for together with what comes before the claims.
+ * Reads them, and makes other control processes wait for this transaction's end. They leave out the transaction's own
+ * changes, so they can be read together with what precedes the claims.
  */
 export async function readPlaces(tx: Tx, ops: readonly QueueOp[]): Promise<PlacesOf> {
   const limited = byWorkload(ops)
@@ -47,7 +47,7 @@ export async function readPlaces(tx: Tx, ops: readonly QueueOp[]): Promise<Place
   return new Map(limited.map(({ workload_id }, i) => [workload_id, places[i] as Places]));
 }
 
-/** One statement serves every worker that claims of a workload in this turn. */
+/** One statement serves every worker that claims from a workload in this turn. */
 export async function claimAll(
   tx: Tx,
   ops: readonly QueueOp[],
@@ -88,9 +88,14 @@ async function claim(tx: Tx, group: Asked[], places: Places | null): Promise<Cla
   }
   if (end === 0) return [];
   return tx.q<ClaimedRow>(SQL.CLAIM, [
-    ...[op.workload_id, end],
-    ...[list(group.map((g) => g.op.worker)), list(group.map((g) => g.op.worker_id))],
-    ...[list(after), list(upto), op.lease_ms, op.timeout_ms],
+    op.workload_id,
+    end,
+    list(group.map((g) => g.op.worker)),
+    list(group.map((g) => g.op.worker_id)),
+    list(after),
+    list(upto),
+    op.lease_ms,
+    op.timeout_ms,
     op.rate_limit && places ? places.now : null,
   ]);
 }

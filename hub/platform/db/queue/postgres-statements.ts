@@ -1,10 +1,12 @@
+import { columnsOf, REPORTED_COLUMNS } from "./run-columns.ts";
+
 /**
  * Every statement of the queue. Arrays come as the text of their literal (`$1::text::bigint[]`). Ends of attempts are
  * anchored on the primary key with `epoch % 2 = 1` for "claimed": written as `state = 1` the planner may take the partial
  * lease index in a nested loop on a table without statistics (4 s instead of 1.3 ms for 1,000 rows).
  */
 
-/** Once for each statement; the bare call would be made for every row, at some 10 µs. */
+/** Evaluated once for each statement; the bare call would be made for every row, at some 10 µs each. */
 const NOW = "(select flotilla_now())";
 const refs = "unnest($1::text::bigint[], $2::text::bigint[]) i(task_id, epoch)";
 const fence = "t.task_id = i.task_id and t.epoch = i.epoch and i.epoch % 2 = 1";
@@ -12,7 +14,21 @@ const fence = "t.task_id = i.task_id and t.epoch = i.epoch and i.epoch % 2 = 1";
 const FREED =
   "worker = null, worker_id = null, lease_until = null, deadline_at = null, claimed_at = null";
 
-/** One order of keys for all submitters, so that none waits for another in a circle. */
+/** The columns of a run that a report fills: their placeholders from `$first` on, their names, and their values. */
+function reported(end: "success" | "failure", first: number) {
+  const names = columnsOf(end);
+  const typed = names.map((name) => ({ name, cast: null, ...REPORTED_COLUMNS[name] }));
+  return {
+    holes: typed.map(({ sent }, i) => `$${first + i}::text::${sent}[]`).join(", "),
+    names: names.join(", "),
+    told: names.map((name) => `i.${name}`).join(", "),
+    values: typed.map(({ name, cast }) => (cast ? `${name}::${cast}` : name)).join(", "),
+  };
+}
+const OF_SUCCESS = reported("success", 6);
+const OF_FAILURE = reported("failure", 10);
+
+/** One order of keys for all submitters, so none deadlock. */
 export const SUBMIT = `
 with src as (
   select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows
@@ -28,11 +44,11 @@ ins as (
 select (count(*) filter (where state = 0))::int as ready, (count(*) filter (where state = 3))::int as delayed from ins`;
 
 /**
- * The picked rows are locked and ready, so the update asks for nothing but their keys: `t.state = 0` beside them led the
- * planner to read every ready task of a table without statistics (1.2 s instead of 10 ms for 1,000 of 1,000). The keys
- * come as an array, of which it expects ten: one probe of the primary key each, whatever it knows of the table. $5 and $6
- * are the places in the order of claiming that each worker gets: after, up to. $9: when a limit was held against them, or
- * null.
+ * The picked rows are locked and ready, so the update names only their keys: `t.state = 0` beside them led the planner
+ * to read every ready task of a table without statistics (1.2 s instead of 10 ms for 1,000 of 1,000). The keys come as
+ * an array, for which the planner expects ten elements: one probe of the primary key each, whatever it knows of the
+ * table. $5 and $6 are the range in the order of claiming that each worker gets: after, up to. $9 is when a limit was
+ * checked for them, or null.
  */
 export const CLAIM = `
 with picked as materialized (
@@ -52,25 +68,25 @@ returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt,
   case when not t.follows_workload then t.max_attempts end as max_attempts, t.epoch, t.priority, t.claimed_at`;
 
 /**
- * The runs, then, when $7 is 1, whose they are: the planner would join the two row by row, 10,000 pairs for a batch
- * of 100.
+ * The runs, then, when $5 is 1, their owners: the planner would join the two row by row, 10,000 pairs for a batch of
+ * 100.
  */
 export const COMPLETE = `
 with inp as (
   select distinct on (task_id, epoch, worker) * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[],
-    $4::text::bigint[], $5::text::text[], $6::text::bool[]) i(task_id, epoch, worker, ms, output, truncated)),
+    $4::text::bigint[], ${OF_SUCCESS.holes}) i(task_id, epoch, worker, ms, ${OF_SUCCESS.names})),
 del as (
   delete from tasks t using inp i where ${fence} and t.worker = i.worker
-  returning t.task_id, t.workload_id, t.pk, t.attempt, t.epoch, t.worker, t.worker_id, t.claimed_at, i.ms, i.output,
-    i.truncated),
+  returning t.task_id, t.workload_id, t.pk, t.attempt, t.epoch, t.worker, t.worker_id, t.claimed_at, i.ms,
+    ${OF_SUCCESS.told}),
 r as (
   insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms,
-    output, truncated)
-  select workload_id, task_id, pk, attempt, epoch, 0, worker_id, claimed_at, ${NOW}, ms, output::jsonb, truncated
+    ${OF_SUCCESS.names})
+  select workload_id, task_id, pk, attempt, epoch, 0, worker_id, claimed_at, ${NOW}, ms, ${OF_SUCCESS.values}
   from del order by task_id
   returning task_id, epoch, run_id, workload_id)
 select task_id, epoch, run_id, workload_id, null as worker from r
-union all select task_id, epoch, null, null, worker from del where $7::int = 1`;
+union all select task_id, epoch, null, null, worker from del where $5::int = 1`;
 
 export const RUNS_OF = `
 select r.task_id, r.epoch, r.run_id, r.outcome from ${refs} join runs r on r.task_id = i.task_id and r.epoch = i.epoch`;
@@ -79,7 +95,7 @@ export const INSERT_LOGS = `
 insert into run_logs (run_id, stdout, stderr)
 select * from unnest($1::text::bigint[], $2::text::text[], $3::text::text[])`;
 
-/** Of a task `t` and its workload `w`. */
+/** For a task `t` and its workload `w`. */
 const HELD_FIELDS = `t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.crash_count, t.worker, t.worker_id, t.claimed_at,
   coalesce(case when t.follows_workload then w.max_attempts end, t.max_attempts) as max_attempts`;
 
@@ -88,22 +104,22 @@ select ${HELD_FIELDS} from tasks t join ${refs} on ${fence} and t.worker = $3::t
 left join workloads w on w.workload_id = t.workload_id
 order by t.task_id for update of t`;
 
-/** Of tasks that `HELD` or `EXPIRED` locked and told of in this transaction. */
+/** For tasks that `HELD` or `EXPIRED` locked and returned in this transaction. */
 export const GIVE_BACK = `
 with inp as (
   select * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::int[], $4::text::bigint[], $5::text::int[],
-    $6::text::text[], $7::text::int[], $8::text::bigint[], $9::text::bool[], $10::text::bigint[], $11::text::text[])
-    i(task_id, epoch, state, wait, crashes, error, outcome, ms, truncated, claimed_at, worker_id)),
+    $6::text::int[], $7::text::bigint[], $8::text::bigint[], $9::text::text[], ${OF_FAILURE.holes})
+    i(task_id, epoch, state, wait, crashes, outcome, ms, claimed_at, worker_id, ${OF_FAILURE.names})),
 upd as (
   update tasks t set state = i.state, epoch = t.epoch + 1, run_at = ${NOW} + i.wait, crash_count = i.crashes,
     last_error = i.error, ${FREED}
   from inp i where ${fence}
-  returning t.task_id, t.workload_id, t.pk, t.attempt, i.epoch, i.outcome, i.error, i.ms, i.truncated,
-    i.claimed_at as began_at, i.worker_id as ran_by)
+  returning t.task_id, t.workload_id, t.pk, t.attempt, i.epoch, i.outcome, i.ms, i.claimed_at as began_at,
+    i.worker_id as ran_by, ${OF_FAILURE.told})
 insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms,
-  error, truncated)
+  ${OF_FAILURE.names})
 select workload_id, task_id, pk, attempt, epoch, outcome, ran_by, began_at, ${NOW}, coalesce(ms, ${NOW} - began_at),
-  error, truncated
+  ${OF_FAILURE.values}
 from upd order by task_id
 returning task_id, epoch, run_id, workload_id`;
 
@@ -146,7 +162,10 @@ run as (
   from del where state = 1)
 select state, task_id, epoch, worker from del`;
 
-/** A range and an order that the index of failed tasks alone has: else all tasks may be walked in the order of their ids. */
+/**
+ * A range and an order that only the index of failed tasks has; otherwise all tasks may be walked in the order of their
+ * ids.
+ */
 export const RESET_FAILED = `
 with picked as materialized (
   select task_id from tasks where workload_id between $1::bigint and $1::bigint and state = 2
@@ -168,7 +187,7 @@ export const PEEK = `
 select ${QUEUE_ROW} from tasks where workload_id = $1::bigint and state = any ($2::text::int[]) and task_id > $5::bigint
 order by task_id limit $3::bigint offset $4::bigint`;
 
-/** Of the failed ones alone, by their own index: among a million ready ones a hundred are not looked for. */
+/** Only failed tasks, by their own index, because a hundred of them are not searched for among a million ready ones. */
 export const PEEK_FAILED = `
 select ${QUEUE_ROW} from tasks where workload_id between $1::bigint and $1::bigint and state = 2 and task_id > $4::bigint
 order by workload_id, task_id limit $2::bigint offset $3::bigint`;
@@ -179,10 +198,10 @@ select workload_id, sum(ready)::bigint as ready, sum(claimed)::bigint as claimed
   (array_agg(last_n order by last_at desc))[1] as last_n
 from workload_stats where $1::bigint is null or workload_id = $1::bigint group by workload_id`;
 
-/** Until the end of the transaction, so that two control processes do not both fill the last place. */
+/** Until the end of the transaction, so two control processes do not both fill the last place. */
 export const LOCK_ROOM = `select pg_advisory_xact_lock(1718775668, ($1::bigint % 2147483647)::int)`;
 
-/** A statement of its own: it must see what was committed while it waited for the lock. $2: the window, in ms. */
+/** A separate statement, because it must see what was committed while it waited for the lock. $2: the window, in ms. */
 export const PLACES = `
 with clock as materialized (select flotilla_now() as now),
 log as materialized (
@@ -199,7 +218,7 @@ on conflict (workload_id, at) do update set used = r.used + excluded.used`;
 export const FORGET_RATE =
   "delete from rate_claims where workload_id = $1::bigint and at <= $2::bigint";
 
-/** What is remembered as later than $2 was claimed by then. */
+/** Claims that are remembered as later than $2 were made by then. */
 export const BACK_TO_CLOCK = `
 with ahead as (delete from rate_claims where workload_id = $1::bigint and at > $2::bigint returning used)
 insert into rate_claims as r (workload_id, at, used) select $1::bigint, $2::bigint, sum(used)::int from ahead

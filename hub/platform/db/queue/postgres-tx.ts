@@ -1,8 +1,9 @@
 import type { Sql, TransactionSql } from "postgres";
 import type { Counter, Deltas } from "./deltas.ts";
 import { ADD_RATES, ADD_STATS } from "./postgres-statements.ts";
+import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
 
-/** A transaction of the queue, and what it will add to the counters. */
+/** A transaction of the queue, and its changes of the counters. */
 export interface Tx {
   q<R>(text: string, params?: Param[]): Promise<R[]>;
   random: () => number;
@@ -18,12 +19,19 @@ export const list = (values: readonly (string | number | boolean | null)[]): str
     )
     .join(",")}}`;
 
+/** The columns of runs that reports fill, each as a list. */
+export const reportedLists = (
+  end: "success" | "failure",
+  reports: readonly AnyColumns[],
+): string[] =>
+  columnsOf(end).map((name) => list(reports.map((report) => storedValue(name, report))));
+
 export const querier =
   (sql: Sql | TransactionSql) =>
   async <R>(text: string, params: Param[] = []): Promise<R[]> =>
     (await sql.unsafe(text, params, { prepare: true })) as unknown as R[];
 
-/** `n`, `n.1`, `n.2` …: as many as transactions ever ran at a time. */
+/** `n`, `n.1`, `n.2` …: as many as transactions have run at a time. */
 export function freeNames(node: string) {
   const free: string[] = [];
   let made = 0;

@@ -17,7 +17,8 @@ import {
 } from "./outcome.ts";
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import * as SQL from "./postgres-statements.ts";
-import { freeNames, list, querier, type Tx, writeDeltas } from "./postgres-tx.ts";
+import { freeNames, list, querier, reportedLists, type Tx, writeDeltas } from "./postgres-tx.ts";
+import type { FailureColumns } from "./run-columns.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -35,7 +36,7 @@ import type {
 } from "./types.ts";
 
 export interface PostgresQueueOptions {
-  /** A pool of its own; its statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */
+  /** A separate pool, whose statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */
   client: Pick<WatchedClient, "use">;
   /** Names this process in the counters. */
   node: string;
@@ -56,7 +57,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): QueueStore {
   const { client, node, random, onFreed } = options;
   const lanes = freeNames(node);
   const inTransaction = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-    // Two transactions of this process would wait for each other's counters if they shared a row.
+    // If two transactions of this process shared a row, they would wait for each other's counters.
     const lane = lanes.take();
     const deltas = new Deltas();
     try {
@@ -100,7 +101,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): QueueStore {
   };
 }
 
-/** What nearly every turn is: successes and claims, which ask nothing of each other. */
+/** Nearly every turn is this: successes and claims, which do not depend on each other. */
 const isExchange = (ops: readonly QueueOp[]): boolean =>
   ops.every((op) => op.op === "complete" || (op.op === "claim" && !isLimited(op)));
 
@@ -151,7 +152,7 @@ interface Done {
   epoch: number;
   run_id: number;
   workload_id: number;
-  /** Whose report it was; the answer to another's depends on which came first. */
+  /** Which worker reported it; the answer to another's report depends on which came first. */
   worker?: string;
 }
 const keyOf = ({ task_id, epoch }: AttemptRef) => `${task_id}:${epoch}`;
@@ -163,7 +164,7 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     for (const { i } of calls) results[i] = [];
     return;
   }
-  // Two workers that report one attempt in one turn: only the database knows whose it is.
+  // When two workers report one attempt in one turn, only the database knows whose it is.
   const reporter = new Map(items.map((item) => [keyOf(item), item.worker]));
   const contested = items.some((item) => reporter.get(keyOf(item)) !== item.worker);
   const told = await tx.q<Done & { run_id: number | null }>(SQL.COMPLETE, [
@@ -171,9 +172,8 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     list(items.map((x) => x.epoch)),
     list(items.map((x) => x.worker)),
     list(items.map((x) => x.duration_ms)),
-    list(items.map((x) => x.output)),
-    list(items.map((x) => x.truncated)),
     contested ? 1 : 0,
+    ...reportedLists("success", items),
   ]);
   const rows = told.filter((row) => row.run_id !== null);
   const done = new Map(rows.map((row) => [keyOf(row), row]));
@@ -188,7 +188,7 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     tx.deltas.count(row.workload_id, "succeeded");
   }
   await writeLogs(tx, own, done);
-  // As if they had come one after the other: a stranger's report is stale until the owner's was recorded.
+  // As if they had come one after the other: another worker's report is stale until the owner's was recorded.
   const recorded = new Map<string, Done>();
   for (const { op, i } of calls) {
     for (const item of op.items) {
@@ -236,7 +236,7 @@ async function answer(
   items: readonly AttemptRef[],
   done: ReadonlyMap<string, Done>,
   success: boolean,
-  /** Recorded in this transaction, but by a call that comes after this one. */
+  /** Recorded in this transaction, but by a later call. */
   later: ReadonlySet<string> = new Set(),
 ): Promise<Report[]> {
   const missed = items.filter((item) => !done.has(keyOf(item)) && !later.has(keyOf(item)));
@@ -271,9 +271,8 @@ interface Held extends AttemptRef {
 interface Failure extends Verdict {
   task: Held;
   outcome: number;
-  error: string;
   duration_ms: number | null;
-  truncated: boolean;
+  report: FailureColumns;
 }
 
 async function failAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
@@ -293,8 +292,8 @@ async function fail(tx: Tx, op: Extract<QueueOp, { op: "fail" }>): Promise<Repor
     if (!task) return [];
     const verdict = afterFailure(task, item, op.backoff, tx.random());
     const outcome = outcomeCode(item.outcome);
-    const { error, duration_ms, truncated } = item;
-    return [{ ...verdict, task, outcome, error, duration_ms, truncated }];
+    const { duration_ms } = item;
+    return [{ ...verdict, task, outcome, duration_ms, report: item }];
   });
   const done = await giveBack(tx, failures, "failed");
   await writeLogs(tx, unique, done);
@@ -314,12 +313,14 @@ async function giveBack(
     list(failures.map((f) => (f.final ? TASK_STATE.failed : TASK_STATE.delayed))),
     list(failures.map((f) => (f.final ? 0 : f.wait))),
     list(failures.map((f) => f.crashes)),
-    list(failures.map((f) => f.error)),
     list(failures.map((f) => f.outcome)),
     list(failures.map((f) => f.duration_ms)),
-    list(failures.map((f) => f.truncated)),
     list(failures.map((f) => f.task.claimed_at)),
     list(failures.map((f) => f.task.worker_id)),
+    ...reportedLists(
+      "failure",
+      failures.map((f) => f.report),
+    ),
   ]);
   for (const { task, final } of failures) {
     tx.deltas.ran(task.workload_id, false);
@@ -341,7 +342,7 @@ async function release(tx: Tx, worker: string, items: ReleasedTask[]): Promise<R
   ]);
   for (const { workload_id, state } of rows)
     tx.deltas.move(workload_id, "claimed", counterOf(state));
-  // Its epoch is the next one now.
+  // Its epoch has moved on by now.
   const released = new Set(rows.map((row) => `${row.task_id}:${row.epoch - 1}`));
   return items.map((item) => {
     const ok = released.delete(keyOf(item));
@@ -368,12 +369,10 @@ async function renew(
 
 async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {
   const rows = await tx.q<Held & { overdue: boolean; backoff: Backoff }>(SQL.EXPIRED, [limit]);
-  const failures = rows.map(
-    (task): Failure => ({
-      ...afterExpiry(task, task.overdue, task.backoff, tx.random()),
-      ...{ task, duration_ms: null, truncated: false },
-    }),
-  );
+  const failures = rows.map((task): Failure => {
+    const { error, ...verdict } = afterExpiry(task, task.overdue, task.backoff, tx.random());
+    return { ...verdict, task, duration_ms: null, report: { error, truncated: false } };
+  });
   await giveBack(tx, failures, "expired");
   return rows.map(({ task_id, epoch, workload_id, worker }) => ({
     task_id,

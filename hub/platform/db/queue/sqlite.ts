@@ -22,6 +22,7 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
+import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
 import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
 import type {
   AttemptRef,
@@ -168,11 +169,15 @@ function submit(
 }
 
 const UNLIMITED: Places = {
-  ...{ now: 0, claimed: 0, used: 0 },
-  ...{ oldest_at: null, oldest_used: 0, newest_at: null },
+  now: 0,
+  claimed: 0,
+  used: 0,
+  oldest_at: null,
+  oldest_used: 0,
+  newest_at: null,
 };
 
-/** What the workload's limits are held against. */
+/** The state that the workload's limits are checked against. */
 function placesOf(tx: Tx, op: ClaimOp): Places {
   const { workload_id, rate_limit } = op;
   const claimed =
@@ -183,7 +188,8 @@ function placesOf(tx: Tx, op: ClaimOp): Places {
   const read = () => ({
     ...UNLIMITED,
     ...tx.s.rateClaims.get({ id: workload_id, after: forgottenAt(rate_limit, tx.now) }),
-    ...{ now: tx.now, claimed },
+    now: tx.now,
+    claimed,
   });
   const places = read();
   if (!isAhead(rate_limit, places)) return places;
@@ -228,34 +234,37 @@ interface Ended {
   claimed_at: number;
 }
 
+const REPORTED = columnsOf("both");
+/** SQLite has no booleans. */
+const bound = (value: ReturnType<typeof storedValue>): string | number | null =>
+  typeof value === "boolean" ? Number(value) : value;
+
 function writeRun(
   tx: Tx,
   ref: AttemptRef,
   task: Ended,
-  end: {
+  end: AnyColumns & {
     outcome: number;
     duration_ms: number;
-    output?: string | null;
-    error?: string | null;
-    truncated?: boolean;
     stdout?: string;
     stderr?: string;
   },
 ): number {
   const { stdout = "", stderr = "" } = end;
-  const { lastInsertRowid } = tx.s.insertRun.run(
-    ...[
-      task.workload_id,
-      ref.task_id,
-      task.pk,
-      task.attempt,
-      ref.epoch,
-      end.outcome,
-      task.worker_id,
-    ],
-    ...[task.claimed_at, tx.now, end.duration_ms, end.output ?? null, end.error ?? null],
-    end.truncated ? 1 : 0,
-  );
+  const values = [
+    task.workload_id,
+    ref.task_id,
+    task.pk,
+    task.attempt,
+    ref.epoch,
+    end.outcome,
+    task.worker_id,
+    task.claimed_at,
+    tx.now,
+    end.duration_ms,
+  ];
+  for (const name of REPORTED) values.push(bound(storedValue(name, end)));
+  const { lastInsertRowid } = tx.s.insertRun.run(...values);
   const run_id = Number(lastInsertRowid);
   if (stdout !== "" || stderr !== "") tx.s.insertLog.run(run_id, stdout, stderr);
   tx.deltas.ran(task.workload_id, end.outcome === SUCCESS);

@@ -1,9 +1,10 @@
 import type { Backoff, RateLimit } from "#shared/protocol/schema/workload.ts";
+import type { FailureColumns, SuccessColumns } from "./run-columns.ts";
 
-/** JSON as text: the queue stores and hands it on, and never looks into it. */
+/** JSON as text: the queue stores it and passes it on, and never looks into it. */
 type JsonText = string;
 
-/** Names one attempt for ever. `epoch` is odd: the task was claimed when it got it. */
+/** Identifies one attempt forever. `epoch` is odd, because the task got it when it was claimed. */
 export interface AttemptRef {
   task_id: number;
   epoch: number;
@@ -14,13 +15,13 @@ export interface NewTask {
   extra: JsonText | null;
   priority: number;
   max_attempts: number;
-  /** It was given no bound of its own: the workload's counts, whatever becomes of that while the task is queued. */
+  /** The task has no limit of its own: the workload's counts, even if that changes while the task is queued. */
   follows_workload?: boolean;
   /** Epoch ms; null: now. */
   run_at: number | null;
 }
 
-/** A claimed task. Durations are relative, so that the worker's own clock need not be right. */
+/** A claimed task. Durations are relative, so the worker's clock need not be right. */
 export interface ClaimedTask extends AttemptRef {
   workload_id: number;
   pk: string;
@@ -36,16 +37,14 @@ interface Printed {
   duration_ms: number;
   stdout: string;
   stderr: string;
-  truncated: boolean;
 }
 
-export interface DoneTask extends AttemptRef, Printed {
-  output: JsonText | null;
+export interface DoneTask extends AttemptRef, Printed, SuccessColumns {
   /** Tasks the run emits: submitted in the transaction that records it, and only when it is recorded now. */
   emit?: { workload_id: number; tasks: NewTask[] }[];
 }
 
-export interface FailedTask extends AttemptRef, Printed {
+export interface FailedTask extends AttemptRef, Printed, FailureColumns {
   outcome: "error" | "timeout" | "crashed";
   error: string;
   /** Instead of the workload's backoff. */
@@ -53,15 +52,15 @@ export interface FailedTask extends AttemptRef, Printed {
   no_retry: boolean;
 }
 
-/** A task that is given back with its attempt; `retry_after_ms`: it waits so long, for `reason`. */
+/** A task that is given back with its attempt; it waits `retry_after_ms`, for `reason`. */
 export interface ReleasedTask extends AttemptRef {
   retry_after_ms: number | null;
   reason: string;
 }
 
 /**
- * What became of a report. `ok` also for the same report again (its answer was lost); `stale`: the attempt was no longer
- * this worker's, and nothing changed.
+ * The answer to a report. `ok` also when the same report comes again (its answer was lost); `stale` when the attempt
+ * was no longer this worker's, and nothing changed.
  */
 export interface Report extends AttemptRef {
   status: "ok" | "stale";
@@ -70,23 +69,23 @@ export interface Report extends AttemptRef {
 
 export interface ClaimOp {
   op: "claim";
-  /** Incarnation that will hold them, and the name people know it by. */
+  /** The incarnation that will hold them, and its name for people. */
   worker: string;
   worker_id: string;
   workload_id: number;
   max: number;
   lease_ms: number;
   timeout_ms: number | null;
-  /** At most so many of the workload claimed at a time. */
+  /** At most this many tasks of the workload are claimed at a time. */
   max_in_flight: number | null;
-  /** At most `count` of the workload claimed in every `per_s` seconds, whenever those begin. */
+  /** At most `count` tasks of the workload are claimed in every `per_s` seconds, whenever those begin. */
   rate_limit: RateLimit | null;
 }
 
-/** What a workload's limits leave after a claim; with nothing left, what they wait for. */
+/** What a workload's limits leave after a claim, and with nothing left, what further claims wait for. */
 export type ClaimLimit =
   | { by: "in_flight"; left: number }
-  /** `opening` claims are forgotten in `opens_in_ms`: so many places are free then. */
+  /** `opening` claims are forgotten in `opens_in_ms`, which frees as many places. */
   | { by: "rate"; left: number; opens_in_ms: number; opening: number };
 
 export interface Claim {
@@ -96,7 +95,7 @@ export interface Claim {
   limit: ClaimLimit | null;
 }
 
-/** Calls of the hot path. All that arrive in one turn of the event loop are one transaction. */
+/** Calls of the hot path. All calls that arrive in one turn of the event loop are one transaction. */
 export type QueueOp =
   | { op: "submit"; workload_id: number; tasks: NewTask[] }
   | { op: "complete"; worker: string; items: DoneTask[] }
@@ -110,7 +109,7 @@ export interface OpResults {
   complete: Report[];
   fail: Report[];
   release: Report[];
-  /** The attempts that are lost: their worker stops them. */
+  /** The lost attempts, which their worker stops. */
   renew: AttemptRef[];
   claim: Claim;
 }
@@ -148,7 +147,7 @@ export interface ExpiredTask extends AttemptRef {
   worker: string;
 }
 
-/** What a transaction left of a workload: fewer tasks that are claimed, and perhaps more that are ready. */
+/** What a transaction changed in a workload: fewer claimed tasks, and perhaps more ready ones. */
 export interface FreedPlaces {
   workload_id: number;
   places: number;
@@ -168,17 +167,17 @@ export interface CancelledTask {
  */
 export interface QueueStore {
   /**
-   * Runs the calls in one transaction: reports, then submits, renewals and claims, so that freed slots are filled at once.
+   * Runs the calls in one transaction: reports, then submits, renewals and claims, so freed slots are filled at once.
    * Resolves after the commit, with a result per call.
    */
   flush(ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]>;
-  /** Gives up to `limit` attempts whose lease or deadline is over back to the queue, each with a run that says so. */
+  /** Returns up to `limit` attempts whose lease or deadline is over to the queue, each with a run that says so. */
   expire(limit: number): Promise<ExpiredTask[]>;
   /** Makes due tasks ready; how many of each workload. */
   promote(limit: number): Promise<Map<number, number>>;
-  /** Removes a task; a claimed one gets its run `cancelled`, and its late report is stale. Null: no such task. */
+  /** Removes a task; a claimed one gets a run `cancelled`, and its late report is stale. Null: no such task. */
   cancel(workload_id: number, pk: string): Promise<CancelledTask | null>;
-  /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; how many. */
+  /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; returns how many. */
   resetFailed(workload_id: number, limit: number, pk?: string): Promise<number>;
   /** In the order of their ids. */
   peek(
@@ -186,7 +185,7 @@ export interface QueueStore {
     states: readonly number[],
     limit: number,
     offset: number,
-    /** Only tasks behind this one. */
+    /** Only tasks after this one. */
     after?: number,
   ): Promise<QueueRow[]>;
   /** Of one workload, or of all that ever had a task. */
@@ -196,5 +195,5 @@ export interface QueueStore {
   close(): Promise<void>;
 }
 
-/** An attempt that ends without a result this often has a task that kills its worker. */
+/** After this many attempts without a result, the task is taken to kill its worker. */
 export const MAX_CRASHES = 10;

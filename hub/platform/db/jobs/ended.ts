@@ -1,0 +1,53 @@
+import { and, asc, eq, gt, inArray, lte, sql, sum } from "drizzle-orm";
+import { TERMINAL } from "#shared/protocol/schema/job.ts";
+import type { Conn } from "../conn.ts";
+import type { JobsRepo } from "../fleet-types.ts";
+
+/** Jobs that have ended, for retention, which deletes them. */
+export function endedJobs({
+  q,
+  t: { jobs, watches },
+}: Conn): Pick<JobsRepo, "oldestEnded" | "assetBytes" | "deleteTerminal"> {
+  return {
+    oldestEnded: async ({ ended_before, with_assets = false, limit }) => {
+      const old =
+        ended_before === undefined
+          ? undefined
+          : // No job ends before it is created, and the index knows when that was.
+            and(lte(jobs.created_at, ended_before), lte(jobs.finished_at, ended_before));
+      // The next capture of its watch is compared with it (rules/watches#retention).
+      const free = sql`not exists (select 1 from ${watches} where ${watches.baseline} = ${jobs.job_id})`;
+      const filled = with_assets ? gt(jobs.asset_bytes, 0) : undefined;
+      // Each status separately, because together they have no order that an index knows.
+      const found = await Promise.all(
+        TERMINAL.map((status) =>
+          q
+            .select({
+              job_id: jobs.job_id,
+              created_at: jobs.created_at,
+              asset_bytes: jobs.asset_bytes,
+            })
+            .from(jobs)
+            .where(and(eq(jobs.status, status), old, filled, free))
+            .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+            .limit(limit),
+        ),
+      );
+      return found
+        .flat()
+        .sort((a, b) => a.created_at - b.created_at)
+        .slice(0, limit);
+    },
+    assetBytes: async () => {
+      const [row] = await q.select({ bytes: sum(jobs.asset_bytes) }).from(jobs);
+      return Number(row?.bytes ?? 0);
+    },
+    deleteTerminal: async (job_id) => {
+      const gone = await q
+        .delete(jobs)
+        .where(and(eq(jobs.job_id, job_id), inArray(jobs.status, [...TERMINAL])))
+        .returning({ job_id: jobs.job_id });
+      return gone.length > 0;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { and, asc, desc, eq, inArray, isNotNull, lt, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { RecordingRow } from "./rows.ts";
+
+/** Which recordings `oldestEnded` gives. */
+interface EndedRecordings {
+  ended_before?: number;
+  limit: number;
+}
+
+/** Recordings of runs, without their bytes (rules/recordings#storage). */
+export interface RecordingsRepo {
+  /** The recording begins, unless it has begun before. @returns the row as it is now */
+  begin(row: RecordingRow): Promise<RecordingRow>;
+  get(run_id: string): Promise<RecordingRow | null>;
+  /** The last to begin first. */
+  ofJob(job_id: string): Promise<RecordingRow[]>;
+  ofSession(session_id: string): Promise<RecordingRow[]>;
+  /**
+   * Adds a sealed part, and the end if it was the last: only after exactly `from` sealed bytes, and only while it is live.
+   * @returns null when another hub was first, or the recording has ended or is gone.
+   */
+  seal(run_id: string, from: number, now: Partial<RecordingRow>): Promise<RecordingRow | null>;
+  /** Ends a live recording with what is sealed of it; false when it was not live. */
+  end(run_id: string, state: "whole" | "cut", ended_at: number): Promise<boolean>;
+  /** Live ones, the first to begin first. */
+  listLive(started_before: number, limit: number): Promise<RecordingRow[]>;
+  oldestEnded(which: EndedRecordings): Promise<RecordingRow[]>;
+  /** Bytes of all sealed parts. */
+  totalBytes(): Promise<number>;
+  delete(run_id: string): Promise<void>;
+}
+
+export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
+  const { run_id, job_id, session_id, state, sealed, started_at, ended_at } = recordings;
+  const get = async (id: string) => {
+    const [row] = await q.select().from(recordings).where(eq(run_id, id));
+    return row ?? null;
+  };
+  const isLive = (id: string) => and(eq(run_id, id), eq(state, "live"));
+  return {
+    get,
+    begin: async (row) => {
+      const [made] = await q.insert(recordings).values(row).onConflictDoNothing().returning();
+      return made ?? (await get(row.run_id)) ?? row;
+    },
+    ofJob: (id) =>
+      q.select().from(recordings).where(eq(job_id, id)).orderBy(desc(started_at), desc(run_id)),
+    ofSession: (id) =>
+      q.select().from(recordings).where(eq(session_id, id)).orderBy(desc(started_at), desc(run_id)),
+    seal: async (id, from, now) => {
+      const [row] = await q
+        .update(recordings)
+        .set(now)
+        .where(and(isLive(id), eq(sealed, from)))
+        .returning();
+      return row ?? null;
+    },
+    end: async (id, as, at) => {
+      const ended = await q
+        .update(recordings)
+        .set({ state: as, ended_at: at })
+        .where(isLive(id))
+        .returning({ run_id });
+      return ended.length > 0;
+    },
+    listLive: (started_before, limit) =>
+      q
+        .select()
+        .from(recordings)
+        .where(and(eq(state, "live"), lt(started_at, started_before)))
+        .orderBy(asc(started_at))
+        .limit(limit),
+    oldestEnded: ({ ended_before, limit }) =>
+      q
+        .select()
+        .from(recordings)
+        .where(
+          and(
+            isNotNull(ended_at),
+            ended_before === undefined ? undefined : lt(ended_at, ended_before),
+          ),
+        )
+        .orderBy(asc(ended_at), asc(run_id))
+        .limit(limit),
+    totalBytes: async () => {
+      const [row] = await q
+        .select({ bytes: sql<string | number | null>`sum(${sealed})` })
+        .from(recordings);
+      return Number(row?.bytes ?? 0);
+    },
+    delete: async (id) => {
+      await q.delete(recordings).where(inArray(run_id, [id]));
+    },
+  };
+}
