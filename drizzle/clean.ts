@@ -16,6 +16,6 @@ export function cleanJson(value: unknown): string {
 
 /** Prepared statements hand null to the encoder of a column, built ones do not; either way it is NULL. */
 export const orNull =
-  <T>(encode: (value: T) => string) =>
-  (value: T): string =>
+  <T, D>(encode: (value: T) => D) =>
+  (value: T): D =>
     value === null ? (null as never) : encode(value);

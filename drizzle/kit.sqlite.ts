@@ -21,13 +21,20 @@ const json = customType<{ data: unknown; driverData: string }>({
   fromDriver: (value) => JSON.parse(value),
 });
 
+/** Drizzle's own stores null as false where the value comes with a prepared statement. */
+const bool = customType<{ data: boolean; driverData: number }>({
+  dataType: () => "integer",
+  toDriver: orNull(Number),
+  fromDriver: (value) => value === 1,
+});
+
 const kit = {
   table: sqliteTable,
   str: (name: string) => text(name),
   int: (name: string) => integer(name),
   big: (name: string) => integer(name),
   float: (name: string) => real(name),
-  bool: (name: string) => integer(name, { mode: "boolean" }),
+  bool: (name: string) => bool(name),
   time: (name: string) => integer(name),
   json: <T>(name: string) => json(name).$type<T>(),
   // Without AUTOINCREMENT SQLite gives the id of the newest row again once that row is deleted.

@@ -16,6 +16,10 @@ import pg13 from "./pg/0013_hub_of_job.sql" with { type: "text" };
 import pg14 from "./pg/0014_access_tokens.sql" with { type: "text" };
 import pg15 from "./pg/0015_proxies.sql" with { type: "text" };
 import pg16 from "./pg/0016_audit.sql" with { type: "text" };
+import pg17 from "./pg/0017_sessions.sql" with { type: "text" };
+import pg18 from "./pg/0018_final_state.sql" with { type: "text" };
+import pg19 from "./pg/0019_recordings.sql" with { type: "text" };
+import pg20 from "./pg/0020_watches.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -33,6 +37,10 @@ import sqlite13 from "./sqlite/0013_hub_of_job.sql" with { type: "text" };
 import sqlite14 from "./sqlite/0014_access_tokens.sql" with { type: "text" };
 import sqlite15 from "./sqlite/0015_proxies.sql" with { type: "text" };
 import sqlite16 from "./sqlite/0016_audit.sql" with { type: "text" };
+import sqlite17 from "./sqlite/0017_sessions.sql" with { type: "text" };
+import sqlite18 from "./sqlite/0018_final_state.sql" with { type: "text" };
+import sqlite19 from "./sqlite/0019_recordings.sql" with { type: "text" };
+import sqlite20 from "./sqlite/0020_watches.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -57,6 +65,10 @@ export const pgMigrations: Migration[] = [
   { name: "0014_access_tokens", sql: pg14 },
   { name: "0015_proxies", sql: pg15 },
   { name: "0016_audit", sql: pg16 },
+  { name: "0017_sessions", sql: pg17 },
+  { name: "0018_final_state", sql: pg18 },
+  { name: "0019_recordings", sql: pg19 },
+  { name: "0020_watches", sql: pg20 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -77,4 +89,8 @@ export const sqliteMigrations: Migration[] = [
   { name: "0014_access_tokens", sql: sqlite14 },
   { name: "0015_proxies", sql: sqlite15 },
   { name: "0016_audit", sql: sqlite16 },
+  { name: "0017_sessions", sql: sqlite17 },
+  { name: "0018_final_state", sql: sqlite18 },
+  { name: "0019_recordings", sql: sqlite19 },
+  { name: "0020_watches", sql: sqlite20 },
 ];

@@ -102,7 +102,7 @@ export function defineQueueTables(c: ColumnKit) {
     ],
   );
 
-  /** One row for every attempt that ended (rules/pipeline-runs#fields-of-a-run). (task_id, epoch) names an attempt for ever. */
+  /** One row for every attempt that ended (rules/pipeline-runs#fields-of-a-run). (task_id, epoch) names an attempt forever. */
   const runs = c.table(
     "runs",
     {

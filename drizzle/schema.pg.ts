@@ -4,6 +4,8 @@ import { defineTables } from "./tables.ts";
 export const {
   jobs,
   job_proxies,
+  sessions,
+  recordings,
   assets,
   job_events,
   attempts,
@@ -39,4 +41,5 @@ export const {
   worker_restarts,
   access_tokens,
   browser_sessions,
+  watches,
 } = defineTables(pgKit);

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { AssetKind, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type {
@@ -9,18 +10,23 @@ import type {
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type {
   CaptureReport,
+  FinalState,
   JobEvent,
   JobMode,
   JobOptions,
   JobStatus,
 } from "#shared/protocol/schema/job.ts";
+import type { JobChanges } from "#shared/protocol/schema/job-changes.ts";
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/protocol/schema/recipe.ts";
+import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
+import type { RecordingIndex } from "#shared/recording/index-of.ts";
 import { defineAccessTables } from "./access-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
+import { defineWatchTables } from "./watch-tables.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
 export function defineTables(c: ColumnKit) {
@@ -53,13 +59,31 @@ export function defineTables(c: ColumnKit) {
       asset_bytes: c.big("asset_bytes").notNull().default(0),
       attempts: c.int("attempts").notNull().default(0),
       capture: c.json<CaptureReport>("capture"),
+      /** Of the page at its end; null while there is none. */
+      final_state: c.json<FinalState>("final_state"),
+      /** What its script answered: in an object, because JSON's own null is an answer too. */
+      answer: c.json<{ value: unknown }>("answer"),
       idempotency_key: c.str("idempotency_key"),
+      /** The watch that made it. */
+      watch_id: c.str("watch_id"),
+      /** Null until it is compared, and where there was nothing to compare it with. */
+      changed: c.bool("changed"),
+      changes: c.json<JobChanges>("changes"),
     },
     (t) => [
       c.index("jobs_created_idx").on(t.created_at, t.job_id),
       c.index("jobs_status_created_idx").on(t.status, t.created_at, t.job_id),
       c.index("jobs_worker_created_idx").on(t.worker_id, t.created_at, t.job_id),
       c.index("jobs_host_created_idx").on(t.host, t.created_at, t.job_id),
+      // Jobs without a watch pay nothing for these.
+      c
+        .index("jobs_watch_created_idx")
+        .on(t.watch_id, t.created_at, t.job_id)
+        .where(sql`watch_id is not null`),
+      c
+        .index("jobs_changed_created_idx")
+        .on(t.changed, t.created_at, t.job_id)
+        .where(sql`changed is not null`),
     ],
   );
 
@@ -69,6 +93,57 @@ export function defineTables(c: ColumnKit) {
     proxy: c.json<ProxyOption>("proxy").notNull(),
     created_at: c.time("created_at").notNull(),
   });
+
+  /** A session that was no job's own (rules/sessions#past-sessions); `ended_at` is null while it is open. */
+  const sessions = c.table(
+    "sessions",
+    {
+      session_id: c.str("session_id").primaryKey(),
+      kind: c.str("kind").$type<"sdk" | "kept">().notNull(),
+      /** The job that left it open, or that ran in it last. */
+      job_id: c.str("job_id"),
+      worker_id: c.str("worker_id").notNull(),
+      lane_idx: c.int("lane_idx").notNull(),
+      /** Who opened it, as the audit log calls it; null for one that a job left open. */
+      opened_by: c.str("opened_by"),
+      headless: c.bool("headless").notNull(),
+      created_at: c.time("created_at").notNull(),
+      ended_at: c.time("ended_at"),
+      end_reason: c.str("end_reason"),
+      /** Of the active tab at the end. */
+      url: c.str("url").notNull(),
+      title: c.str("title").notNull(),
+      actions: c.int("actions").notNull().default(0),
+    },
+    (t) => [c.index("sessions_ended_idx").on(t.ended_at, t.session_id)],
+  );
+
+  /**
+   * The recording of a run (rules/recordings#storage): its sealed parts, which are in the object store under
+   * `recordings/<run_id>/`. What follows them is on the disk of the hub to which the worker sends it.
+   */
+  const recordings = c.table(
+    "recordings",
+    {
+      run_id: c.str("run_id").primaryKey(),
+      /** Null for a session that no job owns. */
+      job_id: c.str("job_id"),
+      session_id: c.str("session_id").notNull(),
+      mode: c.str("mode").$type<RecordMode>().notNull(),
+      state: c.str("state").$type<"live" | "whole" | "cut">().notNull(),
+      started_at: c.time("started_at").notNull(),
+      ended_at: c.time("ended_at"),
+      /** Bytes of all parts, and where each of them ends. */
+      sealed: c.big("sealed").notNull(),
+      parts: c.json<number[]>("parts").notNull(),
+      contents: c.json<RecordingIndex>("contents").notNull(),
+    },
+    (t) => [
+      c.index("recordings_job_idx").on(t.job_id, t.started_at),
+      c.index("recordings_session_idx").on(t.session_id),
+      c.index("recordings_ended_idx").on(t.ended_at, t.run_id),
+    ],
+  );
 
   /** Asset item (rules/capture#assets); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
   const assets = c.table(
@@ -208,22 +283,23 @@ export function defineTables(c: ColumnKit) {
   });
 
   return {
-    ...{
-      jobs,
-      job_proxies,
-      assets,
-      job_events,
-      attempts,
-      workers,
-      settings,
-      idempotency_keys,
-      hosts,
-      profiles,
-    },
+    jobs,
+    job_proxies,
+    sessions,
+    recordings,
+    assets,
+    job_events,
+    attempts,
+    workers,
+    settings,
+    idempotency_keys,
+    hosts,
+    profiles,
     ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),
     ...defineAccessTables(c),
+    ...defineWatchTables(c),
   };
 }
 

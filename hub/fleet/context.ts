@@ -10,11 +10,19 @@ import type { WallJumps } from "#shared/kit/wall-jumps.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
-import type { JobBus, Scripted, UnstoredResult, Webhooks } from "./jobs/parts.ts";
+import type {
+  Comparisons,
+  JobBus,
+  Scripted,
+  UnstoredResult,
+  Watching,
+  Webhooks,
+} from "./jobs/parts.ts";
 import type { FleetHooks } from "./links/hooks.ts";
 import type { Awaited, CandidateTeller, FleetCache } from "./links/parts.ts";
 import type { StoresHealth } from "./links/stores-health.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
+import type { OpenParts } from "./recordings/open-parts.ts";
 import type { SettingsCache } from "./registries/settings-cache.ts";
 import type { HubSession, LaneWanted, PendingCall } from "./sessions/types.ts";
 
@@ -30,7 +38,8 @@ export type Signal =
   | "job assigned"
   | "job requeued"
   | "job finished"
-  | "session ended";
+  | "session ended"
+  | "capture decided";
 
 /** What the fleet's functions are given; built once by the program (`program/open-context.ts`). */
 export interface FleetContext extends PlatformContext, ClusterContext {
@@ -41,6 +50,8 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly candidate: CandidateTeller;
   readonly db: Db;
   readonly leases: LaneLeases;
+  /** Recordings that workers send to this hub. */
+  readonly recordings: OpenParts;
   /** What the next hub must know of links and sessions (`fleet/links/kept.ts`). */
   readonly kept: KeptEntries;
   /** Workers and sessions of the previous hub that may still be taken up. */
@@ -69,6 +80,8 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly dispatcher: Dispatcher;
   readonly settings_cache: SettingsCache;
   readonly webhooks: Webhooks;
+  readonly comparisons: Comparisons;
+  readonly watching: Watching;
   readonly arrivals: Arrivals;
   /** POST /jobs calls waiting for their job: each gets the row once a worker has accepted the job, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;

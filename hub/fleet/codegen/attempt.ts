@@ -5,7 +5,7 @@ import { newAttempt } from "../jobs/rerun-source.ts";
 import type { ScriptOutcome } from "../runner/types.ts";
 import { type AttemptDoor, openAttemptDoor } from "./door.ts";
 import { gatherEvidence, networkMark, type Shot } from "./evidence.ts";
-import { storeResult } from "./files.ts";
+import { storeAnswer, storeResult } from "./files.ts";
 import { type ScriptedJob, say, stoppedClass } from "./job.ts";
 import { byRules, chatVerdict } from "./verdict.ts";
 
@@ -106,12 +106,20 @@ async function runPlanned(
   if (sandbox === "process")
     await say(job, "warn", "run", "the script ran without a sandbox (SVC_SANDBOX=process)");
   await say(job, "info", "run", `the script ended (${end}) after ${run_ms} ms`, {
-    ...{ end, exit_code, run_ms, actions, first_action_ms: outcome.first_action_ms, sandbox },
+    end,
+    exit_code,
+    run_ms,
+    actions,
+    first_action_ms: outcome.first_action_ms,
+    sandbox,
     ...(outcome.error && { error: outcome.error.message, line: outcome.error.line }),
   });
   const shot = await gatherEvidence(job, attempt, since);
   const verdict = await judge(attempt, outcome, shot);
-  if (verdict.ok && outcome.result !== null) await storeResult(job, outcome.result);
+  if (verdict.ok && outcome.result !== null) {
+    await storeResult(job, outcome.result);
+    await storeAnswer(job, outcome.result);
+  }
   return verdict;
 }
 

@@ -1,10 +1,11 @@
 import { AppError, invalid } from "#shared/kit/errors.ts";
-import { TakeName } from "#shared/protocol/link/messages.ts";
 import {
+  isSessionAction,
   SESSION_ACTIONS,
   type SessionActionArgs,
   type SessionActionName,
-} from "#shared/protocol/schema/session.ts";
+} from "#shared/protocol/actions/session-actions.ts";
+import { TakeName } from "#shared/protocol/link/messages.ts";
 import type { ScriptDoor, ScriptReply } from "../runner/types.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { resultOf } from "../sessions/calls.ts";
@@ -65,9 +66,9 @@ export function openAttemptDoor(job: ScriptedJob): AttemptDoor {
 }
 
 function parseArgs<A extends SessionActionName>(action: A, raw: unknown): SessionActionArgs<A> {
-  if (!Object.hasOwn(SESSION_ACTIONS, action))
+  if (!isSessionAction(action))
     throw new AppError("invalid", `there is no action ${String(action).slice(0, 100)}`);
-  const parsed = SESSION_ACTIONS[action].safeParse(raw ?? {});
+  const parsed = SESSION_ACTIONS[action].args.safeParse(raw ?? {});
   if (parsed.success) return parsed.data as SessionActionArgs<A>; // that schema's output
   const issue = parsed.error.issues[0];
   const at = issue?.path.join(".");

@@ -26,6 +26,15 @@ export async function storeFile(
   return { name, size };
 }
 
+/** A longer one would make every list of jobs long; it is read from `result.json`. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** The script's result as the job's `answer` (rules/scripts#result-of-a-script). */
+export async function storeAnswer({ ctx, row, held }: ScriptedJob, value: unknown): Promise<void> {
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_ANSWER_BYTES) return;
+  await ctx.db.jobs.setAnswer(row.job_id, held.lease.token, { value });
+}
+
 /** The script's result as the job's `result.json` (rules/scripts#result-of-a-script). */
 export const storeResult = (job: ScriptedJob, result: unknown) =>
   storeFile(

@@ -44,9 +44,9 @@ exception) | "credentials_missing" (the page wants a login that nobody gave)}.`;
 const GIVES_LOGIN = /passw|credential|log[ -]?in|sign[ -]?in|user ?name/i;
 
 /**
- * What became of a script that ended by itself (rules/scripts#no-success-without-a-judge): a page that wants a login which
- * nobody gave is told by rule, everything else by the judge. A judge that cannot answer leaves the attempt `unverified`,
- * never a success.
+ * Judges a script that ended by itself (rules/scripts#no-success-without-a-judge): a rule recognises a page that wants
+ * a login which nobody gave, and the judge decides everything else. A judge that cannot answer leaves the attempt
+ * `unverified`, never a success.
  */
 export async function judgeAttempt(
   job: ScriptedJob,

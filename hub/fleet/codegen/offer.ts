@@ -2,7 +2,7 @@ import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { addRecipe } from "../registries/hosts.ts";
-import { OFFERED_TAG, putSkill } from "../registries/skills.ts";
+import { OFFERED_TAG, skills } from "../registries/skills.ts";
 import type { TraceStep } from "./door.ts";
 import { type ScriptedJob, say } from "./job.ts";
 
@@ -101,7 +101,7 @@ export async function offerFindings(
     const slug = `${host.replace(/[^a-z0-9._-]/g, "-").slice(0, 40)}-${job_id.toLowerCase()}`
       .replace(/^[^a-z0-9]+/, "")
       .slice(0, 64);
-    await putSkill(ctx, slug, {
+    await skills.put(ctx, slug, {
       name: goal.slice(0, 200),
       description: `Reached on ${url.slice(0, 2_000)}: ${goal}`.slice(0, 20_000),
       host_pattern: host,

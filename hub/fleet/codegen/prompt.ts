@@ -3,7 +3,7 @@ import type { ChatMessage, ChatPart } from "#shared/llm/types.ts";
 import type { ScriptProblem } from "../runner/types.ts";
 import type { Shot } from "./evidence.ts";
 
-/** What the planner is told, cut to what a small model can read. In characters, about four to a token. */
+/** The planner's prompt, cut to what a small model can read. In characters, about four to a token. */
 const MAX = { notes: 4_000, skills: 12_000, conventions: 8_000, script: 12_000, tail: 3_000 };
 const MAX_EARLIER = 3;
 

@@ -21,7 +21,7 @@ export function startScripted(ctx: FleetContext, held: JobLane): void {
   runs.set(job_id, { stop: (why) => over.abort(why), done });
 }
 
-/** Runs the job's scripts and tells its worker how the run ends, unless the job has ended meanwhile. */
+/** Runs the job's scripts and reports the run's end to its worker, unless the job has ended meanwhile. */
 async function runScripted(ctx: FleetContext, held: JobLane, stopped: AbortSignal): Promise<void> {
   const { job_id, token, session_id } = held.lease;
   const row = await ctx.db.jobs.get(job_id);

@@ -5,13 +5,13 @@ import type { FleetContext } from "../context.ts";
 import { distrustLane, freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
 import { wayOutFits } from "../links/way-out.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
-import { dropSession, viewerPath } from "../sessions/registry.ts";
+import { dropSession } from "../sessions/registry.ts";
 import { isAttached, runAttached } from "./attach.ts";
-import { announceTaken, leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
+import { claimFor, deliver } from "./deliver.ts";
+import { leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
 import { tell } from "./events.ts";
 import { addJobSession } from "./job-sessions.ts";
 import { workersFor } from "./local-only.ts";
-import { sendJob } from "./offer.ts";
 import { hasFreeRunner, isScripted, mayTakeLane } from "./scripted.ts";
 
 /** How many jobs one read of the queue returns. */
@@ -113,10 +113,7 @@ export async function assignWaiting(ctx: FleetContext): Promise<void> {
   await assignQueued(ctx, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY, "scripted");
 }
 
-/**
- * Claims the job for a free lane and sends it; the single conditional claim decides against other hubs
- * (rules/jobs#two-hubs-and-one-job).
- */
+/** Claims the job for a free lane and sends it. */
 async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
@@ -130,21 +127,19 @@ async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   const { link, held, settle } = place;
   if (isScripted(queued)) ctx.scripted.lanes.set(held, link);
   try {
-    const row = await ctx.db.jobs.claim({
-      job_id,
-      worker_id: link.worker_id,
-      lane_idx: held.lease.lane_idx,
-      session_id,
-      novnc_url: viewerPath(session_id),
-      lease_token: held.lease.token,
-      hub_id: ctx.hub_id,
-      now: ctx.clock.now(),
-    });
+    const row = await claimFor(ctx, job_id, held);
     if (row) {
       ctx.cluster.unplaced.delete(job_id);
-      void deliver(ctx, link, held, row)
-        .catch((err) => ctx.log.error({ job_id, err }, "delivery failed"))
-        .finally(settle);
+      deliver(ctx, {
+        link,
+        held,
+        row,
+        settle,
+        in_session: null,
+        accepted: () => addJobSession(ctx, link, held, row),
+        // Back to the queue, whatever the reason.
+        refused: (reason) => takeBack(ctx, link, held, reason),
+      });
       return "given";
     }
     await freeLane(ctx, link, held);
@@ -154,33 +149,6 @@ async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   }
   settle();
   return "lost";
-}
-
-/** Offers the claimed job to its worker; a job that is not accepted goes back to the queue, whatever the reason. */
-async function deliver(
-  ctx: FleetContext,
-  link: WorkerLink,
-  held: JobLane,
-  row: JobRow,
-): Promise<void> {
-  let reason: string;
-  try {
-    const answer = await sendJob(ctx, link, held, row, null, () =>
-      addJobSession(ctx, link, held, row),
-    );
-    if (answer.kind === "accepted") {
-      const { job_id, lane_idx, worker_id } = row;
-      ctx.log.info({ job_id, worker_id, lane_idx }, "job assigned");
-      announceTaken(ctx, row);
-      ctx.signal("job assigned", { job_id, worker_id, lane_idx });
-      return;
-    }
-    reason = answer.kind === "refused" ? answer.reason : "the link closed";
-  } catch (err) {
-    ctx.log.error({ job_id: row.job_id, err }, "delivery failed");
-    reason = "the hub could not send it";
-  }
-  await takeBack(ctx, link, held, reason);
 }
 
 /**

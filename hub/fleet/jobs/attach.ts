@@ -6,12 +6,10 @@ import type { FleetContext } from "../context.ts";
 import { laneChanged } from "../links/lanes.ts";
 import { type JobLane, newHeld } from "../links/worker-link.ts";
 import { findOwner } from "../sessions/places.ts";
-import { viewerPath } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
-import { announceTaken } from "./elsewhere.ts";
+import { claimFor, deliver } from "./deliver.ts";
 import { announceEnd } from "./events.ts";
 import { KEPT_IDLE_MS, keepSession } from "./job-sessions.ts";
-import { sendJob } from "./offer.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /**
@@ -95,28 +93,26 @@ export async function runAttached(
   const held = await takeOver(ctx, session, queued.job_id);
   if (held === null) return failQueued(ctx, queued, "the session it was to run in has ended");
   if (isScripted(queued)) ctx.scripted.lanes.set(held.lane, session.link);
-  const row = await ctx.db.jobs
-    .claim({
-      job_id: queued.job_id,
-      worker_id: session.link.worker_id,
-      lane_idx: session.lane_idx,
-      session_id: session.session_id,
-      novnc_url: viewerPath(session.session_id),
-      lease_token: held.lane.lease.token,
-      hub_id: ctx.hub_id,
-      now: ctx.clock.now(),
-    })
-    .catch((err) => {
-      giveBack(ctx, session, held);
-      throw err;
-    });
+  const row = await claimFor(ctx, queued.job_id, held.lane).catch((err) => {
+    giveBack(ctx, session, held);
+    throw err;
+  });
   if (!row) {
     giveBack(ctx, session, held);
     return "lost";
   }
-  void deliver(ctx, session, held.lane, row)
-    .catch((err) => ctx.log.error({ job_id: row.job_id, err }, "delivery failed"))
-    .finally(held.settle);
+  const { lane, settle } = held;
+  deliver(ctx, {
+    link: session.link,
+    held: lane,
+    row,
+    settle,
+    in_session: session,
+    accepted: async () => {
+      session.worker_token = lane.lease.token;
+    },
+    refused: (reason) => fail(ctx, session, lane, row, reason),
+  });
   return "given";
 }
 
@@ -173,32 +169,6 @@ function giveBack(ctx: FleetContext, session: HubSession, { lane, settle }: Take
   lane.done = true;
   if (!session.ended.aborted) void keepSession(ctx, session);
   settle();
-}
-
-async function deliver(
-  ctx: FleetContext,
-  session: HubSession,
-  lane: JobLane,
-  row: JobRow,
-): Promise<void> {
-  const { job_id, worker_id, lane_idx } = row;
-  let reason: string;
-  try {
-    const answer = await sendJob(ctx, session.link, lane, row, session, async () => {
-      session.worker_token = lane.lease.token;
-    });
-    if (answer.kind === "accepted") {
-      ctx.log.info({ job_id, worker_id, lane_idx }, "job attached");
-      announceTaken(ctx, row);
-      ctx.signal("job assigned", { job_id, worker_id, lane_idx });
-      return;
-    }
-    reason = answer.kind === "refused" ? answer.reason : "the link closed";
-  } catch (err) {
-    ctx.log.error({ job_id, err }, "delivery failed");
-    reason = "the hub could not send it";
-  }
-  await fail(ctx, session, lane, row, reason);
 }
 
 /** Not accepted: the job fails, because no other lane would do; the session stays open if it still is. */

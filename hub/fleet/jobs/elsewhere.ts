@@ -1,7 +1,7 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
-import { betterHub, LEAVE_MS } from "../links/candidate.ts";
+import { betterHub, isStillBetter, LEAVE_MS } from "../links/candidate.ts";
 import { findOwner } from "../sessions/places.ts";
 
 /** Jobs and the other hubs: whom to tell, whom to wait for, and which jobs to leave to a better hub. */
@@ -30,15 +30,15 @@ export function announceTaken(ctx: FleetContext, row: JobRow): void {
  * time counts from when this hub first left it, because the clocks of two hubs may differ.
  */
 export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
-  const better = betterHub(ctx);
-  if (!better) return false;
   const { left } = ctx.cluster;
   const now = ctx.clock.monotonic();
-  const since = left.get(job_id);
-  if (since !== undefined && now - since >= LEAVE_MS) return false;
+  const before = left.get(job_id);
+  // It is promised already: asking for a better hub would count it once more, and find that hub's lanes promised.
+  if (before) return now - before.at < LEAVE_MS && isStillBetter(ctx, before.hub_id);
+  const better = betterHub(ctx);
+  if (!better) return false;
   better.left += 1;
-  if (since !== undefined) return true;
-  left.set(job_id, now);
+  left.set(job_id, { hub_id: better.hub_id, at: now });
   ctx.cluster.wake([job_id]);
   void ctx.clock.sleep(LEAVE_MS, ctx.stopping).then(() => ctx.dispatcher.kick());
   return true;
@@ -46,7 +46,8 @@ export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
 
 /** Whether jobs are being left to better hubs right now. */
 export function isLeavingJobs({ cluster: { left }, clock }: FleetContext): boolean {
-  for (const [job_id, at] of left) if (clock.monotonic() - at > 2 * LEAVE_MS) left.delete(job_id);
+  for (const [job_id, { at }] of left)
+    if (clock.monotonic() - at > 2 * LEAVE_MS) left.delete(job_id);
   return left.size > 0;
 }
 

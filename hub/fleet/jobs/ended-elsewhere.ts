@@ -31,7 +31,7 @@ export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
   for (let at = 0; at < lanes.length; at += BATCH) {
     const batch = lanes.slice(at, at + BATCH);
     const ids = batch.map(({ held }) => held.lease.job_id);
-    // Not while a pass assigns lanes: a lane is held before the row of its job says so.
+    // Not while a pass assigns lanes, because a lane is held before its job's row shows it.
     const rows = await ctx.dispatcher.exclusive(() => ctx.db.jobs.runningAmong(ids));
     const running = new Map(rows.map((row) => [row.job_id, row.lease_token]));
     for (const { link, held } of batch)

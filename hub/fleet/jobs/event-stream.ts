@@ -1,5 +1,6 @@
 import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { isHeldHere } from "./elsewhere.ts";
@@ -30,6 +31,85 @@ export interface EventStream {
   stop(): void;
 }
 
+/** A reader that may be slow: what it does not take at once is waited for, but not forever. */
+function createPacer(clock: Clock, sink: EventSink) {
+  let leaving = false;
+  let drain: (() => void) | null = null;
+  /** Whether the reader took what waited in time. */
+  const emptied = async (): Promise<boolean> => {
+    const taken = new Promise<true>((resolve) => {
+      drain = () => resolve(true);
+    });
+    const ok = await endsWithin(clock, SLOW_READER_MS, taken);
+    drain = null;
+    return ok;
+  };
+  return {
+    send: async (text: string): Promise<"taken" | "too late" | "left behind"> => {
+      if (sink.send(text)) return "taken";
+      if (leaving) return "left behind";
+      return (await emptied()) ? "taken" : "too late";
+    },
+    drained: () => drain?.(),
+    /** From now on nobody waits for the reader. */
+    leave: () => {
+      leaving = true;
+      drain?.();
+    },
+  };
+}
+
+interface Out {
+  pacer: ReturnType<typeof createPacer>;
+  over: AbortSignal;
+  close(code: number, reason: string): void;
+}
+
+/** Reads the events of a job from the store and sends them, up to the last one. */
+function createEventReader(ctx: FleetContext, job: JobRow, since: number, out: Out) {
+  let last = since;
+  let replayed = false;
+
+  /** False when the stream is over. */
+  const send = async (event: EventRow): Promise<boolean> => {
+    last = event.seq;
+    const sent = await out.pacer.send(JSON.stringify(eventRecord(event)));
+    if (sent === "left behind") return false;
+    if (sent === "too late") out.close(EVENT_CLOSE.too_slow, "reads too slowly");
+    if (event.type !== "log") out.close(EVENT_CLOSE.done, event.type);
+    return !out.over.aborted;
+  };
+  /** Whether there was anything to send. */
+  const readOn = async (): Promise<boolean> => {
+    const before = last;
+    for (;;) {
+      const page = await ctx.db.events.list(job.job_id, last, PAGE);
+      for (const event of page) if (out.over.aborted || !(await send(event))) return true;
+      if (page.length < PAGE) return last > before;
+    }
+  };
+  /** A job that ended without its last event (the hub died between the two writes), or whose last one was seen. */
+  const closeEnded = async (): Promise<void> => {
+    const row = await ctx.db.jobs.get(job.job_id);
+    if (out.over.aborted || (row && !isTerminal(row.status))) return;
+    if (!row) return out.close(EVENT_CLOSE.done, "deleted");
+    await readOn();
+    if (out.over.aborted) return;
+    const seen = since > 0 && last === since;
+    const [at] = seen ? await ctx.db.events.list(job.job_id, since - 1, 1) : [];
+    const { ts, type, data } = terminalEvent(row, ctx.clock.now());
+    if (!seen || at?.type === "log")
+      await send({ job_id: row.job_id, seq: last + 1, ts, type, data });
+    else out.close(EVENT_CLOSE.done, type);
+  };
+  return async (): Promise<void> => {
+    const news = await readOn();
+    // A stream woken for nothing may follow a job that was deleted with its last event.
+    if (!replayed || !news) await closeEnded();
+    replayed = true;
+  };
+}
+
 /**
  * Sends every event of a job with seq > since: the stored ones, then new ones as they are stored, without gap or double,
  * and closes with 1000 after the last (rules/events#end-of-the-stream). Events are read from the store in both cases and the
@@ -42,88 +122,38 @@ export function startEventStream(
   sink: EventSink,
 ): EventStream {
   const stopped = new AbortController();
-  let last = since;
+  const pacer = createPacer(ctx.clock, sink);
   let reading = false;
   let again = false;
-  let replayed = false;
-  let leaving = false;
-  let drain: (() => void) | null = null;
   let pumped: Promise<void> = Promise.resolve();
 
   const stop = () => {
     stopped.abort();
     unsubscribe();
     ctx.streams.delete(goAway);
-    drain?.();
+    pacer.drained();
   };
   const close = (code: number, reason: string) => {
     if (stopped.signal.aborted) return;
     stop();
     sink.close(code, reason);
   };
+  const sendNews = createEventReader(ctx, job, since, { pacer, over: stopped.signal, close });
 
   /** What is already stored is still sent, except to a slow reader. */
   const goAway = async () => {
-    leaving = true;
-    drain?.();
+    pacer.leave();
     await pumped;
     close(GOING_AWAY.code, GOING_AWAY.reason);
   };
   ctx.streams.add(goAway);
-
-  /** False when the stream is over. */
-  const send = async (event: EventRow): Promise<boolean> => {
-    last = event.seq;
-    if (!sink.send(JSON.stringify(eventRecord(event)))) {
-      if (leaving) return false;
-      const late = new AbortController();
-      const emptied = new Promise<true>((resolve) => {
-        drain = () => resolve(true);
-      });
-      const timeout = ctx.clock.sleep(SLOW_READER_MS, late.signal).then(() => false as const);
-      const ok = await Promise.race([emptied, timeout]);
-      drain = null;
-      late.abort();
-      if (!ok) close(EVENT_CLOSE.too_slow, "reads too slowly");
-    }
-    if (event.type !== "log") close(EVENT_CLOSE.done, event.type);
-    return !stopped.signal.aborted;
-  };
-
-  /** Whether there was anything to send. */
-  const readOn = async (): Promise<boolean> => {
-    const before = last;
-    for (;;) {
-      const page = await ctx.db.events.list(job.job_id, last, PAGE);
-      for (const event of page) if (stopped.signal.aborted || !(await send(event))) return true;
-      if (page.length < PAGE) return last > before;
-    }
-  };
-
-  /** A job that ended without its last event (the hub died between the two writes), or whose last one was seen. */
-  const closeEnded = async (): Promise<void> => {
-    const row = await ctx.db.jobs.get(job.job_id);
-    if (stopped.signal.aborted || (row && !isTerminal(row.status))) return;
-    if (!row) return close(EVENT_CLOSE.done, "deleted");
-    await readOn();
-    if (stopped.signal.aborted) return;
-    const seen = since > 0 && last === since;
-    const [at] = seen ? await ctx.db.events.list(job.job_id, since - 1, 1) : [];
-    const { ts, type, data } = terminalEvent(row, ctx.clock.now());
-    if (!seen || at?.type === "log")
-      await send({ job_id: row.job_id, seq: last + 1, ts, type, data });
-    else close(EVENT_CLOSE.done, type);
-  };
 
   const pump = async (): Promise<void> => {
     reading = true;
     try {
       do {
         again = false;
-        const news = await readOn();
-        // A stream woken for nothing may follow a job that was deleted with its last event.
-        if (!replayed || !news) await closeEnded();
-        replayed = true;
+        await sendNews();
       } while (again && !stopped.signal.aborted);
     } catch (err) {
       ctx.log.error({ job_id: job.job_id, err }, "event stream failed");
@@ -148,5 +178,5 @@ export function startEventStream(
   const unsubscribe = ctx.bus.subscribe(job.job_id, wake);
   wake();
   if (ctx.cluster.shared) void pollElsewhere();
-  return { drained: () => drain?.(), stop };
+  return { drained: pacer.drained, stop };
 }

@@ -75,10 +75,19 @@ export async function announceEnd(ctx: FleetContext, row: JobRow, reported = fal
   // Before anybody hears of the end: the viewer of a job that has ended is 404 (rules/events#end-of-the-stream).
   await releaseJobSession(ctx, row, reported);
   if (isScripted(row)) await scriptedEnded(ctx, row);
-  await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
+  // What a capture changed is part of its story, so its end is told after that.
+  if (row.watch_id === null) await storeEnd(ctx, row);
   ctx.waiters.get(row.job_id)?.(row);
   const { job_id, status, worker_id, lease_token, session_id } = row;
   ctx.cluster.tell({ type: "job_ended", job_id, status, worker_id, lease_token, session_id });
-  ctx.webhooks.jobEnded(row);
+  if (row.watch_id === null) ctx.webhooks.jobEnded(row);
+  else
+    ctx.watching.ended(row, async (decided) => {
+      await storeEnd(ctx, decided);
+      ctx.webhooks.jobEnded(decided);
+    });
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });
 }
+
+const storeEnd = (ctx: FleetContext, row: JobRow): Promise<void> =>
+  appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);

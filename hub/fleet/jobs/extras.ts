@@ -30,6 +30,8 @@ export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtr
     recipe,
     login_recipe,
     profile: await profileForJob(ctx, options),
+    // A job that was stored by an earlier version says nothing.
+    final_state: options.final_state !== false,
     popup_policy: settings?.popup_policy ?? "allow",
     ...(await proxyOfJob(ctx, row, settings)),
     ...recipeSecrets(ctx, actions, row.host),

@@ -2,6 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import type { AssetRow } from "#hub/platform/db/rows.ts";
 import type { ObjectInfo } from "#hub/platform/stores/objects.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
+import { ownBound } from "#shared/protocol/documents.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/protocol/schema/asset.ts";
@@ -9,7 +10,7 @@ import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { comingBack } from "../sessions/types.ts";
 import { getRow } from "./read.ts";
-import { assetHref, assetRecord } from "./record.ts";
+import { assetHref, assetRecord, documentHref } from "./record.ts";
 
 /** Object keys of a job. Names are checked where they come in; the store checks every segment again. */
 export const jobPrefix = (job_id: string) => `jobs/${job_id}`;
@@ -58,7 +59,7 @@ export async function storeAsset(
   throw staleLease();
 }
 
-/** Stores page.html, links.json or har.json. @throws as `storeAsset`. */
+/** Stores a document that the worker made. @throws as `storeAsset`. */
 export async function storeDocument(
   ctx: FleetContext,
   held: JobLane,
@@ -67,7 +68,7 @@ export async function storeDocument(
 ): Promise<StoredFile> {
   const { job_id } = held.lease;
   const key = documentKey(job_id, name);
-  const max_bytes = Math.min(MAX_DOCUMENT_BYTES, ctx.config.max_asset_bytes);
+  const max_bytes = Math.min(ownBound(name), MAX_DOCUMENT_BYTES, ctx.config.max_asset_bytes);
   const { size, sha256 } = await putObject(ctx, held, key, upload, max_bytes);
   // Deleted after the check just above.
   if (await ctx.db.jobs.get(job_id)) return { name, size, sha256 };
@@ -132,25 +133,29 @@ export async function getAsset(ctx: FleetContext, job_id: string, name: string):
   return row;
 }
 
+/** Where a document that the worker uploaded is read; null while it does not exist. */
+const storedHref = async (ctx: FleetContext, job_id: string, name: DocumentName) =>
+  (await ctx.objects.stat(documentKey(job_id, name))) && documentHref(job_id, name);
+
 /** GET /jobs/{id}/result: an href is null while its file does not exist. */
 export async function getResult(
   ctx: FleetContext,
   job_id: string,
 ): Promise<z.infer<typeof JobResult>> {
   const row = await getRow(ctx, job_id);
-  const [assets, html, links, har] = await Promise.all([
+  const [assets, html_href, links_href, har_href] = await Promise.all([
     ctx.db.assets.list(job_id),
-    ctx.objects.stat(documentKey(job_id, "page.html")),
-    ctx.objects.stat(documentKey(job_id, "links.json")),
-    ctx.objects.stat(documentKey(job_id, "har.json")),
+    storedHref(ctx, job_id, "page.html"),
+    storedHref(ctx, job_id, "links.json"),
+    storedHref(ctx, job_id, "har.json"),
   ]);
   return {
     job_id,
     status: row.status,
-    html_href: html && `/jobs/${job_id}/page.html`,
-    log_href: `/jobs/${job_id}/log.txt`,
-    har_href: har && `/jobs/${job_id}/har.json`,
-    links_href: links && `/jobs/${job_id}/links.json`,
+    html_href,
+    log_href: documentHref(job_id, "log.txt"),
+    har_href,
+    links_href,
     assets: assets.map(({ name, kind, size }) => ({
       name,
       href: assetHref(job_id, name),

@@ -5,6 +5,7 @@ import type { FleetContext } from "../context.ts";
 import { lostError } from "../links/loss.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { announceEnd, logEvent, storeLines } from "./events.ts";
+import { checkedFinalState } from "./final-state.ts";
 import { newLines } from "./take-up.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
@@ -26,11 +27,11 @@ export async function storeJobLog(
 }
 
 /** running → completed or failed, as the worker reports (rules/jobs#states). False when the lease was not the job's. */
-export const finishJob = (
+export async function finishJob(
   ctx: FleetContext,
   held: JobLane,
   result: WorkerResult,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { http_status, final_url, title, capture } = result;
   const { status, error, stage } = endOf(ctx, held, result);
   const end: FinishJob = {
@@ -43,9 +44,10 @@ export const finishJob = (
     final_url,
     title,
     capture,
+    final_state: await checkedFinalState(ctx, held, result.final_state ?? null),
   };
   return endHeld(ctx, held, end, true);
-};
+}
 
 /** A scripted job completes when its script has reached its end, and no worker may decide that. */
 function endOf(

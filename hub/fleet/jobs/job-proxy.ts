@@ -31,6 +31,7 @@ export async function proxyOfJob(
   host: HostRow | null,
 ): Promise<Pick<RunExtras, "proxy" | "proxy_of">> {
   const { proxy } = options;
+  if (options.replay) return { proxy: null, proxy_of: "job" };
   if (proxy)
     return {
       proxy: isMasked(proxy) ? ((await ctx.db.job_proxies.get(job_id)) ?? proxy) : proxy,

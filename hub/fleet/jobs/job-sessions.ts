@@ -3,6 +3,7 @@ import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { endSession } from "../sessions/end.ts";
+import { recordOpened } from "../sessions/past.ts";
 import { addSession, dropSession, keepSessionForNext, touchSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { stopScript } from "./scripted.ts";
@@ -26,6 +27,7 @@ export const addJobSession = (
     headless: row.options.headless,
     egress: row.options.egress,
     proxy: row.options.proxy,
+    replay: row.options.replay ?? null,
     idle_ttl_ms: null,
     keep_ms: row.options.keep_session ? KEPT_IDLE_MS : null,
     url: row.url,
@@ -50,12 +52,13 @@ export async function releaseJobSession(
 /**
  * From now on no job owns the session; it has an idle TTL and a new absolute one. The lane stays leased until it ends.
  */
-export function keepSession(ctx: FleetContext, session: HubSession): Promise<void> {
+export async function keepSession(ctx: FleetContext, session: HubSession): Promise<void> {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;
   session.expires_at = ctx.clock.monotonic() + SESSION_TTL_S.ttl_default * 1_000;
   touchSession(ctx, session);
-  return keepSessionForNext(ctx, session);
+  await keepSessionForNext(ctx, session);
+  await recordOpened(ctx, session);
 }
 
 /** A deleted job leaves no browser behind. */

@@ -3,6 +3,7 @@ import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
 import { maskProxy } from "#shared/protocol/proxy.ts";
 import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { tell } from "./events.ts";
 import { runExtras } from "./extras.ts";
@@ -32,8 +33,9 @@ export async function sendJob(
   });
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
   // A worker of an earlier version rejects options that it does not know.
-  const { egress, proxy: _own, ...options } = row.options;
+  const { egress, proxy: _own, final_state: _told, record, replay, ...options } = row.options;
   const extras = await runExtras(ctx, row);
+  if (replay) link.replays.add(replay);
   // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
     worker_id,
@@ -48,7 +50,10 @@ export async function sendJob(
     session_id,
     url: row.url,
     options: {
-      ...{ ...options, ...(egress && { egress }), min_asset_size_bytes },
+      ...options,
+      ...(egress && { egress }),
+      ...(replay && { replay }),
+      min_asset_size_bytes,
       // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
     },
@@ -56,6 +61,7 @@ export async function sendJob(
       ...extras,
       in_session: in_session === null ? null : in_session.session_id,
     },
+    record: record ?? (await fleetSetting(ctx, "record")),
   });
   if (!sent) return { kind: "closed" };
   const over = new AbortController();

@@ -1,5 +1,6 @@
 import type { FinishJob } from "#hub/platform/db/fleet-types.ts";
 import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
+import type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 /** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */
@@ -23,7 +24,7 @@ interface RunningScript {
 export interface Scripted {
   /** Lanes that are leased to scripted jobs, with their worker. */
   readonly lanes: Map<HeldLane, WorkerLink>;
-  /** Lanes whose worker has been told to end the run. */
+  /** Lanes whose worker has been ordered to end the run. */
   readonly ended: WeakSet<HeldLane>;
   readonly runs: Map<string, RunningScript>;
   /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
@@ -47,8 +48,35 @@ interface LaneReserve {
 export interface Webhooks {
   /** Returns at once; the outcome goes only to the log. */
   jobEnded(row: JobRow): void;
+  /** Tells the watch's own receiver, where it has one, that a capture has changed. */
+  jobChanged(row: JobRow, url: string | null): void;
   /** Gives up what is under way and what waits. */
   stop(): Promise<void>;
+}
+
+/** Captures of watches that end at this hub (rules/watches#one-comparison). */
+export interface Watching {
+  /** Decides what the capture changed, and then has its end told, with the row as it is by then. Returns at once. */
+  ended(row: JobRow, told: (row: JobRow) => Promise<void>): void;
+  stop(): Promise<void>;
+}
+
+/** What does not count in a comparison. */
+export interface Ignored {
+  /** Takes these lines out of a text. */
+  lines(lines: string[]): Promise<string[]>;
+  asset(url: string): boolean;
+}
+
+/** Compares what two jobs captured. */
+export interface Comparisons {
+  /**
+   * GET /jobs/{id}/diff/{other} (rules/comparison#compare-two-jobs).
+   * @throws AppError not_found, conflict, timed_out; unavailable when too many wait
+   */
+  byId(before_id: string, after_id: string): Promise<JobComparison>;
+  /** The same of two completed jobs, without what is ignored. @throws AppError timed_out, unavailable */
+  rows(before: JobRow, after: JobRow, ignored: Ignored): Promise<JobComparison>;
 }
 
 /** A result the database could not store: the worker has reported it and keeps no copy. */

@@ -1,3 +1,4 @@
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { HEARTBEAT_INTERVAL_MS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { isAlive, readFleet } from "../links/view.ts";
@@ -78,20 +79,33 @@ async function failStale(ctx: FleetContext): Promise<void> {
   for (const worker_id of ctx.cluster.missing.keys())
     if (alive.has(worker_id)) ctx.cluster.missing.delete(worker_id);
   for (const { job_id, worker_id, lease_token } of old) {
-    if (lease_token === null || worker_id === null) continue;
-    const link = ctx.links.get(worker_id);
-    // Its worker is alive, linked to this hub, and holds no lane for it: the write that ended the job was lost.
-    const orphaned = link?.ready === true && !link.heldBy(job_id, lease_token);
-    if (!orphaned && (alive.has(worker_id) || !isMissing(ctx, worker_id))) continue;
-    const row = await ctx.db.jobs.finish(job_id, lease_token, {
-      status: "failed",
-      error: orphaned
-        ? `worker ${worker_id} holds no lane for the job`
-        : `worker ${worker_id} is not alive`,
-      now,
-    });
+    if (lease_token === null) continue;
+    const error = whyStale(ctx, { job_id, worker_id, lease_token }, alive);
+    if (error === null) continue;
+    const row = await ctx.db.jobs.finish(job_id, lease_token, { status: "failed", error, now });
     if (row) await announceEnd(ctx, row);
   }
+}
+
+/** Null for a job that may still be running. */
+function whyStale(
+  ctx: FleetContext,
+  {
+    job_id,
+    worker_id,
+    lease_token,
+  }: Pick<JobRow, "job_id" | "worker_id"> & { lease_token: number },
+  alive: ReadonlySet<string>,
+): string | null {
+  // Its hub was killed in the moment in which it stored what it had imported.
+  if (worker_id === null) return "the hub that imported it is gone";
+  const link = ctx.links.get(worker_id);
+  // Its worker is alive, linked to this hub, and holds no lane for it: the write that ended the job was lost.
+  if (link?.ready === true && !link.heldBy(job_id, lease_token))
+    return `worker ${worker_id} holds no lane for the job`;
+  return alive.has(worker_id) || !isMissing(ctx, worker_id)
+    ? null
+    : `worker ${worker_id} is not alive`;
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import { invalid, notFound } from "#shared/kit/errors.ts";
+import { namedCursor, readNamedCursor } from "#hub/platform/http/time-cursor.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { Job, JobListQuery } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { jobRecord } from "./record.ts";
@@ -25,28 +27,17 @@ export async function recordOf(ctx: FleetContext, row: JobRow): Promise<Job> {
 export const getJob = async (ctx: FleetContext, job_id: string): Promise<Job> =>
   recordOf(ctx, await getRow(ctx, job_id));
 
-const cursorOf = (row: JobRow): string =>
-  Buffer.from(`${row.created_at}.${row.job_id}`).toString("base64url");
-
-function parseCursor(cursor: string): { created_at: number; job_id: string } {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const [, at, job_id] = /^([0-9]{1,15})\.([0-9A-Za-z_-]{1,64})$/.exec(text) ?? [];
-  if (at === undefined || job_id === undefined)
-    throw invalid(["query", "cursor"], "is not a cursor of this list");
-  return { created_at: Number(at), job_id };
-}
-
 /** GET /jobs: newest first, one page. */
 export async function listJobs(
   ctx: FleetContext,
   { cursor, ...filter }: JobListQuery,
 ): Promise<{ jobs: Job[]; next_cursor: string | null }> {
-  const before = cursor === undefined ? null : parseCursor(cursor);
-  const rows = await ctx.db.jobs.list({ ...filter, limit: filter.limit + 1 }, before);
-  const page = rows.slice(0, filter.limit);
-  const last = page.at(-1);
-  return {
-    jobs: await Promise.all(page.map((row) => recordOf(ctx, row))),
-    next_cursor: rows.length > page.length && last ? cursorOf(last) : null,
-  };
+  const place = cursor === undefined ? null : readNamedCursor(cursor);
+  const before = place && { created_at: place.at, job_id: place.id };
+  const { page, next_cursor } = await pageOfRows(
+    filter.limit,
+    (limit) => ctx.db.jobs.list({ ...filter, limit }, before),
+    ({ created_at, job_id }) => namedCursor({ at: created_at, id: job_id }),
+  );
+  return { jobs: await Promise.all(page.map((row) => recordOf(ctx, row))), next_cursor };
 }

@@ -1,5 +1,6 @@
 import type { AssetRow, EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
+import type { JobDocument } from "#shared/protocol/documents.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
 import type { Job, JobEvent, WaitingFor } from "#shared/protocol/schema/job.ts";
@@ -10,7 +11,8 @@ export function jobRecord(
   queue_position: number | null = null,
   waiting_for: WaitingFor | null = null,
 ): Job {
-  const { host: _host, lease_token: _token, hub_id: _hub, ...rest } = row;
+  const { host: _host, lease_token: _token, hub_id: _hub, final_state: end, ...rest } = row;
+  const { job_id } = row;
   return {
     ...rest,
     options: row.options,
@@ -23,8 +25,16 @@ export function jobRecord(
         : Math.max(0, row.finished_at - row.started_at),
     queue_position,
     waiting_for,
+    screenshot_href: end?.screenshot ? documentHref(job_id, "screenshot.png") : null,
+    thumbnail_href: end?.thumbnail ? documentHref(job_id, "thumbnail.webp") : null,
+    favicon_href: end?.favicon ? assetHref(job_id, end.favicon) : null,
+    answer: row.answer?.value ?? null,
+    source: row.capture?.imported ? "import" : "browser",
   };
 }
+
+export const documentHref = (job_id: string, name: JobDocument): string =>
+  `/jobs/${job_id}/${name}`;
 
 export const assetHref = (job_id: string, name: string): string =>
   `/jobs/${job_id}/assets/${encodeURIComponent(name)}`;

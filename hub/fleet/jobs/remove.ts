@@ -1,6 +1,7 @@
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
+import { removeRecordingsOf } from "../recordings/keep.ts";
 import { cancelJob } from "./cancel.ts";
 import { jobPrefix } from "./files.ts";
 import { endKeptSession } from "./job-sessions.ts";
@@ -17,6 +18,7 @@ export async function removeJob(ctx: FleetContext, job_id: string): Promise<void
   await endKeptSession(ctx, job);
   const { session_id } = job;
   if (session_id !== null) ctx.cluster.tell({ type: "job_removed", job_id, session_id });
+  await removeRecordingsOf(ctx, job_id);
   await ctx.objects.deletePrefix(jobPrefix(job_id));
   if (await ctx.db.jobs.deleteTerminal(job_id)) return ctx.bus.publish(job_id);
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");

@@ -1,7 +1,9 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
+import { retainRecordings } from "../recordings/keep.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import { endLostSessions } from "../sessions/past.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
 
@@ -29,9 +31,27 @@ function takeTurn({ kv, hub_id }: FleetContext): Promise<boolean> {
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
   if (!(await takeTurn(ctx))) return;
   await forgetProxiesOnce(ctx);
+  await endLostSessions(ctx).catch((err) =>
+    ctx.log.warn({ err }, "open records of sessions were not checked"),
+  );
+  await retainSessions(ctx);
+  await retainRecordings(ctx, signal);
   const expired = await expireJobs(ctx, signal);
   const trimmed = await trimJobs(ctx, signal);
   if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");
+}
+
+/** Records of sessions that have ended. */
+const MOST_SESSIONS = 100_000;
+
+/** Deletes the records of sessions that are older than `retention_days`, then the oldest beyond 100,000. */
+async function retainSessions(ctx: FleetContext): Promise<void> {
+  const days = await fleetSetting(ctx, "retention_days");
+  const too_old = days === 0 ? null : ctx.clock.now() - days * DAY_MS;
+  const too_many = await ctx.db.sessions.endOfNth(MOST_SESSIONS);
+  const ended_by = Math.max(too_old ?? 0, too_many ?? 0);
+  if (ended_by === 0) return;
+  while ((await ctx.db.sessions.deleteEnded(ended_by, BATCH)) === BATCH);
 }
 
 async function expireJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {

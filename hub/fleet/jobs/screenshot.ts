@@ -76,3 +76,11 @@ async function pictureMeta(
     name = `screenshot-${taken_at}-${n}.${ext}`;
   return hubAsset({ name, kind: "image", mime: `image/${format}`, ext }, url);
 }
+
+/** When a stored screenshot was taken; null for an asset of another name. */
+export function screenshotTime(name: string): string | null {
+  const moment = /^screenshot-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\b/.exec(name);
+  if (!moment) return null;
+  const [, year, month, day, hour, minute, second, ms] = moment;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`;
+}

@@ -1,7 +1,6 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import type { AttemptRow, JobRow } from "#hub/platform/db/rows.ts";
 import { madeJob, stillRunning } from "#hub/platform/idempotency/once-per-key.ts";
-import { DeadlineError } from "#shared/kit/clock.ts";
+import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
@@ -21,6 +20,7 @@ import { withHostOptions } from "./host-options.ts";
 import { keepProxy } from "./job-proxy.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
+import { requireReplayable } from "./replay-index.ts";
 import { newAttempt, rerunSource } from "./rerun-source.ts";
 import { isScripted } from "./scripted.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
@@ -33,11 +33,13 @@ const RETRY_AFTER_S = 10;
  */
 export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
-const newRow = (
+/** A queued job that nothing is known of yet. */
+export const newRow = (
   ctx: FleetContext,
   job_id: string,
   input: SubmitJob,
   idempotency_key: string | null,
+  watch: ForWatch | null = null,
 ): JobRow => ({
   job_id,
   status: "queued",
@@ -63,7 +65,12 @@ const newRow = (
   asset_bytes: 0,
   attempts: 0,
   capture: null,
+  final_state: null,
+  answer: null,
   idempotency_key,
+  watch_id: watch?.watch_id ?? null,
+  changed: null,
+  changes: null,
 });
 
 export interface SubmitOptions {
@@ -71,6 +78,31 @@ export interface SubmitOptions {
   idempotency_key?: string | null;
   /** False: answer at once with the queued job. */
   wait?: boolean;
+}
+
+/** The watch that a job is made for (`JobsRepo.insertWith`). */
+type ForWatch = NonNullable<Parameters<FleetContext["db"]["jobs"]["insertWith"]>[1]["watch"]>;
+
+/** Checks what is asked for, and makes the row of the job. */
+async function prepare(
+  ctx: FleetContext,
+  input: SubmitJob,
+  key: string | null,
+  watch: ForWatch | null,
+): Promise<{ row: JobRow; script: string | null }> {
+  const { use_profile } = input.options;
+  await requireEngines(ctx, input.options);
+  const script = await rerunSource(ctx, input.options);
+  if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
+  await checkClone(ctx, input.options);
+  const { replay } = input.options;
+  if (replay !== null) await requireReplayable(ctx, replay, ["body", "options", "replay"]);
+  await requireWayOut(ctx, input.options);
+  await requireAttachable(ctx, input.options);
+  const resolved = await withHostOptions(ctx, input);
+  const job_id = newJobId();
+  const shown = await keepProxy(ctx, job_id, resolved);
+  return { row: newRow(ctx, job_id, { ...input, options: shown }, key, watch), script };
 }
 
 /**
@@ -84,17 +116,8 @@ export async function submitJob(
   input: SubmitJob,
   options: SubmitOptions = {},
 ): Promise<Job> {
-  const { use_profile } = input.options;
-  await requireEngines(ctx, input.options);
-  const script = await rerunSource(ctx, input.options);
-  if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
-  await checkClone(ctx, input.options);
-  await requireWayOut(ctx, input.options);
-  await requireAttachable(ctx, input.options);
-  const resolved = await withHostOptions(ctx, input);
-  const job_id = newJobId();
-  const shown = await keepProxy(ctx, job_id, resolved);
-  const row = newRow(ctx, job_id, { ...input, options: shown }, options.idempotency_key ?? null);
+  const { row, script } = await prepare(ctx, input, options.idempotency_key ?? null, null);
+  const { job_id } = row;
   if (isScripted(row)) return queueScripted(ctx, row, script);
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
@@ -116,12 +139,15 @@ export async function submitJob(
     }
     if (crowded && options.wait !== false) throw atCapacity(job_id);
     // Undecided for too long: as far as the caller can know, it is still queued.
-    now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row, moved)).catch(
-      (err) => {
-        if (err instanceof DeadlineError) return row;
-        throw err;
-      },
-    );
+    now ??= await withDeadline(
+      "the assignment",
+      SETTLE_MS,
+      settledRow(ctx, row, moved),
+      ctx.clock,
+    ).catch((err) => {
+      if (err instanceof DeadlineError) return row;
+      throw err;
+    });
   } finally {
     given_up.abort();
     ctx.waiters.delete(job_id);
@@ -131,6 +157,23 @@ export async function submitJob(
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   const facts = await queueFacts(ctx);
   throw atCapacity(job_id, facts ? waitingFor(row, facts) : null);
+}
+
+/**
+ * Stores a job for a watch and asks for a lane, without waiting for it (rules/watches#one-capture-for-each-time).
+ * @returns null, and nothing is stored, when the watch is not due any more, is gone, or has a capture under way.
+ * @throws AppError what `submitJob` refuses
+ */
+export async function submitCapture(
+  ctx: FleetContext,
+  input: SubmitJob,
+  watch: ForWatch,
+): Promise<Job | null> {
+  const { row, script } = await prepare(ctx, input, null, watch);
+  const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
+  if (!(await ctx.db.jobs.insertWith(row, { key: null, attempt, watch }))) return null;
+  await placeJob(ctx, row);
+  return jobRecord(row, await ctx.db.jobs.queuePosition(row.job_id));
 }
 
 /**

@@ -78,6 +78,7 @@ async function takeJob(
   const { worker_id } = link;
   const text = `the hub was started anew, worker ${worker_id} is back, and the job goes on`;
   await tell(ctx, job_id, "info", "link", text, { worker_id });
+  if (row.options.replay) link.replays.add(row.options.replay);
   // Its session ended with its page.
   if (hold.uploading) return;
   const kept = isAttached(row) ? await keptSession(ctx, hold.session_id) : null;
@@ -91,6 +92,7 @@ async function takeJob(
     headless: row.options.headless,
     egress: kept ? (kept.egress ?? null) : row.options.egress,
     proxy: kept ? (kept.proxy ?? null) : row.options.proxy,
+    replay: kept ? (kept.replay ?? null) : (row.options.replay ?? null),
     idle_ttl_ms: null,
     keep_ms: keeps ? (kept?.idle_ttl_ms ?? KEPT_IDLE_MS) : null,
     url: row.url,
@@ -113,8 +115,10 @@ async function takeSession(
   held.done = isJobLane(held);
   const ttls = { idle_ttl_ms, keep_ms: kind === "kept" ? idle_ttl_ms : null, ttl_ms, created_at };
   const way_out = { egress: kept.egress ?? null, proxy: kept.proxy ?? null };
+  const replay = kept.replay ?? null;
+  if (replay !== null) link.replays.add(replay);
   const about = { session_id, kind, link, held, job_id, headless };
-  await addSession(ctx, { ...about, ...way_out, ...ttls });
+  await addSession(ctx, { ...about, ...way_out, replay, ...ttls });
   return true;
 }
 

@@ -55,7 +55,9 @@ async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
   const all = scripted.most * (1 + cluster.peers.size);
   const runner_free = here || (cluster.peers.size > 0 && (await db.jobs.runningScripts()) < all);
   return {
-    ...{ workers, runner_free, runners: scripted.most },
+    workers,
+    runner_free,
+    runners: scripted.most,
     stopping: stopShortage(ctx, workers),
     local_worker: await hasLocalWorker(ctx),
     reserve_ms: scripted.reserve.ms,

@@ -26,25 +26,36 @@ const RETRY = { first: 1_000, most: 30_000 };
 /** Answers after which the same call may succeed later. */
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
+/** One record for one receiver. */
+interface Delivery {
+  row: JobRow;
+  event: string;
+  /** Read before every try, because it may change meanwhile; null: there is none any more. */
+  address(ctx: WebhookContext): Promise<string | null>;
+}
+
+const ofFleet = (ctx: WebhookContext) => fleetSetting(ctx, "webhook_url");
+
 export function createWebhooks(of: () => WebhookContext): Webhooks {
   const stopping = new AbortController();
-  const waiting: JobRow[] = [];
+  const waiting: Delivery[] = [];
   const running = new Set<Promise<void>>();
   let dropped = 0;
 
   const next = () => {
     while (running.size < AT_ONCE && !stopping.signal.aborted) {
-      const row = waiting.shift();
-      if (!row) return;
-      const run = deliver(of(), row, stopping.signal).finally(() => {
+      const delivery = waiting.shift();
+      if (!delivery) return;
+      const run = deliver(of(), delivery, stopping.signal).finally(() => {
         running.delete(run);
         next();
       });
       running.add(run);
     }
   };
-  const enqueue = (row: JobRow) => {
-    if (waiting.length < MAX_WAITING) waiting.push(row);
+  const enqueue = (delivery: Delivery) => {
+    if (stopping.signal.aborted) return;
+    if (waiting.length < MAX_WAITING) waiting.push(delivery);
     else {
       dropped += 1;
       // Once for a burst, not for each of its jobs.
@@ -57,12 +68,16 @@ export function createWebhooks(of: () => WebhookContext): Webhooks {
   return {
     jobEnded: (row) => {
       const ctx = of();
-      fleetSetting(ctx, "webhook_url").then(
+      const event = `job.${row.status}`;
+      ofFleet(ctx).then(
         (url) => {
-          if (url !== null && !stopping.signal.aborted) enqueue(row);
+          if (url !== null) enqueue({ row, event, address: ofFleet });
         },
         (err) => ctx.log.warn({ job_id: row.job_id, err }, "webhook was not sent"),
       );
+    },
+    jobChanged: (row, url) => {
+      if (url !== null) enqueue({ row, event: "job.changed", address: async () => url });
     },
     stop: async () => {
       stopping.abort();
@@ -75,16 +90,21 @@ export function createWebhooks(of: () => WebhookContext): Webhooks {
 }
 
 /** Tries until the receiver takes it; a changed setting applies to the next try. Never rejects. */
-async function deliver(ctx: WebhookContext, row: JobRow, stopping: AbortSignal): Promise<void> {
+async function deliver(
+  ctx: WebhookContext,
+  delivery: Delivery,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { row, event } = delivery;
   const { job_id } = row;
   let said = "";
   for (let n = 0; n < TRIES; n += 1) {
     if (n > 0) await ctx.clock.sleep(retryWait(n - 1, RETRY, ctx.random()), stopping);
     if (stopping.aborted) return;
     try {
-      const url = await fleetSetting(ctx, "webhook_url");
+      const url = await delivery.address(ctx);
       if (url === null) return;
-      const status = await post(ctx, url, row, stopping);
+      const status = await post(ctx, url, delivery, stopping);
       if (status >= 200 && status < 300) return;
       said = `HTTP ${status}`;
       if (!isPassing(status)) break;
@@ -94,14 +114,14 @@ async function deliver(ctx: WebhookContext, row: JobRow, stopping: AbortSignal):
     }
     if (stopping.aborted) return;
   }
-  ctx.log.warn({ job_id, status: row.status, error: said }, "webhook was not accepted");
+  ctx.log.warn({ job_id, event, error: said }, "webhook was not accepted");
 }
 
 /** The answer's status; its body is not read. */
 async function post(
   { clock }: WebhookContext,
   url: string,
-  row: JobRow,
+  { row, event }: Delivery,
   stopping: AbortSignal,
 ): Promise<number> {
   const over = new AbortController();
@@ -111,7 +131,7 @@ async function post(
     const late = abortAfter(clock, TRY_MS, over.signal);
     const answer = await guardedPost({
       url,
-      headers: { "x-flotilla-event": `job.${row.status}`, "x-flotilla-delivery": row.job_id },
+      headers: { "x-flotilla-event": event, "x-flotilla-delivery": row.job_id },
       body: jobRecord(row),
       signal: AbortSignal.any([late, over.signal]),
     });

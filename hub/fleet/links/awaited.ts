@@ -4,7 +4,7 @@ import type { Awaited } from "./parts.ts";
 
 export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
 
-/** At the start of a hub that is alone: reads what the previous hub kept, or forgets it when no worker is awaited. */
+/** At the start of a hub without others: reads what the previous hub kept, or forgets it when no worker is awaited. */
 export async function readAwaited(ctx: FleetContext): Promise<void> {
   const { awaited, config } = ctx;
   const links = await keptLinks(ctx);

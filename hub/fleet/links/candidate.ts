@@ -50,6 +50,12 @@ export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): 
   return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
 }
 
+/** Whether a hub to which a job was left still has a strictly better candidate, if it is there at all. */
+export function isStillBetter(ctx: FleetContext, hub_id: string): boolean {
+  const best = ctx.cluster.peers.get(hub_id)?.best;
+  return best != null && !hasAsGood(ctx, best, ctx.clock.monotonic());
+}
+
 function hasAsGood({ links, draining }: FleetContext, best: Best, now: number): boolean {
   if (draining.aborted) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;

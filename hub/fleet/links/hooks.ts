@@ -26,7 +26,7 @@ export interface FleetHooks {
    * its worker has `moved` to another hub, which decides about everything it runs.
    */
   linkLost(link: WorkerLink, cause: string, moved: boolean): Promise<void>;
-  /** The link has no socket, and the hub waits for its worker: tells the jobs and sessions that wait with it. */
+  /** The link has no socket, and the hub waits for its worker; notifies the jobs and sessions that wait with it. */
   linkCut(link: WorkerLink): Promise<void>;
   /** The worker is back on the link: everything goes on. */
   linkBack(link: WorkerLink, cut_ms: number): Promise<void>;
@@ -35,7 +35,7 @@ export interface FleetHooks {
   jobLog(held: JobLane, message: JobLog): Promise<void>;
   /** True when the result was the job's; false when the lease no longer belonged to the job. */
   jobResult(held: JobLane, message: WorkerResult): Promise<boolean>;
-  /** What a worker says of its sessions. */
+  /** What a worker reports of its sessions. */
   sessionMessage(
     link: WorkerLink,
     message: SessionOpened | SessionRefused | SessionEnded,

@@ -1,4 +1,4 @@
-import { sameSecret } from "#shared/kit/secret.ts";
+import { judgeWorkerSecret, waitReason } from "#hub/platform/http/worker-guesses.ts";
 import { BAD_SECRET_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { decoderOf } from "#shared/protocol/link/codec.ts";
 import {
@@ -29,74 +29,126 @@ export interface LinkSession {
   closed(code: number, reason: string): void;
 }
 
+/** What has come from the worker is counted and confirmed, so that the worker need not keep it. */
+function createReceipts() {
+  let unconfirmed = 0;
+  return {
+    count: (bound: WorkerLink | null, type: string) => {
+      if (bound?.outbox && isCounted(type)) bound.received += 1;
+    },
+    /** What was only received is lost with this process; the worker need not repeat what was handled. */
+    confirm: (link: WorkerLink | null, type: string, chars: number) => {
+      if (!link?.outbox || !isCounted(type)) return;
+      link.handled_count += 1;
+      unconfirmed += chars;
+      if (unconfirmed < CONFIRM_CHARS) return;
+      unconfirmed = 0;
+      link.send({ type: "HubHeartbeatAck", received: link.handled_count });
+    },
+  };
+}
+
+/** Frames are handled one after the other; those that wait for their turn take memory. */
+function createFrameQueue(failed: (err: unknown) => void) {
+  let chars = 0;
+  let handled: Promise<void> = Promise.resolve();
+  return {
+    get handled() {
+      return handled;
+    },
+    /** Whether the frame is one more than may wait. */
+    isOverfull: (frame: string) => chars + frame.length > MAX_BACKLOG_BYTES,
+    add: (frame: string, work: () => Promise<void> | void, after: () => void) => {
+      chars += frame.length;
+      handled = handled
+        .then(work)
+        .catch(failed)
+        .then(() => {
+          chars -= frame.length;
+          after();
+        });
+    },
+    /** What needs no work, in its turn all the same. */
+    addDone: (after: () => void) => {
+      handled = handled.then(after);
+    },
+  };
+}
+
+interface SocketState {
+  link: WorkerLink | null;
+  /** The link from the moment this socket belongs to it; its registration may still be in progress. */
+  bound: WorkerLink | null;
+  over: boolean;
+  /** The hub ended the socket: what is still queued does not count. After a close by the worker it does. */
+  refused: boolean;
+}
+
+/** How a socket ends: by the hub, or by the worker. */
+function endsOf(
+  ctx: FleetContext,
+  socket: LinkSocket,
+  state: SocketState,
+  failed: (err: unknown) => void,
+) {
+  return {
+    refuse: (code: number, reason: string, why: LossCause = "broken") => {
+      state.refused = true;
+      if (state.over) return;
+      state.over = true;
+      ctx.handshakes.delete(socket);
+      const { link } = state;
+      if (link?.isOn(socket)) void dropLink(ctx, link, code, reason, why).catch(failed);
+      else socket.close(code, reason);
+    },
+    gone: (code: number, reason: string) => {
+      if (state.over) return;
+      state.over = true;
+      ctx.handshakes.delete(socket);
+      if (state.link) socketGone(ctx, state.link, socket, code, reason);
+    },
+  };
+}
+
 /**
  * One socket of WS /workers/{worker_id}/link (rules/worker-link#link), from its first frame to its end. Frames are
  * handled strictly in order, so that a result is stored before its lane is offered again; replies of sessions are
- * handled at once.
+ * handled at once. `address`: of the connection.
  */
 export function openLinkSession(
   ctx: FleetContext,
   path_worker_id: string,
   socket: LinkSocket,
+  address: string | undefined,
 ): LinkSession {
   const log = ctx.log.child({ worker_id: path_worker_id });
-  let link: WorkerLink | null = null;
-  /** The link from the moment this socket belongs to it; its registration may still be in progress. */
-  let bound: WorkerLink | null = null;
-  let backlog = 0;
-  let unconfirmed = 0;
-  let over = false;
-  /** The hub ended the socket: what is still queued does not count. After a close by the worker it does. */
-  let refused = false;
-  let handled: Promise<void> = Promise.resolve();
+  const state: SocketState = { link: null, bound: null, over: false, refused: false };
+  const failed = (err: unknown) => log.error({ err }, "link message failed");
+  const receipts = createReceipts();
+  const queue = createFrameQueue(failed);
   ctx.handshakes.set(socket, ctx.clock.monotonic());
 
-  const failed = (err: unknown) => log.error({ err }, "link message failed");
-  const refuse = (code: number, reason: string, why: LossCause = "broken") => {
-    refused = true;
-    if (over) return;
-    over = true;
-    ctx.handshakes.delete(socket);
-    if (link?.isOn(socket)) void dropLink(ctx, link, code, reason, why).catch(failed);
-    else socket.close(code, reason);
-  };
-  const gone = (code: number, reason: string) => {
-    if (over) return;
-    over = true;
-    ctx.handshakes.delete(socket);
-    if (link) socketGone(ctx, link, socket, code, reason);
-  };
+  const { refuse, gone } = endsOf(ctx, socket, state, failed);
 
   const register = async (hello: Registration): Promise<void> => {
-    const no = checkRegistration(ctx, path_worker_id, hello);
+    const no = await checkRegistration(ctx, path_worker_id, hello, address);
+    if (state.over) return;
     if (no) return refuse(no.code, no.reason);
     const registered = await registerWorker(ctx, socket, hello, (its) => {
-      bound = its;
+      state.bound = its;
     });
     ctx.handshakes.delete(socket);
     if (!registered) {
-      over = refused = true;
+      state.over = state.refused = true;
       return;
     }
-    link = registered;
-    link.handled = handled;
-    if (over) socketGone(ctx, link, socket, 1006, "closed while registering");
-  };
-  /** So that the worker need not keep what has arrived. */
-  const count = (type: string) => {
-    if (bound?.outbox && isCounted(type)) bound.received += 1;
-  };
-  /** What was only received is lost with this process; the worker need not repeat what was handled. */
-  const confirm = (type: string, chars: number) => {
-    if (!link?.outbox || !isCounted(type)) return;
-    link.handled_count += 1;
-    unconfirmed += chars;
-    if (unconfirmed < CONFIRM_CHARS) return;
-    unconfirmed = 0;
-    link.send({ type: "HubHeartbeatAck", received: link.handled_count });
+    state.link = registered;
+    registered.handled = queue.handled;
+    if (state.over) socketGone(ctx, registered, socket, 1006, "closed while registering");
   };
   const handle = (message: WorkerToHub): Promise<void> | void => {
-    if (refused || (over && !link)) return;
+    const { link } = state;
+    if (state.refused || (state.over && !link)) return;
     if (link) return dispatch(ctx, link, message, refuse);
     if (message.type === "registration") return register(message);
     refuse(LINK_CLOSE.bad_message, "registration comes first");
@@ -105,16 +157,18 @@ export function openLinkSession(
   return {
     receive: (frame) => {
       // What a socket says after another has replaced it comes again on the new one.
-      if (over || (bound && (bound.left || !bound.isOn(socket)))) return;
+      const { bound, link } = state;
+      if (state.over || (bound && (bound.left || !bound.isOn(socket)))) return;
       if (typeof frame !== "string") return refuse(LINK_CLOSE.bad_message, "frames are text");
       const decoded = decode(frame);
       if (decoded.kind === "bad")
         return refuse(LINK_CLOSE.bad_message, closeReason(decoded.reason));
       const type = decoded.kind === "unknown" ? decoded.type : decoded.message.type;
-      count(type);
+      receipts.count(bound, type);
+      const confirm = () => receipts.confirm(state.link, type, frame.length);
       const confirmInTurn = () => {
-        handled = handled.then(() => confirm(type, frame.length));
-        if (link) link.handled = handled;
+        queue.addDone(confirm);
+        if (link) link.handled = queue.handled;
       };
       if (decoded.kind === "unknown") {
         log.warn({ type: type.slice(0, 100) }, "unknown link message skipped");
@@ -128,17 +182,9 @@ export function openLinkSession(
         ctx.hooks.sessionReply(link, message);
         return confirmInTurn();
       }
-      backlog += frame.length;
-      if (backlog > MAX_BACKLOG_BYTES)
-        return refuse(LINK_CLOSE.too_big, "too many unhandled messages");
-      handled = handled
-        .then(() => handle(message))
-        .catch(failed)
-        .then(() => {
-          backlog -= frame.length;
-          confirm(type, frame.length);
-        });
-      if (link) link.handled = handled;
+      if (queue.isOverfull(frame)) return refuse(LINK_CLOSE.too_big, "too many unhandled messages");
+      queue.add(frame, () => handle(message), confirm);
+      if (link) link.handled = queue.handled;
     },
     closed: gone,
   };
@@ -147,11 +193,19 @@ export function openLinkSession(
 /** A close reason holds at most 123 bytes. */
 const closeReason = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 120);
 
-function checkRegistration(ctx: FleetContext, path_worker_id: string, hello: Registration) {
-  const secret = ctx.config.worker_secret;
-  if (!sameSecret(hello.secret ?? "", secret ?? "")) {
-    ctx.log.warn({ worker_id: path_worker_id, address: hello.address }, "bad worker secret");
-    return { code: LINK_CLOSE.bad_secret, reason: BAD_SECRET_REASON };
+async function checkRegistration(
+  ctx: FleetContext,
+  path_worker_id: string,
+  hello: Registration,
+  address: string | undefined,
+) {
+  const { throttle, config } = ctx;
+  const judges = { secrets: config, throttle };
+  const { right, wait_ms } = await judgeWorkerSecret(hello.secret ?? "", () => address, judges);
+  if (!right) {
+    const reason = wait_ms > 0 ? waitReason(wait_ms) : BAD_SECRET_REASON;
+    ctx.log.warn({ worker_id: path_worker_id, address: hello.address }, reason);
+    return { code: LINK_CLOSE.bad_secret, reason };
   }
   if (hello.worker_id !== path_worker_id)
     return { code: LINK_CLOSE.bad_message, reason: "worker_id is not the one of the path" };

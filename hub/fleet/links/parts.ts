@@ -28,6 +28,8 @@ export interface KeptSession {
   /** Absent when an earlier version wrote the entry. */
   egress?: EgressOption | null;
   proxy?: ProxyOption | null;
+  /** The job whose capture it shows. */
+  replay?: string | null;
   idle_ttl_ms: number;
   created_at: number;
   expires_at: number;
@@ -41,7 +43,7 @@ export interface Awaited {
 
 /** Tells the other hubs about this one's best free candidate. */
 export interface CandidateTeller {
-  /** The candidate may have changed: tells the others soon, once for many changes, if it has. */
+  /** The candidate may have changed; if it has, announces it soon, once for many changes. */
   changed(): void;
   /** Tells the others in any case. */
   tell(): void;
@@ -76,9 +78,7 @@ export interface FleetCache {
   last: { at: number; entries: WorkerEntry[] } | null;
 }
 
-/**
- * A lane leased on a worker that has not been told yet. Call `settle` once the assignment is answered or taken back.
- */
+/** A leased lane whose worker does not know of it yet. Call `settle` once the assignment is answered or taken back. */
 export interface LanePlace<J extends string | null> {
   link: WorkerLink;
   held: HeldLane & { readonly lease: LaneLease & { job_id: J } };

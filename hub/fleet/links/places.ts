@@ -68,7 +68,7 @@ export async function placesFor(
   return { fleet_places: now.places };
 }
 
-/** Tells a worker what has changed since it was last told. */
+/** Sends a worker what has changed since the last message. */
 export async function tellPlaces(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const now = await knownPlaces(ctx);
   if (now === null || link.told_places === now.text || !link.open) return;

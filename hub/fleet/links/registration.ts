@@ -57,7 +57,7 @@ export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<b
   return true;
 }
 
-/** For GET /workers at the other hubs: what changed on the lanes since they were told. */
+/** For GET /workers at the other hubs: announces what changed on the lanes since the last time. */
 export async function publishChangesOnce(ctx: FleetContext): Promise<void> {
   for (const link of ctx.links.values())
     if (link.untold && link.ready && !link.left && !link.closed) await publishWorker(ctx, link);
@@ -86,7 +86,7 @@ const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
 
 /**
  * Whether another live process has the worker_id: on another host, or a twin on the same host. The two would otherwise
- * take it from each other for ever. A restart, or the same process dialling again, takes over.
+ * take it from each other forever. A restart, or the same process dialling again, takes over.
  */
 export function isTaken(ctx: FleetContext, holder: Holder, hello: Registration): boolean {
   const silent_ms =

@@ -134,7 +134,7 @@ async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Prom
   if (link.closed) return;
   const places = await placesFor(ctx, link);
   const { status } = await seen(ctx, link);
-  // First, so that whatever is said while its runs are looked up comes after the welcome.
+  // First, so messages that come while its runs are looked up follow the welcome.
   if (!link.send({ ...welcome(ctx, link, places), resumed: { received: left.received } })) return;
   await ctx.hooks.takenUp(link, left);
   const leases = await takeLeases(ctx, link);

@@ -1,7 +1,6 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
@@ -57,7 +56,7 @@ async function probe(
   write: Promise<unknown>,
 ): Promise<Degraded | null> {
   try {
-    await within(clock, part, KV_READ_TIMEOUT_MS, write);
+    await withDeadline(part, KV_READ_TIMEOUT_MS, write, clock);
     return null;
   } catch (err) {
     const known = err instanceof AppError && err.kind === "unavailable";

@@ -1,6 +1,5 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import type { WorkerRow } from "#hub/platform/db/rows.ts";
-import { isoTime } from "#shared/kit/clock.ts";
+import { isoTime, withDeadline } from "#shared/kit/clock.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import {
   FLEET_VIEW_MAX_AGE_MS,
@@ -23,7 +22,7 @@ export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
   const cache = ctx.fleet_cache;
   try {
     const read = ctx.kv.list<WorkerEntry>(WORKER_PREFIX);
-    const found = await within(ctx.clock, "worker registry", KV_READ_TIMEOUT_MS, read);
+    const found = await withDeadline("worker registry", KV_READ_TIMEOUT_MS, read, ctx.clock);
     cache.last = { at: ctx.clock.monotonic(), entries: found.map((entry) => entry.value) };
   } catch (err) {
     ctx.log.warn({ err }, "worker registry did not answer");

@@ -7,22 +7,29 @@ import type { FleetContext } from "../context.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
-/** What a job or a session says about where it may go. */
+/** What a job or a session says about where it may go; with `replay`, nowhere. */
 export interface WayOut {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
+  /** Absent in jobs of an earlier version. */
+  replay?: string | null;
 }
 
 interface Reporting {
   worker_id: string;
-  capabilities: { egress?: EgressReport | null | undefined };
+  capabilities: {
+    egress?: EgressReport | null | undefined;
+    replay?: boolean | null | undefined;
+  };
 }
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
 function wayOutTrouble(
-  { worker_id, capabilities: { egress: has } }: Reporting,
-  { egress, proxy }: WayOut,
+  { worker_id, capabilities: { egress: has, replay: can_replay } }: Reporting,
+  { egress, proxy, replay = null }: WayOut,
 ): string | null {
+  if (replay !== null)
+    return can_replay ? null : `worker ${worker_id} is of a version that cannot do it`;
   if (egress === null && proxy === null) return null;
   if (!has) return `worker ${worker_id} is of a version that cannot do it`;
   const wider = egress && widerThan(has, egress);
@@ -31,7 +38,7 @@ function wayOutTrouble(
 
 /** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
-  asked.egress === null && asked.proxy === null
+  asked.egress === null && asked.proxy === null && !asked.replay
     ? null
     : (worker) => wayOutTrouble(worker, asked) === null;
 
@@ -57,6 +64,7 @@ export async function requireWayOut(
   const troubles = workers.map((worker) => wayOutTrouble(worker, asked));
   if (troubles.length === 0 || troubles.includes(null)) return;
   const named = troubles.slice(0, 3).join("; ");
+  if (asked.replay) throw invalid([...loc, "replay"], `is not possible: ${named}`);
   const field = asked.egress === null ? "proxy" : "egress";
   throw invalid([...loc, field], `is wider than what any worker allows: ${named}`, "too_wide");
 }

@@ -42,8 +42,8 @@ export interface HeldLane {
   /** Lines of the job's log that the previous hub may have stored, with their counts; they are not stored again. */
   stored_lines?: Map<string, number>;
   /**
-   * Taken up from a hub that was killed, and nothing was said under its lease yet: what comes about its lane was said
-   * to that hub, maybe before this run began.
+   * Taken up from a hub that was killed, and no message came under its lease yet: a message about its lane was meant
+   * for that hub, and may be older than this run.
    */
   unheard?: boolean;
   /** Takes the worker's answer to the assignment. */
@@ -112,6 +112,8 @@ export class WorkerLink implements Candidate {
   /** The last list it was given of what no lane may open. */
   told_places = "";
   readonly capabilities: Capabilities;
+  /** Jobs whose captures it was given to replay: it may read these. */
+  readonly replays = new Set<string>();
   readonly connected_at: number;
   /** Bearer token of the worker's uploads; valid as long as the link. */
   readonly upload_token: string;
@@ -125,7 +127,7 @@ export class WorkerLink implements Candidate {
   readonly unsure = new Set<string>();
   /** Lanes for which a request to the lease store is in flight. */
   asked = 0;
-  /** Its lanes have changed since the other hubs were last told. */
+  /** Its lanes have changed since this was last announced to the other hubs. */
   untold = false;
   load: HostLoad;
   profiles: string[];
@@ -135,7 +137,7 @@ export class WorkerLink implements Candidate {
   last_heartbeat_at: number;
   /** The same by the monotonic clock, which decides whether the worker is alive. */
   heard_at: number;
-  /** Set once the worker was told that it is registered; until then it takes no job. */
+  /** Set once the worker knows that it is registered; until then it takes no job. */
   ready = false;
   closed = false;
   /** Set while there is no socket and the hub waits for the worker. */
@@ -245,7 +247,7 @@ export class WorkerLink implements Candidate {
     return this.cut;
   }
 
-  /** Whether the registration is for this very link, and nothing it was told is missing. */
+  /** Whether the registration resumes exactly this link, and no message to the worker is missing. */
   canResume({ instance_id, resume }: Registration): boolean {
     if (!resume || this.closed || !this.ready || instance_id !== this.instance_id) return false;
     return (

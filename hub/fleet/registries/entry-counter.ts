@@ -21,7 +21,7 @@ const PLAIN_FILE = ["0", "\0"];
 const RECORDS = "x";
 const RECORDS_OF_ALL = "g";
 const EXTRA = [RECORDS, RECORDS_OF_ALL, "K", "L", "N"];
-/** What the reader takes of one; it says so. */
+/** The most that the reader takes of one of these; its error names this limit. */
 const MAX_EXTRA_BYTES = 4 * 1024 * 1024;
 /** An entry has records, and a long name or two, or neither. */
 const HEADERS_PER_ENTRY = 3;
@@ -66,17 +66,66 @@ function recordedSize(records: Buffer): number | null {
 
 const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
 
+/** What POSIX records say of the sizes of the entries behind them. */
+function createRecords() {
+  /** Records that are being read, and how much of them is still to come. */
+  let reading: { type: string; parts: Uint8Array[]; left: number } | null = null;
+  let size_for_all: number | null = null;
+  let size_for_next: number | null | undefined;
+  return {
+    begin: (type: string, size: number): void => {
+      if (type === RECORDS || type === RECORDS_OF_ALL) reading = { type, parts: [], left: size };
+    },
+    take: (body: Uint8Array): void => {
+      if (reading === null) return;
+      const part = body.subarray(0, Math.min(reading.left, body.length));
+      reading.parts.push(part.slice());
+      reading.left -= part.length;
+    },
+    end: (): void => {
+      if (reading === null) return;
+      const size = recordedSize(Buffer.concat(reading.parts));
+      // Those for all count only where an entry has its own.
+      if (reading.type === RECORDS_OF_ALL) size_for_all = size;
+      else size_for_next = size ?? size_for_all;
+      reading = null;
+    },
+    /** The size given to the next entry, which is asked for once. */
+    takeSize: (): number | null => {
+      const size = size_for_next ?? null;
+      size_for_next = undefined;
+      return size;
+    },
+  };
+}
+
+/** Blocks of 512 bytes, however the bytes are cut. */
+function createBlocks(see: (block: Uint8Array) => void) {
+  /** A block that came in pieces. */
+  const pieces = new Uint8Array(BLOCK);
+  let held = 0;
+  /** Takes bytes of one block from the beginning of `chunk`; how many. */
+  return (chunk: Uint8Array): number => {
+    if (held === 0 && chunk.length >= BLOCK) {
+      see(chunk.subarray(0, BLOCK));
+      return BLOCK;
+    }
+    const part = chunk.subarray(0, BLOCK - held);
+    pieces.set(part, held);
+    held += part.length;
+    if (held === BLOCK) {
+      held = 0;
+      see(pieces);
+    }
+    return part.length;
+  };
+}
+
 export function createEntryCounter({ max_entries }: ArchiveLimits): EntryCounter {
   let entries = 0;
   let headers = 0;
-  /** A header that came in pieces. */
-  const pieces = new Uint8Array(BLOCK);
-  let held = 0;
   let left_of_body = 0;
-  /** Records that are being read, and how much of them is still to come. */
-  let records: { type: string; parts: Uint8Array[]; left: number } | null = null;
-  let size_for_all: number | null = null;
-  let size_for_next: number | null | undefined;
+  const records = createRecords();
   /** The reader reports what is not a header: from there on nothing is counted. */
   let lost = false;
 
@@ -93,7 +142,7 @@ export function createEntryCounter({ max_entries }: ArchiveLimits): EntryCounter
   const seeExtra = (type: string, size: number): void => {
     if (size > MAX_EXTRA_BYTES) lost = true;
     left_of_body = padded(size);
-    if (type === RECORDS || type === RECORDS_OF_ALL) records = { type, parts: [], left: size };
+    records.begin(type, size);
   };
   const seeHeader = (block: Uint8Array): void => {
     if (!isHeader(block)) {
@@ -106,46 +155,20 @@ export function createEntryCounter({ max_entries }: ArchiveLimits): EntryCounter
     if (EXTRA.includes(type)) seeExtra(type, sizeOf(block));
     else {
       entries += 1;
-      const size = size_for_next ?? sizeOf(block);
-      size_for_next = undefined;
-      // Of a directory the reader takes the padding alone.
+      const size = records.takeSize() ?? sizeOf(block);
+      // Of a directory, the reader takes only the padding.
       left_of_body = isDirectory(block, type) ? padded(size) - size : padded(size);
     }
     refuseTooMany();
   };
-  const endRecords = (): void => {
-    if (records === null) return;
-    const size = recordedSize(Buffer.concat(records.parts));
-    // Those for all count only where an entry has its own.
-    if (records.type === RECORDS_OF_ALL) size_for_all = size;
-    else size_for_next = size ?? size_for_all;
-    records = null;
-  };
   const takeBody = (chunk: Uint8Array): number => {
-    const taken = Math.min(left_of_body, chunk.length);
-    left_of_body -= taken;
-    if (records !== null) {
-      const part = chunk.subarray(0, Math.min(records.left, taken));
-      records.parts.push(part.slice());
-      records.left -= part.length;
-      if (left_of_body === 0) endRecords();
-    }
-    return taken;
+    const body = chunk.subarray(0, left_of_body);
+    left_of_body -= body.length;
+    records.take(body);
+    if (left_of_body === 0) records.end();
+    return body.length;
   };
-  const takeHeader = (chunk: Uint8Array): number => {
-    if (held === 0 && chunk.length >= BLOCK) {
-      seeHeader(chunk.subarray(0, BLOCK));
-      return BLOCK;
-    }
-    const part = chunk.subarray(0, BLOCK - held);
-    pieces.set(part, held);
-    held += part.length;
-    if (held === BLOCK) {
-      held = 0;
-      seeHeader(pieces);
-    }
-    return part.length;
-  };
+  const takeHeader = createBlocks(seeHeader);
   return {
     push: (chunk) => {
       for (let at = 0; at < chunk.length && !lost; ) {

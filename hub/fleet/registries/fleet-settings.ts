@@ -105,7 +105,10 @@ export async function patchFleetSettings(
 
 const isKnown = (key: string): key is FleetSettingKey => Object.hasOwn(FLEET_SETTINGS, key);
 const UNKNOWN = (key: string) => ({
-  ...{ code: "unrecognized_keys", message: "unknown key", path: [], keys: [key] },
+  code: "unrecognized_keys",
+  message: "unknown key",
+  path: [],
+  keys: [key],
 });
 
 /** An engine that is deleted later leaves the setting behind; whatever needs the engine then gets an error. */

@@ -69,7 +69,12 @@ export async function putHost(ctx: FleetContext, raw: string, input: PutHost): P
   const now = ctx.clock.now();
   const proxy = input.proxy && (await withLogin(ctx, host, input.proxy));
   const row = {
-    ...{ host, recipes, login_recipe, popup_policy, notes, updated_at: now },
+    host,
+    recipes,
+    login_recipe,
+    popup_policy,
+    notes,
+    updated_at: now,
     ...(proxy !== undefined && { proxy }),
   };
   const stored = await ctx.db.hosts.put(row);

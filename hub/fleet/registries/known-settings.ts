@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { HubConfig } from "#hub/platform/config.ts";
-import { isRefusedHost } from "#shared/kit/addresses.ts";
 import { LANE_RESERVE_S, RUN_CONCURRENCY } from "#shared/protocol/limits.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
+import { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import { WebhookUrl } from "#shared/protocol/schema/webhook-url.ts";
 
 /** One key of PATCH /settings (rules/settings#keys). A default may come from a variable. */
 interface FleetSetting<S extends z.ZodType> {
@@ -26,20 +27,6 @@ const Origin = z
   .max(300)
   .refine((s) => s === "*" || (URL.canParse(s) && new URL(s).origin === s), {
     error: "must be origins such as https://ops.example.org, or *",
-  });
-
-/** Answered to anybody by GET /settings, hence no credentials. */
-const WebhookUrl = z
-  .string()
-  .max(2_000)
-  .refine((raw) => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol), {
-    error: "must be an http or https URL",
-  })
-  .refine((raw) => !URL.canParse(raw) || (!new URL(raw).username && !new URL(raw).password), {
-    error: "must not hold credentials",
-  })
-  .refine((raw) => !URL.canParse(raw) || !isRefusedHost(new URL(raw).hostname), {
-    error: "must not be a cloud metadata or link-local address",
   });
 
 /** Settings of the fleet by key. They share their table with the control plane's, whose keys begin with `control.`. */
@@ -68,6 +55,21 @@ export const FLEET_SETTINGS = {
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     0,
     "Bytes all assets may take; while there are more, the oldest jobs that ended are deleted; 0 = no bound",
+  ),
+  record: setting(
+    RecordMode,
+    "screen",
+    "What is recorded of jobs and sessions that do not say it themselves: off, events or screen",
+  ),
+  recording_days: setting(
+    z.number().min(0).max(36_500),
+    30,
+    "Days after which recordings that ended are deleted; 0 = only with their job",
+  ),
+  recording_max_bytes: setting(
+    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    50_000_000_000,
+    "Bytes all recordings may take; while there are more, the oldest that ended are deleted; 0 = no bound",
   ),
   max_concurrent_runs: setting(
     z.int().min(RUN_CONCURRENCY.min).max(RUN_CONCURRENCY.max),

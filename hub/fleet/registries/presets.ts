@@ -1,39 +1,18 @@
-import type { PresetRow } from "#hub/platform/db/rows.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
-import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import { SubmitOptions } from "#shared/protocol/schema/job.ts";
-import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
+import type { PutPreset } from "#shared/protocol/schema/preset.ts";
 import type { FleetContext } from "../context.ts";
-import { removeRow, rowOf, writableSlug } from "./slugs.ts";
+import { slugRegistry } from "./slugs.ts";
 
-const presetRecord = (row: PresetRow): Preset => ({
-  ...row,
-  created_at: isoTime(row.created_at),
-  updated_at: isoTime(row.updated_at),
+export type PresetFields = Omit<PutPreset, "slug">;
+
+/** Options are stored as given, so that a default that changes counts for presets too. */
+export const presets = slugRegistry<PresetFields>({
+  one: "preset",
+  rows: ({ db }) => db.presets,
+  check: ({ options }) => checkOptions(options),
 });
-
-export const listPresets = async (ctx: FleetContext): Promise<Preset[]> =>
-  (await ctx.db.presets.list()).map(presetRecord);
-
-/** @throws AppError not_found. */
-export const getPreset = async (ctx: FleetContext, slug: string): Promise<Preset> =>
-  presetRecord(await rowOf(ctx.db.presets, slug, "preset"));
-
-/** Stored as given, so that a default that changes counts for presets too. @throws AppError invalid naming the option. */
-export async function putPreset(ctx: FleetContext, raw: string, input: PutPreset): Promise<Preset> {
-  const { slug: given, ...preset } = input;
-  const slug = writableSlug(raw, given);
-  checkOptions(preset.options);
-  const now = ctx.clock.now();
-  return presetRecord(
-    await ctx.db.presets.put({ ...preset, slug, created_at: now, updated_at: now }),
-  );
-}
-
-/** @throws AppError not_found. */
-export const deletePreset = (ctx: FleetContext, slug: string): Promise<void> =>
-  removeRow(ctx.db.presets, slug, "preset");
 
 /** What a mode requires may still come from the job itself. */
 function checkOptions(options: Record<string, unknown>): void {

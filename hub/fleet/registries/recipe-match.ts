@@ -5,7 +5,7 @@ import type { Recipe } from "#shared/protocol/schema/recipe.ts";
 const SLASH = "\u0001";
 const flat = (text: string): string => text.replaceAll("/", SLASH);
 
-/** Bun's matcher takes time in proportion to pattern × path; one on regular expressions can be kept busy for ever. */
+/** Bun's matcher takes time in proportion to pattern × path; one on regular expressions can be kept busy forever. */
 function matches(pattern: string, path: string): boolean {
   const anchored = /^[/*!{[]/.test(pattern) ? pattern : `/${pattern}`;
   return new Glob(flat(anchored)).match(flat(path));

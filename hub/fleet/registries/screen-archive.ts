@@ -33,7 +33,7 @@ function createScreen(limits: ArchiveLimits) {
   };
 }
 
-/** Unpacks what is pushed, and gives it to `see` before it answers. What is no gzip data is for the reader to name. */
+/** Unpacks what is pushed, and gives it to `see` before it answers. The reader reports data that is not gzip. */
 function createUnpacker(see: (plain: Uint8Array) => void) {
   const gunzip = createGunzip();
   let failed: unknown = null;

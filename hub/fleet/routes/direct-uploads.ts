@@ -38,7 +38,8 @@ const DONE = {
 const begin = createRoute({
   method: "post",
   path: "/workers/{worker_id}/jobs/{job_id}/direct-uploads",
-  ...{ ...RULES, changes: [] },
+  ...RULES,
+  changes: [],
   tags,
   operationId: "startDirectUpload",
   summary: "Ask for permission to put a captured body into the object store",

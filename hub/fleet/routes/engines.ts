@@ -30,7 +30,9 @@ const ENGINE = {
 
 const docs = {
   list: createRoute({
-    ...{ method: "get", path: "/engines", tags },
+    method: "get",
+    path: "/engines",
+    tags,
     access: "view",
     operationId: "listEngines",
     summary: "List all engines",
@@ -40,7 +42,9 @@ const docs = {
     responses: { ...ok(EngineList), ...fails(422, 503) },
   }),
   read: createRoute({
-    ...{ method: "get", path: "/engines/{slug}", tags },
+    method: "get",
+    path: "/engines/{slug}",
+    tags,
     access: "view",
     operationId: "getEngine",
     summary: "Read an engine",
@@ -49,7 +53,9 @@ const docs = {
     responses: { ...ok(Engine), ...fails(404, 503) },
   }),
   resolve: createRoute({
-    ...{ method: "get", path: "/engines/{slug}/resolve", tags },
+    method: "get",
+    path: "/engines/{slug}/resolve",
+    tags,
     access: "worker",
     operationId: "resolveEngine",
     summary: "Everything a worker needs to call an engine, including its key",
@@ -74,7 +80,10 @@ const docs = {
 export function engineRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const put = createRoute({
-    ...{ method: "put", path: "/engines/{slug}", tags, middleware },
+    method: "put",
+    path: "/engines/{slug}",
+    tags,
+    middleware,
     access: "operate",
     admin_for: "api_key_env",
     changes: ["engines"],
@@ -87,7 +96,10 @@ export function engineRoutes(ctx: FleetContext) {
     responses: { ...ok(Engine), ...fails(400, 409, 413, 415, 422, 503) },
   });
   const remove = createRoute({
-    ...{ method: "delete", path: "/engines/{slug}", tags, middleware },
+    method: "delete",
+    path: "/engines/{slug}",
+    tags,
+    middleware,
     access: "operate",
     changes: ["engines"],
     operationId: "deleteEngine",
@@ -97,7 +109,10 @@ export function engineRoutes(ctx: FleetContext) {
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });
   const promote = createRoute({
-    ...{ method: "post", path: "/engines/{slug}/promote", tags, middleware },
+    method: "post",
+    path: "/engines/{slug}/promote",
+    tags,
+    middleware,
     access: "operate",
     changes: ["engines"],
     operationId: "promoteEngine",

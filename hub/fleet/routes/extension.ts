@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { createRoute } from "#hub/platform/http/create-route.ts";
+import { contentDisposition } from "#hub/platform/http/file-response.ts";
 import { isSecure } from "#hub/platform/http/is-secure.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, streamed } from "#hub/platform/http/openapi-parts.ts";
@@ -61,7 +62,7 @@ export function extensionRoutes() {
         c.body(await extensionZip(addressOf(c)), 200, {
           ...headers,
           "Content-Type": "application/zip",
-          "Content-Disposition": 'attachment; filename="flotilla-cookie-sync.zip"',
+          "Content-Disposition": contentDisposition("flotilla-cookie-sync.zip", "attachment"),
         }),
       ),
     )
@@ -73,7 +74,7 @@ export function extensionRoutes() {
           ...headers,
           "Content-Type": found.type,
           // If the browser displayed them, its pages would run as scripts of this hub.
-          "Content-Disposition": `attachment; filename="${found.name}"`,
+          "Content-Disposition": contentDisposition(found.name, "attachment"),
         }),
       );
     });

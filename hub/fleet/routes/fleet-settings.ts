@@ -13,7 +13,9 @@ const tags = ["settings"];
 /** Settings of the fleet (rules/settings#change-settings). */
 export function fleetSettingRoutes(ctx: FleetContext) {
   const read = createRoute({
-    ...{ method: "get", path: "/settings", tags },
+    method: "get",
+    path: "/settings",
+    tags,
     access: "view",
     operationId: "getFleetSettings",
     summary: "The fleet's current settings, and what each key means",
@@ -22,7 +24,9 @@ export function fleetSettingRoutes(ctx: FleetContext) {
     responses: { ...ok(FleetSettings), ...fails(503) },
   });
   const patch = createRoute({
-    ...{ method: "patch", path: "/settings", tags },
+    method: "patch",
+    path: "/settings",
+    tags,
     access: "admin",
     until_password: "operate",
     changes: ["settings"],

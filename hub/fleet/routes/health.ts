@@ -1,8 +1,8 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
 import { ok } from "#hub/platform/http/openapi-parts.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import { type Degraded, Health } from "#shared/protocol/schema/health.ts";
 import type { FleetContext } from "../context.ts";
@@ -34,7 +34,7 @@ const health = createRoute({
 export const healthRoutes = (ctx: FleetContext) =>
   newApp().openapi(health, async (c) => {
     const [store, workers, stores] = await Promise.allSettled([
-      within(ctx.clock, "database", KV_READ_TIMEOUT_MS, ctx.db.ping()),
+      withDeadline("database", KV_READ_TIMEOUT_MS, ctx.db.ping(), ctx.clock),
       countWorkers(ctx),
       ctx.stores_health.degraded(),
     ]);

@@ -1,20 +1,23 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { createRoute } from "#hub/platform/http/create-route.ts";
+import { contentDisposition } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, NOT_MODIFIED, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import {
-  AssetList,
-  type DocumentName,
-  JobResult,
-  LinkList,
-} from "#shared/protocol/schema/asset.ts";
+  DOCUMENT_NAMES,
+  isStored,
+  JOB_DOCUMENTS,
+  type JobDocument,
+} from "#shared/protocol/documents.ts";
+import { AssetList, JobResult, LinkList } from "#shared/protocol/schema/asset.ts";
+import { Har } from "#shared/protocol/schema/har.ts";
 import type { FleetContext } from "../context.ts";
+import { readDocument } from "../jobs/documents.ts";
 import { documentKey, getResult, listAssets } from "../jobs/files.ts";
-import { logText } from "../jobs/log-text.ts";
 import { getRow } from "../jobs/read.ts";
-import { zipJob } from "../jobs/zip.ts";
+import { warcName } from "../jobs/warc.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { AssetParams, JobParams } from "./params.ts";
 
@@ -55,106 +58,65 @@ const asset = createRoute({
   responses: {
     200: bytes("The body, with its captured type"),
     206: bytes("The requested range"),
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
     ...fails(404, 416),
   },
 });
-const page = createRoute({
-  method: "get",
-  path: "/jobs/{id}/page.html",
-  access: "view",
-  tags,
-  operationId: "getJobPage",
-  summary: "Read the captured HTML",
-  description: "The DOM as it was at the end, serialised; sent with a sandboxing CSP.",
-  request,
-  responses: {
-    200: {
-      description: "The serialised page, sandboxed",
-      content: { "text/html": { schema: z.string() } },
+/** What a document that is not plain text holds. */
+const SCHEMAS: Partial<Record<JobDocument, z.ZodType>> = {
+  "links.json": LinkList,
+  "har.json": Har,
+};
+const RAW = { type: "string", format: "binary" } as const;
+
+const documentRoute = (name: JobDocument) => {
+  const { mime, label, operation_id, summary, description } = JOB_DOCUMENTS[name];
+  const [media_type = mime] = mime.split(";");
+  const schema = SCHEMAS[name] ?? (media_type.startsWith("text/") ? z.string() : RAW);
+  return createRoute({
+    method: "get",
+    path: `/jobs/{id}/${name}`,
+    access: "view",
+    tags,
+    operationId: operation_id,
+    summary,
+    description,
+    request,
+    responses: {
+      200: { description: label, content: { [media_type]: { schema } } },
+      ...fails(404),
     },
-    ...fails(404),
-  },
+  });
+};
+
+const asDownload = (name: string) => ({
+  "Content-Disposition": contentDisposition(name, "attachment"),
 });
-const log = createRoute({
-  method: "get",
-  path: "/jobs/{id}/log.txt",
-  access: "view",
-  tags,
-  operationId: "getJobLog",
-  summary: "Read the execution log, even of a running job",
-  description: "Rendered from the stored events: one line for each, with its time.",
-  request,
-  responses: {
-    200: { description: "The log", content: { "text/plain": { schema: z.string() } } },
-    ...fails(404),
-  },
+
+/** Lists show it for every row, and it never changes. */
+const asPicture = () => ({
+  "Cache-Control": "private, max-age=600",
+  "Content-Security-Policy": "sandbox",
 });
-const links = createRoute({
-  method: "get",
-  path: "/jobs/{id}/links.json",
-  access: "view",
-  tags,
-  operationId: "listJobLinks",
-  summary: "List the links of the page",
-  description: "Every link of the page with its text, resolved against the page's URL.",
-  request,
-  responses: { ...ok(LinkList), ...fails(404) },
-});
-const har = createRoute({
-  method: "get",
-  path: "/jobs/{id}/har.json",
-  access: "view",
-  tags,
-  operationId: "getJobHar",
-  summary: "Read what the browser requested and received, as HAR 1.2",
-  description:
-    "Without bodies: content._asset names the asset that holds one. Cookies and credentials are masked.",
-  request,
-  responses: {
-    200: {
-      description: "The HTTP archive",
-      content: {
-        "application/json": {
-          schema: z.object({ log: z.object({ version: z.literal("1.2") }).catchall(z.unknown()) }),
-        },
-      },
-    },
-    ...fails(404),
-  },
-});
-const zip = createRoute({
-  method: "get",
-  path: "/jobs/{id}/assets.zip",
-  access: "view",
-  tags,
-  operationId: "getJobArchive",
-  summary: "Download every file of a job as one archive",
-  description:
-    "assets.json, log.txt, page.html, links.json, har.json and assets/, streamed and not compressed. " +
-    "A running job gives what it has so far.",
-  request,
-  responses: {
-    200: {
-      description: "The archive",
-      content: { "application/zip": { schema: { type: "string", format: "binary" } } },
-    },
-    ...fails(404),
-  },
-});
+
+/** Headers of one document on top of those of all. */
+const HEADERS: Partial<Record<JobDocument, (job_id: string) => Record<string, string>>> = {
+  "page.html": () => ({ "Content-Security-Policy": "sandbox" }),
+  "screenshot.png": asPicture,
+  "thumbnail.webp": asPicture,
+  "assets.zip": (job_id) => asDownload(`flotilla-${job_id}.zip`),
+  "archive.warc.gz": (job_id) => asDownload(warcName(job_id)),
+  "archive.wacz": (job_id) => asDownload(`flotilla-${job_id}.wacz`),
+};
 
 /** The files of a job (rules/documents#result). */
 export function jobFileRoutes(ctx: FleetContext) {
-  const readDocument = async (c: Context, id: string, name: DocumentName) => {
-    const { job_id } = await getRow(ctx, id);
-    const key = documentKey(job_id, name);
-    // Bun would answer a Range header itself when the body is a file.
-    const file = c.req.header("range") === undefined && (await ctx.objects.localFile?.(key));
-    const body = file || (await ctx.objects.read(key));
-    if (!body) throw notFound(name);
-    return body;
-  };
-  return newApp()
+  /** Bun would answer a Range header itself when the body is a file. */
+  const fileOf = async (c: Context, job_id: string, name: JobDocument) =>
+    isStored(name) &&
+    c.req.header("range") === undefined &&
+    (await ctx.objects.localFile?.(documentKey(job_id, name)));
+  const app = newApp()
     .openapi(result, async (c) => c.json(await getResult(ctx, c.req.valid("param").id), 200))
     .openapi(assets, async (c) => {
       const { id } = c.req.valid("param");
@@ -164,27 +126,16 @@ export function jobFileRoutes(ctx: FleetContext) {
     .openapi(asset, async (c) => {
       const { id, name } = c.req.valid("param");
       return assetAnswer(ctx, c, { job_id: id, name });
-    })
-    .openapi(page, async (c) => {
-      const body = await readDocument(c, c.req.valid("param").id, "page.html");
-      return send(body, "text/html; charset=utf-8", { "Content-Security-Policy": "sandbox" });
-    })
-    .openapi(log, async (c) => {
-      const row = await getRow(ctx, c.req.valid("param").id);
-      return send(logText(ctx, row), "text/plain; charset=utf-8");
-    })
-    .openapi(links, async (c) =>
-      send(await readDocument(c, c.req.valid("param").id, "links.json"), "application/json"),
-    )
-    .openapi(har, async (c) =>
-      send(await readDocument(c, c.req.valid("param").id, "har.json"), "application/json"),
-    )
-    .openapi(zip, async (c) => {
-      const { filename, body } = await zipJob(ctx, c.req.valid("param").id);
-      return send(body, "application/zip", {
-        "Content-Disposition": `attachment; filename="${filename}"`,
-      });
     });
+  for (const name of DOCUMENT_NAMES)
+    app.openapi(documentRoute(name), async (c) => {
+      const row = await getRow(ctx, c.req.valid("param").id);
+      const { job_id } = row;
+      const body = (await fileOf(c, job_id, name)) || (await readDocument(ctx, row, name));
+      if (!body) throw notFound(name);
+      return send(body, JOB_DOCUMENTS[name].mime, HEADERS[name]?.(job_id));
+    });
+  return app;
 }
 
 const send = (

@@ -19,7 +19,7 @@ function parsed(text: string | null): unknown {
 
 /**
  * Puts the options of the preset that a body names below the body's own, before anything is validated: afterwards
- * nobody could tell what the client said from a default, and a rule like "goal is required" applies to both together. A
+ * nothing could tell the client's values from defaults, and a rule like "goal is required" applies to both together. A
  * body that is no job at all passes unchanged, and is refused later.
  */
 export const mergePreset = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
@@ -29,7 +29,7 @@ export const mergePreset = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
     const { preset, options = {} } = body;
     if (!RegistrySlug.safeParse(preset).success || !isRecord(options)) return next();
     const merged = { ...body, options: await withPreset(ctx, String(preset), options) };
-    // What `c.req.json()` awaits; its type names what comes of that.
+    // What `c.req.json()` awaits; its type names the parsed value.
     c.req.bodyCache.text = Promise.resolve(JSON.stringify(merged)) as unknown as string;
     return next();
   };

@@ -33,7 +33,7 @@ export function jobScreenshotRoutes(ctx: FleetContext) {
     },
   });
   return newApp().openapi(capture, async (c) => {
-    // The call has a deadline of its own; Bun would cut a quiet connection before it.
+    // The call has its own deadline; Bun would cut a quiet connection before it.
     c.env.server?.timeout(c.req.raw, 0);
     const { id } = c.req.valid("param");
     const asset = await captureScreenshot(ctx, id, c.req.valid("json"), c.req.raw.signal);

@@ -19,6 +19,30 @@ const tags = ["jobs"];
 /** RFC 7240 §4.1. */
 const wantsAnswerAtOnce = (prefer = ""): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer);
 
+const list = createRoute({
+  method: "get",
+  path: "/jobs",
+  access: "view",
+  tags,
+  operationId: "listJobs",
+  summary: "List jobs, newest first",
+  description:
+    "Filters narrow one another; `next_cursor` is the `cursor` of the next page, null on the last.",
+  request: { query: JobListQuery },
+  responses: { ...ok(JobList), ...fails(422) },
+});
+const read = createRoute({
+  method: "get",
+  path: "/jobs/{id}",
+  access: "view",
+  tags,
+  operationId: "getJob",
+  summary: "Read a job",
+  description: "The whole record, even while the job is queued or runs.",
+  request: { params: JobParams },
+  responses: { ...ok(Job), ...fails(404) },
+});
+
 /** Jobs: submit, list, read, cancel, delete (rules/jobs#submit-a-job). */
 export function jobRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
@@ -48,29 +72,6 @@ export function jobRoutes(ctx: FleetContext) {
         content: { "application/json": { schema: TooBusy } },
       },
     },
-  });
-  const list = createRoute({
-    method: "get",
-    path: "/jobs",
-    access: "view",
-    tags,
-    operationId: "listJobs",
-    summary: "List jobs, newest first",
-    description:
-      "Filters narrow one another; `next_cursor` is the `cursor` of the next page, null on the last.",
-    request: { query: JobListQuery },
-    responses: { ...ok(JobList), ...fails(422) },
-  });
-  const read = createRoute({
-    method: "get",
-    path: "/jobs/{id}",
-    access: "view",
-    tags,
-    operationId: "getJob",
-    summary: "Read a job",
-    description: "The whole record, even while the job is queued or runs.",
-    request: { params: JobParams },
-    responses: { ...ok(Job), ...fails(404) },
   });
   const cancel = createRoute({
     method: "post",

@@ -4,7 +4,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, json, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { AssetList } from "#shared/protocol/schema/asset.ts";
@@ -60,7 +60,7 @@ const asset = createRoute({
   responses: {
     200: bytes("The body, with its captured type"),
     206: bytes("The requested range"),
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
     ...fails(403, 404, 410, 416),
   },
 });
@@ -78,6 +78,19 @@ const keepLinkSecret: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await next();
   c.res.headers.set("Referrer-Policy", "no-referrer");
 };
+
+/** @throws AppError not_found */
+async function demandTarget(
+  ctx: FleetContext,
+  { kind, id, ...more }: CreateSignedLink,
+): Promise<void> {
+  if (kind !== "asset") {
+    if ((await findOwner(ctx, id)) === null) requireSession(ctx, id);
+    return;
+  }
+  const name = "name" in more ? more.name : null;
+  await (name === null ? getRow(ctx, id) : getAsset(ctx, id, name));
+}
 
 /** Signed links: keys to one viewer, one DevTools socket or the assets of one job, for a time. */
 export function linkRoutes(ctx: FleetContext) {
@@ -113,21 +126,12 @@ export function linkRoutes(ctx: FleetContext) {
     },
   });
 
-  /** @throws AppError not_found */
-  const demandTarget = async ({ kind, id, ...more }: CreateSignedLink): Promise<void> => {
-    if (kind !== "asset") {
-      if ((await findOwner(ctx, id)) === null) requireSession(ctx, id);
-      return;
-    }
-    const name = "name" in more ? more.name : null;
-    await (name === null ? getRow(ctx, id) : getAsset(ctx, id, name));
-  };
   const app = newApp();
   app.use("/links/:link/*", keepLinkSecret);
   app
     .openapi(make, async (c) => {
       const wanted = c.req.valid("json");
-      await demandTarget(wanted);
+      await demandTarget(ctx, wanted);
       const { kind, id, mode, expires_in_s } = wanted;
       const name = wanted.kind === "asset" ? wanted.name : null;
       const { token_id } = c.var.caller;

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context } from "hono";
 import type { HubEntry } from "#hub/platform/cluster/hubs.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
@@ -8,8 +8,12 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
+import {
+  isSessionAction,
+  SESSION_ACTIONS,
+  type SessionActionName,
+} from "#shared/protocol/actions/session-actions.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
-import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { getRow } from "../jobs/read.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
@@ -25,7 +29,7 @@ const RELAY_GRACE_MS = 5_000;
  * up.
  */
 const LINK_DIAL_MS = 1_500;
-/** For a call without a deadline of its own; the longest one takes and stores a screenshot. */
+/** For a call without its own deadline; the longest one takes and stores a screenshot. */
 const ANSWER_MS = 120_000;
 
 type Find = (ctx: FleetContext, c: C) => Promise<HubEntry | null>;
@@ -62,13 +66,6 @@ export const toOwner =
     const hub = await OWNERS[owner](ctx, c);
     if (hub === null) return null;
     return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
-  };
-
-/** Only a hub of the fleet may say that a call was passed on. */
-export const checkRelayMark = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
-  async function relayMarkChecked(c, next) {
-    passedOnBy(ctx, c.req.raw.headers);
-    await next();
   };
 
 /** Whether another hub has passed this call on. */
@@ -119,7 +116,7 @@ const pathOf = (c: C): string => {
 
 async function passCallOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {
   const { method, headers, signal, body } = c.req.raw;
-  // The call has a deadline of its own; Bun would cut a quiet connection before it.
+  // The call has its own deadline; Bun would cut a quiet connection before it.
   c.env.server?.timeout(c.req.raw, 0);
   const given = isSmallJson(c) ? new Uint8Array(await c.req.arrayBuffer()) : body;
   return passOn(ctx, hub, {
@@ -138,16 +135,16 @@ const isSmallJson = (c: C): boolean =>
 
 const ACTION = /^\/sessions\/[^/]+\/([a-z_]+)$/;
 
-/** An action may take as long as it says; one that does not say so in JSON gets the longest time of all. */
+/** An action may take as long as its JSON allows; one whose JSON gives no time gets the longest of all. */
 function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
   if (c.req.method !== "POST") return ANSWER_MS;
   if (c.req.path.endsWith("/profile/save")) return SAVE_MS + ACTION_GRACE_MS + RELAY_GRACE_MS;
   const action = ACTION.exec(c.req.path)?.[1];
-  if (action === undefined || !Object.hasOwn(SESSION_ACTIONS, action)) return ANSWER_MS;
+  if (action === undefined || !isSessionAction(action)) return ANSWER_MS;
   const most_s =
     body instanceof ReadableStream
       ? ACTION_TIMEOUT_S.max
-      : timeoutIn(action as SessionActionName, body ?? new Uint8Array());
+      : timeoutIn(action, body ?? new Uint8Array());
   return Math.max(ANSWER_MS, most_s * 1_000 + ACTION_GRACE_MS + RELAY_GRACE_MS);
 }
 
@@ -155,7 +152,7 @@ function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
 function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   try {
     const text = Buffer.from(body).toString();
-    const parsed = SESSION_ACTIONS[action].safeParse(text === "" ? {} : parseJson(text));
+    const parsed = SESSION_ACTIONS[action].args.safeParse(text === "" ? {} : parseJson(text));
     return parsed.success ? parsed.data.timeout_s : 0;
   } catch {
     return 0;

@@ -32,7 +32,7 @@ export function profileSaveRoutes(ctx: FleetContext) {
   });
   return newApp().openapi(save, async (c) => {
     const session = requireSession(ctx, c.req.valid("param").sid);
-    // The connection stays silent for longer than Bun lets one live; the call has a deadline of its own.
+    // The connection stays silent for longer than Bun allows; the call has its own deadline.
     c.env.server?.timeout(c.req.raw, 0);
     const { profile, created } = await saveProfile(ctx, session, c.req.valid("json").name);
     return c.json(profile, created ? 201 : 200);

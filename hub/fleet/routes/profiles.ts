@@ -112,6 +112,29 @@ export function archiveUpload(ctx: FleetContext, c: Context<HttpEnv>): ProfileUp
   };
 }
 
+/** Takes the archive of a profile. */
+export function profileUploadRoutes(ctx: FleetContext) {
+  const app = newApp();
+  describeRoute(app, upload);
+  return app.post("/profiles/:name", access(upload.rules), async (c) => {
+    const name = profileName(c.req.param("name"));
+    const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+    if (!ARCHIVE_TYPES.includes(type))
+      throw new AppError(
+        "unsupported_media",
+        "Content-Type must be application/x-tar or application/gzip",
+      );
+    const done = await beginWriting(ctx, name, "upload");
+    try {
+      const known = await ctx.db.profiles.get(name);
+      const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
+      return c.json(stored, known ? 200 : 201);
+    } finally {
+      await done();
+    }
+  });
+}
+
 /** The registry of browser profiles (rules/profiles#profile-record). */
 export function profileRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
@@ -154,9 +177,7 @@ export function profileRoutes(ctx: FleetContext) {
     request: { params: ProfileParams, headers: IdempotencyHeader },
     responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },
   });
-  const app = newApp();
-  describeRoute(app, upload);
-  return app
+  return newApp()
     .openapi(list, async (c) => {
       const { page, next_cursor } = pageOf(
         await listProfiles(ctx),
@@ -180,22 +201,5 @@ export function profileRoutes(ctx: FleetContext) {
     .openapi(makeDefault, async (c) => {
       const { name } = await setDefaultProfile(ctx, c.req.valid("param").name);
       return c.json({ name }, 200);
-    })
-    .post("/profiles/:name", access(upload.rules), async (c) => {
-      const name = profileName(c.req.param("name"));
-      const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-      if (!ARCHIVE_TYPES.includes(type))
-        throw new AppError(
-          "unsupported_media",
-          "Content-Type must be application/x-tar or application/gzip",
-        );
-      const done = await beginWriting(ctx, name, "upload");
-      try {
-        const known = await ctx.db.profiles.get(name);
-        const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
-        return c.json(stored, known ? 200 : 201);
-      } finally {
-        await done();
-      }
     });
 }

@@ -8,11 +8,12 @@ import { newApp, validationError } from "#hub/platform/http/new-app.ts";
 import { AppError, badRequest } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import {
-  Picture,
+  SESSION_ACTION_NAMES,
   SESSION_ACTIONS,
   type SessionActionArgs,
   type SessionActionName,
-} from "#shared/protocol/schema/session.ts";
+} from "#shared/protocol/actions/session-actions.ts";
+import { Picture } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { askBridge } from "../sessions/bridge.ts";
@@ -24,11 +25,10 @@ import { describeAction, isPicture } from "./session-action-docs.ts";
 import { setStreamedFiles } from "./session-input-files.ts";
 import { thisSession } from "./sessions.ts";
 
-const NAMES = Object.keys(SESSION_ACTIONS) as SessionActionName[];
 type Outcome = Awaited<ReturnType<typeof actOn>>;
 
 /** Whether the client asks for the image itself and not for JSON. */
-const wantsRaw = (c: Context, action: string): boolean =>
+const wantsRaw = (c: Context, action: SessionActionName): boolean =>
   isPicture(action) &&
   /\b(image\/|application\/pdf)/i.test(c.req.header("accept") ?? "") &&
   !/\bjson\b/i.test(c.req.header("accept") ?? "");
@@ -38,7 +38,7 @@ export function sessionActionRoutes(ctx: FleetContext) {
   const app = newApp();
   const once = idempotent(ctx);
   const live = thisSession(ctx);
-  for (const action of NAMES) {
+  for (const action of SESSION_ACTION_NAMES) {
     const route = describeAction(action);
     describeRoute(app, route);
     const takesForm = (c: Context) => action === "set_input_files" && isMultipart(c);
@@ -54,7 +54,7 @@ export function sessionActionRoutes(ctx: FleetContext) {
         const args = await argsOf(c, action);
         if (action === "set_input_files")
           checkInputFiles(args as SessionActionArgs<"set_input_files">);
-        // The call has a deadline of its own; Bun would cut a quiet connection before it.
+        // The call has its own deadline; Bun would cut a quiet connection before it.
         c.env.server?.timeout(c.req.raw, 0);
         const outcome = await actOn(ctx, session, action, args);
         return wantsRaw(c, action)
@@ -89,7 +89,7 @@ async function argsOf<A extends SessionActionName>(
 }
 
 function parseArgs<A extends SessionActionName>(action: A, raw: unknown): SessionActionArgs<A> {
-  const parsed = SESSION_ACTIONS[action].safeParse(raw);
+  const parsed = SESSION_ACTIONS[action].args.safeParse(raw);
   if (!parsed.success) throw validationError(parsed.error.issues, "body", raw);
   return parsed.data as SessionActionArgs<A>; // that schema's output
 }

@@ -2,8 +2,9 @@ import type { Context } from "hono";
 import { readForm } from "#hub/platform/http/multipart.ts";
 import { validationError } from "#hub/platform/http/new-app.ts";
 import { invalid } from "#shared/kit/errors.ts";
+import type { InputFile } from "#shared/protocol/actions/arguments.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
-import { type InputFile, SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { actOn } from "../sessions/act.ts";
 import type { HubSession } from "../sessions/types.ts";
@@ -36,7 +37,7 @@ export async function setStreamedFiles(
       ...(timeout_s === undefined ? {} : { timeout_s: Number(timeout_s) }),
       files,
     };
-    const args = SESSION_ACTIONS.set_input_files.safeParse(given);
+    const args = SESSION_ACTIONS.set_input_files.args.safeParse(given);
     if (!args.success) throw validationError(args.error.issues, "body", given);
     return await actOn(ctx, session, "set_input_files", args.data);
   } catch (err) {

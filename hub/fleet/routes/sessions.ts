@@ -1,16 +1,24 @@
 import type { MiddlewareHandler } from "hono";
+import { nameOf } from "#hub/platform/http/caller.ts";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { AppError } from "#shared/kit/errors.ts";
-import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
-import { CreateSession, Session, SessionList } from "#shared/protocol/schema/session.ts";
+import { pageOf } from "#shared/protocol/schema/page.ts";
+import {
+  CreateSession,
+  Session,
+  SessionList,
+  SessionListQuery,
+} from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
+import { withReplayedUrl } from "../jobs/replay-index.ts";
 import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
+import { listPast } from "../sessions/past.ts";
 import { listSessions, readState } from "../sessions/read.ts";
 import { requireSession, sessionRecord } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
@@ -19,6 +27,8 @@ import { IdempotencyHeader, SessionParams } from "./params.ts";
 import { wasPassedOn } from "./pass-on.ts";
 
 const tags = ["sessions"];
+/** What remains of a session that has ended. */
+const RECORDING = /^\/sessions\/[^/]+\/recording(\/|$)/;
 
 /**
  * Any call for a session that does not exist is 404, before anything else is checked
@@ -26,7 +36,8 @@ const tags = ["sessions"];
  */
 export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
-    if (c.req.header("idempotency-key") === undefined)
+    const survives = RECORDING.test(c.req.path);
+    if (!survives && c.req.header("idempotency-key") === undefined)
       requireSession(ctx, c.req.param("sid") ?? "");
     await next();
   };
@@ -37,6 +48,43 @@ export const thisSession = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
     requireSession(ctx, c.req.param("sid") ?? "");
     await next();
   };
+
+const list = createRoute({
+  method: "get",
+  path: "/sessions",
+  access: "view",
+  tags,
+  operationId: "listSessions",
+  summary: "List the sessions that are open, oldest first, or those that have ended",
+  description:
+    "An open session is listed exactly while its URLs answer; the sessions of a hub that does not answer in time are left out. `status=ended` lists the records of sessions that have ended, the last one first.",
+  request: { query: SessionListQuery },
+  responses: { ...ok(SessionList), ...fails(422, 503) },
+});
+const one = createRoute({
+  method: "get",
+  path: "/sessions/{sid}",
+  access: "view",
+  owner: "session",
+  tags,
+  operationId: "getSession",
+  summary: "Read a session; 404 forever once it has ended",
+  description: "The same as /state. Reading is not activity and does not prolong the session.",
+  request: { params: SessionParams },
+  responses: { ...ok(Session), ...fails(404) },
+});
+const state = createRoute({
+  method: "get",
+  path: "/sessions/{sid}/state",
+  access: "view",
+  owner: "session",
+  tags,
+  operationId: "getSessionState",
+  summary: "Read a session; 404 forever once it has ended",
+  description: "Reading is not activity and does not prolong the session.",
+  request: { params: SessionParams },
+  responses: { ...ok(Session), ...fails(404) },
+});
 
 /** Sessions: open, list, read, end (rules/sessions#open-a-session). */
 export function sessionRoutes(ctx: FleetContext) {
@@ -63,42 +111,6 @@ export function sessionRoutes(ctx: FleetContext) {
       ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
     },
   });
-  const list = createRoute({
-    method: "get",
-    path: "/sessions",
-    access: "view",
-    tags,
-    operationId: "listSessions",
-    summary: "List the sessions that are open, oldest first",
-    description:
-      "A session is listed exactly while its URLs answer; the sessions of a hub that does not answer in time are left out.",
-    request: { query: PageQuery },
-    responses: { ...ok(SessionList), ...fails(422, 503) },
-  });
-  const one = createRoute({
-    method: "get",
-    path: "/sessions/{sid}",
-    access: "view",
-    owner: "session",
-    tags,
-    operationId: "getSession",
-    summary: "Read a session; 404 for ever once it has ended",
-    description: "The same as /state. Reading is not activity and does not prolong the session.",
-    request: { params: SessionParams },
-    responses: { ...ok(Session), ...fails(404) },
-  });
-  const state = createRoute({
-    method: "get",
-    path: "/sessions/{sid}/state",
-    access: "view",
-    owner: "session",
-    tags,
-    operationId: "getSessionState",
-    summary: "Read a session; 404 for ever once it has ended",
-    description: "Reading is not activity and does not prolong the session.",
-    request: { params: SessionParams },
-    responses: { ...ok(Session), ...fails(404) },
-  });
   const end = createRoute({
     method: "delete",
     path: "/sessions/{sid}",
@@ -115,10 +127,11 @@ export function sessionRoutes(ctx: FleetContext) {
   });
   return newApp()
     .openapi(open, async (c) => {
-      const input = c.req.valid("json");
+      const input = await withReplayedUrl(ctx, c.req.valid("json"));
       const { headers, signal } = c.req.raw;
       const passed_on = wasPassedOn(ctx, c);
-      const call = { input, headers, body: await c.req.text(), signal, passed_on };
+      const opened_by = nameOf(c.var.caller);
+      const call = { input, headers, body: await c.req.text(), signal, opened_by, passed_on };
       const opened = await openAnywhere(ctx, call);
       return opened instanceof Response
         ? streamed(opened)
@@ -126,12 +139,14 @@ export function sessionRoutes(ctx: FleetContext) {
     })
     .openapi(list, async (c) => {
       const { headers, signal } = c.req.raw;
+      const query = c.req.valid("query");
+      if (query.status === "ended") return c.json(await listPast(ctx, query), 200);
       // Another hub asks for everything this one has, to build a page of all hubs' sessions.
       if (wasPassedOn(ctx, c))
         return c.json({ sessions: listSessions(ctx), next_cursor: null }, 200);
       const all = await listEverywhere(ctx, headers, signal);
       const keyOf = ({ created_at, session_id }: Session) => `${created_at} ${session_id}`;
-      const { page, next_cursor } = pageOf(all, keyOf, c.req.valid("query"));
+      const { page, next_cursor } = pageOf(all, keyOf, query);
       return c.json({ sessions: page, next_cursor }, 200);
     })
     .openapi(one, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))

@@ -61,7 +61,9 @@ export function workerSourceRoutes(ctx: Pick<FleetContext, "version" | "clock" |
   return newApp().openapi(source, async (c) => {
     const { archive, etag, sha256 } = await openArchive();
     const headers = {
-      ...{ ETag: etag, "Cache-Control": "no-cache", "X-Flotilla-Version": ctx.version },
+      ETag: etag,
+      "Cache-Control": "no-cache",
+      "X-Flotilla-Version": ctx.version,
       ...proofOf(ctx.update_key, { nonce: c.req.query("for"), version: ctx.version, sha256 }),
     };
     if (named(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);

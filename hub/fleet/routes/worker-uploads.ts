@@ -8,8 +8,10 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { AppError, badRequest, invalid } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
+import { oneOf } from "#shared/kit/one-of.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { MAX_BATCH_BYTES, parseBatch } from "#shared/protocol/asset-batch.ts";
+import { STORED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import { ErrorBody } from "#shared/protocol/schema/error.ts";
 import type { FleetContext } from "../context.ts";
@@ -89,7 +91,7 @@ const putAssets = createRoute({
 });
 const putDocument = route(
   "/workers/{worker_id}/jobs/{job_id}/documents/{name}",
-  { operationId: "uploadDocument", summary: "Upload page.html, links.json or har.json" },
+  { operationId: "uploadDocument", summary: `Upload ${oneOf(STORED_DOCUMENTS)}` },
   UploadHeaders,
 );
 
@@ -128,16 +130,16 @@ function metaOf(c: Context, name: string): AssetMeta {
   return meta.data;
 }
 
-/** The whole body of a batch, in memory. @throws AppError too_large. */
-async function batchOf(c: Context): Promise<Uint8Array> {
-  const tooLarge = () => new AppError("too_large", `batch is longer than ${MAX_BATCH_BYTES} bytes`);
-  if (Number(c.req.header("content-length") ?? 0) > MAX_BATCH_BYTES) throw tooLarge();
+/** A whole body in memory. @throws AppError too_large. */
+export async function bodyWithin(c: Context, most: number, what: string): Promise<Uint8Array> {
+  const tooLarge = () => new AppError("too_large", `${what} is longer than ${most} bytes`);
+  if (Number(c.req.header("content-length") ?? 0) > most) throw tooLarge();
   const parts: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const part of c.req.raw.body ?? []) {
       size += part.length;
-      if (size > MAX_BATCH_BYTES) throw tooLarge();
+      if (size > most) throw tooLarge();
       parts.push(part);
     }
   } catch (cause) {
@@ -166,7 +168,13 @@ export function workerUploadRoutes(ctx: FleetContext) {
   return app
     .put("/workers/:worker_id/jobs/:job_id/assets", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
-      return c.json({ items: await storeAssets(ctx, held, parseBatch(await batchOf(c))) });
+      return c.json({
+        items: await storeAssets(
+          ctx,
+          held,
+          parseBatch(await bodyWithin(c, MAX_BATCH_BYTES, "batch")),
+        ),
+      });
     })
     .put("/workers/:worker_id/jobs/:job_id/assets/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
@@ -175,8 +183,7 @@ export function workerUploadRoutes(ctx: FleetContext) {
     .put("/workers/:worker_id/jobs/:job_id/documents/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       const name = DocumentName.safeParse(c.req.param("name"));
-      if (!name.success)
-        throw invalid(["path", "name"], "must be page.html, links.json or har.json");
+      if (!name.success) throw invalid(["path", "name"], `must be ${oneOf(STORED_DOCUMENTS)}`);
       return c.json(await storeDocument(ctx, held, name.data, uploadOf(c)));
     });
 }

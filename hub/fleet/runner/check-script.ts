@@ -1,7 +1,8 @@
+import { isSessionAction } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_CODE_BYTES } from "#shared/protocol/limits.ts";
 import { secretIn, secretTyped } from "./find-secrets.ts";
 import { childrenOfNode, parseScript, type ScriptNode } from "./parse-script.ts";
-import { EXPORTS, FORBIDDEN, isAction, isGlobal, meantAction } from "./script-names.ts";
+import { EXPORTS, FORBIDDEN, isGlobal, meantAction } from "./script-names.ts";
 import type { ScriptProblem } from "./types.ts";
 
 /** Further problems would only repeat these. */
@@ -11,7 +12,7 @@ const ROOT: ScriptNode = { type: "Program", start: 0, end: 0, loc: { start: { li
 
 /** What a walk over a script knows. */
 interface Walk {
-  /** Every name that is declared anywhere in it; scopes are not told apart. */
+  /** Every name that is declared anywhere in it; scopes are not distinguished. */
   declared: Set<string>;
   /** Names the script has for `session`. */
   sessions: Set<string>;
@@ -127,7 +128,7 @@ function checkNode(walk: Walk, node: ScriptNode): void {
       `session.${node.expression.callee.property.name}(…) is not awaited: write await`,
     );
   const action = actionOf(walk, node);
-  if (action !== null && !isAction(action)) walk.tell(node, noAction(action));
+  if (action !== null && !isSessionAction(action)) walk.tell(node, noAction(action));
   for (const { name, child } of childrenOfNode(node)) {
     if (isNameOnly(node, name)) continue;
     if (isPageCode(walk, node, name, child)) continue;

@@ -1,10 +1,13 @@
 import { chownSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
+import {
+  isSessionAction,
+  type SessionActionName,
+} from "#shared/protocol/actions/session-actions.ts";
 import { createFrameReader, type DoorFrame, writeFrame } from "./frames.ts";
 import { DOOR_LIMITS } from "./limits.ts";
 import type { ScriptDoor, ScriptOutcome } from "./types.ts";
@@ -46,120 +49,155 @@ interface Refused {
   kind: string;
 }
 
+/** How much more a script may ask for now: so many calls a second, so many at once, so many bytes. */
+function createBudget() {
+  let held = 0;
+  let tokens: number = DOOR_LIMITS.burst;
+  let counted_at = performance.now();
+  return {
+    /** Whether the next call may be taken; `unread`: bytes of answers that the script has not read. */
+    hasRoom: (calls: number, unread: number): boolean => {
+      const now = performance.now();
+      tokens = Math.min(
+        DOOR_LIMITS.burst,
+        tokens + ((now - counted_at) * DOOR_LIMITS.per_second) / 1_000,
+      );
+      counted_at = now;
+      return calls < DOOR_LIMITS.calls && held + unread < DOOR_LIMITS.bytes && tokens >= 1;
+    },
+    take: () => {
+      tokens -= 1;
+    },
+    hold: (bytes: number) => {
+      held += bytes;
+    },
+    free: (bytes: number) => {
+      held -= bytes;
+    },
+  };
+}
+
+/** What a script has done through its door. */
+interface Deeds {
+  said: ScriptSaid | null;
+  actions: number;
+  first_action_at: number | null;
+}
+
+/** Does what a call asks for. @throws AppError as the script is to see it */
+async function perform(
+  { door, onSaid }: Pick<DoorOptions, "door" | "onSaid">,
+  deeds: Deeds,
+  header: DoorFrame["header"],
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<unknown> {
+  switch (header.op) {
+    case "act": {
+      const action = actionOf(header);
+      deeds.actions += 1;
+      deeds.first_action_at ??= performance.now();
+      return door.act(action, jsonOf(body), signal);
+    }
+    case "save": {
+      const mime = typeof header.mime === "string" ? header.mime : null;
+      return door.save(String(header.name), mime, body);
+    }
+    case "log":
+      return logTo(door, header.level, jsonOf(body));
+    case "end":
+      deeds.said = header.ok === true ? { result: jsonOf(body) } : { error: errorOf(jsonOf(body)) };
+      onSaid();
+      return null;
+    default:
+      throw new AppError("not_found", "the door has no such call");
+  }
+}
+
+/** Takes the calls of a connection as there is room for them, and reads on when none waits. */
+function serveCalls(
+  socket: Socket,
+  { clock, log }: DoorOptions,
+  over: AbortSignal,
+  under_way: Set<Promise<void>>,
+  answer: (frame: DoorFrame, budget: ReturnType<typeof createBudget>) => Promise<void>,
+): void {
+  const budget = createBudget();
+  const reader = createFrameReader({
+    header_bytes: DOOR_LIMITS.header,
+    bodyBytes: ({ op }) => LIMITS.get(op) ?? DOOR_LIMITS.log,
+  });
+  const waiting: DoorFrame[] = [];
+  let pumping = false;
+  const pump = async (): Promise<void> => {
+    if (pumping) return;
+    pumping = true;
+    for (let next = waiting[0]; next && !over.aborted; next = waiting[0]) {
+      if (!budget.hasRoom(under_way.size, socket.writableLength)) {
+        socket.pause();
+        await endsWithin(clock, PAUSE_MS, Promise.race(under_way));
+        continue;
+      }
+      waiting.shift();
+      budget.take();
+      const call = answer(next, budget).finally(() => under_way.delete(call));
+      under_way.add(call);
+    }
+    pumping = false;
+    socket.resume();
+  };
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      waiting.push(...reader.push(chunk));
+    } catch (err) {
+      log.warn({ err: errorMessage(err) }, "a script broke the protocol of its door");
+      socket.destroy();
+      return;
+    }
+    void pump();
+  });
+  socket.on("error", () => socket.destroy());
+}
+
 /**
  * The sandbox's only way out: a socket that takes one connection in its life, on which a script acts, saves, logs and says
  * how it ended. What is more than `DOOR_LIMITS` waits in the script's own buffers, so a flood costs the hub nothing.
  */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
-  const { clock, log, path, uid, door, onConnect, onSaid } = options;
+  const { clock, log, path, uid, onConnect } = options;
   const over = new AbortController();
   const under_way = new Set<Promise<void>>();
-  let held = 0;
-  let tokens: number = DOOR_LIMITS.burst;
-  let counted_at = performance.now();
-  let said: ScriptSaid | null = null;
-  let actions = 0;
-  let first_action_at: number | null = null;
+  const deeds: Deeds = { said: null, actions: 0, first_action_at: null };
   let connection: Socket | null = null;
 
   const reply = (id: unknown, ok: boolean, value: unknown): void => {
     connection?.write(writeFrame({ id, ok }, JSON.stringify(value ?? null)));
   };
-  const perform = async (header: DoorFrame["header"], body: Uint8Array): Promise<unknown> => {
-    switch (header.op) {
-      case "act": {
-        const action = String(header.action);
-        if (!isAction(action)) throw new AppError("not_found", `there is no action ${action}`);
-        actions += 1;
-        first_action_at ??= performance.now();
-        return door.act(action, jsonOf(body), over.signal);
-      }
-      case "save": {
-        const mime = typeof header.mime === "string" ? header.mime : null;
-        return door.save(String(header.name), mime, body);
-      }
-      case "log":
-        return logTo(door, header.level, jsonOf(body));
-      case "end":
-        said = header.ok === true ? { result: jsonOf(body) } : { error: errorOf(jsonOf(body)) };
-        onSaid();
-        return null;
-      default:
-        throw new AppError("not_found", "the door has no such call");
-    }
-  };
-  const answer = async ({ header, body }: DoorFrame): Promise<void> => {
+  const answer = async (
+    { header, body }: DoorFrame,
+    budget: ReturnType<typeof createBudget>,
+  ): Promise<void> => {
     const size = body?.length ?? 0;
-    held += size;
+    budget.hold(size);
     try {
-      if (said !== null) throw new AppError("conflict", "the script has ended");
+      if (deeds.said !== null) throw new AppError("conflict", "the script has ended");
       if (body === null)
         throw new AppError("too_large", `${header.op}: more bytes than are allowed`);
-      reply(header.id, true, await perform(header, body));
+      reply(header.id, true, await perform(options, deeds, header, body, over.signal));
     } catch (err) {
       if (!(err instanceof AppError) && !over.signal.aborted)
         log.warn({ err, op: header.op }, "a call of a script failed");
       reply(header.id, false, refusalOf(err));
     } finally {
-      held -= size;
+      budget.free(size);
     }
-  };
-  /** Whether the next call may be taken now. */
-  const hasRoom = (): boolean => {
-    const now = performance.now();
-    tokens = Math.min(
-      DOOR_LIMITS.burst,
-      tokens + ((now - counted_at) * DOOR_LIMITS.per_second) / 1_000,
-    );
-    counted_at = now;
-    const unread = connection?.writableLength ?? 0;
-    return under_way.size < DOOR_LIMITS.calls && held + unread < DOOR_LIMITS.bytes && tokens >= 1;
-  };
-  const serve = (socket: Socket): void => {
-    connection = socket;
-    onConnect();
-    const reader = createFrameReader({
-      header_bytes: DOOR_LIMITS.header,
-      bodyBytes: ({ op }) => LIMITS.get(op) ?? DOOR_LIMITS.log,
-    });
-    const waiting: DoorFrame[] = [];
-    let pumping = false;
-    /** Takes calls as there is room, and reads on when none waits. */
-    const pump = async (): Promise<void> => {
-      if (pumping) return;
-      pumping = true;
-      for (let next = waiting[0]; next && !over.signal.aborted; next = waiting[0]) {
-        if (!hasRoom()) {
-          socket.pause();
-          const tick = new AbortController();
-          await Promise.race([...under_way, clock.sleep(PAUSE_MS, tick.signal)]);
-          tick.abort();
-          continue;
-        }
-        waiting.shift();
-        tokens -= 1;
-        const call = answer(next).finally(() => under_way.delete(call));
-        under_way.add(call);
-      }
-      pumping = false;
-      socket.resume();
-    };
-    socket.on("data", (chunk: Buffer) => {
-      try {
-        waiting.push(...reader.push(chunk));
-      } catch (err) {
-        log.warn({ err: errorMessage(err) }, "a script broke the protocol of its door");
-        socket.destroy();
-        return;
-      }
-      void pump();
-    });
-    socket.on("error", () => socket.destroy());
   };
   const server = createServer((socket) => {
     // One connection in a door's life: nothing else in the sandbox can use it.
-    if (connection !== null || over.signal.aborted) socket.destroy();
-    else serve(socket);
+    if (connection !== null || over.signal.aborted) return void socket.destroy();
+    connection = socket;
+    onConnect();
+    serveCalls(socket, options, over.signal, under_way, answer);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -172,22 +210,20 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     over.abort();
     server.close();
     connection?.destroy();
-    const late = new AbortController();
-    await Promise.race([Promise.allSettled(under_way), clock.sleep(SETTLE_MS, late.signal)]);
-    late.abort();
+    await endsWithin(clock, SETTLE_MS, Promise.allSettled(under_way));
   };
   return {
     get said() {
-      return said;
+      return deeds.said;
     },
     get connected() {
       return connection !== null;
     },
     get actions() {
-      return actions;
+      return deeds.actions;
     },
     get first_action_at() {
-      return first_action_at;
+      return deeds.first_action_at;
     },
     close: () => {
       closing ??= close();
@@ -204,7 +240,12 @@ const LIMITS = new Map<unknown, number>([
   ["end", DOOR_LIMITS.end],
 ]);
 
-const isAction = (name: string): name is SessionActionName => Object.hasOwn(SESSION_ACTIONS, name);
+/** @throws AppError not_found */
+function actionOf({ action }: DoorFrame["header"]): SessionActionName {
+  const name = String(action);
+  if (isSessionAction(name)) return name;
+  throw new AppError("not_found", `there is no action ${name}`);
+}
 
 /** @throws AppError bad_request */
 function jsonOf(body: Uint8Array): unknown {

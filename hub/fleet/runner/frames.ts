@@ -14,7 +14,10 @@ export interface DoorFrame {
 }
 
 export interface FrameReader {
-  /** The frames that `chunk` completes, in order. @throws when it is no frame: nothing after it can be understood. */
+  /**
+   * The frames that `chunk` completes, in order.
+   * @throws when it is not a frame, because nothing after it can be understood.
+   */
   push(chunk: Uint8Array): DoorFrame[];
 }
 

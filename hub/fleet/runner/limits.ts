@@ -6,7 +6,7 @@ export const RUN_LIMITS = {
   memory: 512 * MIB,
   /** Its only writable place, /tmp; in memory, and not counted above. */
   tmp: 64 * MIB,
-  /** One file. Without a sandbox of its own a script can fill the disk with many. */
+  /** Of one file. Without a sandbox, a script can fill the disk with many. */
   file: 64 * MIB,
   /** Files there, empty ones too. */
   files: 20_000,

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Clock } from "#shared/kit/clock.ts";
-import { childrenOf } from "#shared/kit/held-memory.ts";
+import { childrenOf, isAlive, readStat } from "#shared/kit/proc.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
 
 /** The processes of one run. */
@@ -41,7 +40,8 @@ export function createTree(): ProcessTree {
       kill();
       leader = null;
       for (let waited = 0; waited < GONE_MS; waited += LOOK_EVERY_MS) {
-        if (![...below].some(isRunning)) break;
+        // Once the first of a sandbox has ended, a zombie or gone, all others have.
+        if (![...below].some((pid) => isAlive(readStat(pid)))) break;
         await clock.sleep(LOOK_EVERY_MS);
       }
       below.clear();
@@ -54,15 +54,5 @@ function killOne(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch {
     // Gone already.
-  }
-}
-
-/** Whether it is there, and no zombie: of a sandbox's first process that means that all others are gone. */
-function isRunning(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !/^\d+ \(.*\) [ZX]/s.test(stat);
-  } catch {
-    return false;
   }
 }

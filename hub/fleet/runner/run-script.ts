@@ -1,10 +1,15 @@
-import { type ChildProcessByStdio, type StdioOptions, spawn } from "node:child_process";
+import {
+  type ChildProcess,
+  type ChildProcessByStdio,
+  type StdioOptions,
+  spawn,
+} from "node:child_process";
 import type { Readable } from "node:stream";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { offerToOomKiller } from "#shared/kit/proc.ts";
 import type { RunGroup } from "./cgroup.ts";
 import { type OpenDoor, openDoor } from "./door.ts";
 import { endOf, type Stopped } from "./end-of-run.ts";
@@ -13,9 +18,10 @@ import { prepareScript } from "./prepare-script.ts";
 import { createTree, type ProcessTree } from "./process-tree.ts";
 import { findSandbox, type Sandbox, type SandboxConfig, type SandboxKind } from "./sandbox.ts";
 import { type RunFiles, removeRunFiles, writeRunFiles } from "./scratch.ts";
+import { allScriptArguments } from "./script-arguments.ts";
 import { withInputs } from "./seccomp/filter-file.ts";
 import type { ScriptEnd, ScriptOutcome, ScriptRun } from "./types.ts";
-import { offerToOomKiller, watchRun } from "./watch-run.ts";
+import { watchRun } from "./watch-run.ts";
 
 /** What running scripts needs of a hub. */
 export interface RunnerContext {
@@ -24,7 +30,6 @@ export interface RunnerContext {
   readonly config: SandboxConfig;
 }
 
-const ACTIONS = Object.keys(SESSION_ACTIONS);
 /** What a script may take to leave once it has ended: its output has to get out. */
 const LEAVE_MS = 6_000;
 /** What was printed last may still be in the pipes. */
@@ -47,10 +52,18 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
     const sandbox = await findSandbox(ctx.config);
     const uid = sandbox.nextUid();
     const script = prepareScript(run.code);
-    files = writeRunFiles(sandbox.scratch, { script, job: { ...run.job, actions: ACTIONS }, uid });
+    files = writeRunFiles(sandbox.scratch, {
+      script,
+      job: { ...run.job, actions: allScriptArguments() },
+      uid,
+    });
     const tree = createTree();
     door = await openDoor({
-      ...{ clock: ctx.clock, log, path: files.door, uid, door: run.door },
+      clock: ctx.clock,
+      log,
+      path: files.door,
+      uid,
+      door: run.door,
       onConnect: tree.look,
       // One that has ended and stays is ended; it may have stopped what should have taken it down.
       onSaid: () => void ctx.clock.sleep(LEAVE_MS, gone.signal).then(tree.kill),
@@ -69,8 +82,17 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
 const since = (began: number): number => Math.round(performance.now() - began);
 
 const nothing = (sandbox: SandboxKind, end: ScriptEnd, detail: string | null): ScriptOutcome => ({
-  ...{ end, detail, exit_code: null, stdout: "", stderr: "", result: null, error: null, sandbox },
-  ...{ first_action_ms: null, run_ms: 0, actions: 0 },
+  end,
+  detail,
+  exit_code: null,
+  stdout: "",
+  stderr: "",
+  result: null,
+  error: null,
+  sandbox,
+  first_action_ms: null,
+  run_ms: 0,
+  actions: 0,
 });
 
 interface Running {
@@ -82,7 +104,7 @@ interface Running {
   tree: ProcessTree;
 }
 
-/** Where the hub was given a part of the tree of control groups; without one the run is watched alone. */
+/** Where the hub was given a part of the tree of control groups; without one, the run is only watched. */
 function groupOf({ memory }: Sandbox, log: Log): RunGroup | null {
   try {
     if (memory.why !== null) log.warn({ why: memory.why }, "no memory bound by the kernel");
@@ -92,6 +114,16 @@ function groupOf({ memory }: Sandbox, log: Log): RunGroup | null {
     return null;
   }
 }
+
+/** Rejects when it cannot be started. */
+const exitOf = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code));
+  });
+
+const closed = (stream: Readable): Promise<void> =>
+  new Promise((resolve) => stream.once("close", () => resolve()));
 
 async function runIn({ clock, log }: RunnerContext, running: Running): Promise<ScriptOutcome> {
   const { run, sandbox, files, uid, door, tree } = running;
@@ -112,15 +144,8 @@ async function runIn({ clock, log }: RunnerContext, running: Running): Promise<S
   });
   child.stdout.on("data", out.push);
   child.stderr.on("data", err.push);
-  const exited = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code) => resolve(code));
-  });
-  const drained = Promise.all(
-    [child.stdout, child.stderr].map(
-      (stream) => new Promise<void>((resolve) => stream.once("close", () => resolve())),
-    ),
-  );
+  const exited = exitOf(child);
+  const drained = Promise.all([child.stdout, child.stderr].map(closed));
   const { pid } = child;
   if (pid !== undefined) tree.begin(pid);
   let stopped: Stopped | null = null;
@@ -147,11 +172,15 @@ async function runIn({ clock, log }: RunnerContext, running: Running): Promise<S
     const code = await exited;
     over.abort();
     await tree.end(clock);
-    await Promise.race([drained, clock.sleep(DRAIN_MS)]);
+    await endsWithin(clock, DRAIN_MS, drained);
     const { said, connected, first_action_at, actions } = door;
     return {
       ...endOf({
-        ...{ stopped, said, code, connected, stderr: err.text() },
+        stopped,
+        said,
+        code,
+        connected,
+        stderr: err.text(),
         ran_out: group?.ranOut() ?? false,
       }),
       exit_code: code,

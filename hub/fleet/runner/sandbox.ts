@@ -133,14 +133,13 @@ function outerArgv(find: FindProgram): (uid: number | null) => string[] {
   const nice = [find("nice", "coreutils"), "-n", "10", "--"];
   if (process.getuid?.() !== 0) return () => nice;
   const setpriv = find("setpriv", "util-linux");
-  return (uid) => [
-    ...[setpriv, `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"],
-    ...nice,
-  ];
+  return (uid) => [setpriv, `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--", ...nice];
 }
 
 const rlimits = (tasks: boolean, cpu_s: number): string[] => [
-  ...["--core=0:0", `--fsize=${RUN_LIMITS.file}`, `--nofile=${RUN_LIMITS.open_files}`],
+  "--core=0:0",
+  `--fsize=${RUN_LIMITS.file}`,
+  `--nofile=${RUN_LIMITS.open_files}`,
   // A signal first, which distinguishes this end from others.
   `--cpu=${cpu_s}:${cpu_s + 1}`,
   ...(tasks ? [`--nproc=${RUN_LIMITS.tasks}`] : []),
@@ -189,8 +188,17 @@ async function bubblewrap(
       argv: [
         ...outer(uid),
         bwrap,
-        ...["--unshare-user", "--unshare-all", ...nested, "--die-with-parent", "--new-session"],
-        ...["--cap-drop", "ALL", "--uid", INNER_ID, "--gid", INNER_ID],
+        "--unshare-user",
+        "--unshare-all",
+        ...nested,
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--uid",
+        INNER_ID,
+        "--gid",
+        INNER_ID,
         "--clearenv",
         ...Object.entries(RUNTIME_ENV).flatMap(([name, value]) => ["--setenv", name, value]),
         ...libraries.flatMap((path) => bind(path)),
@@ -203,13 +211,26 @@ async function bubblewrap(
           const device = `/dev/${name}`;
           return ["--dev-bind", device, device];
         }),
-        // The runtime does not start without it; it shows the sandbox's own processes alone.
-        ...["--proc", "/proc"],
-        ...["--size", String(RUN_LIMITS.tmp), "--tmpfs", "/tmp", "--chdir", "/tmp"],
-        ...["--seccomp", String(FILTER_FD), "--remount-ro", "/", "--"],
+        // The runtime does not start without it; it shows only the sandbox's own processes.
+        "--proc",
+        "/proc",
+        "--size",
+        String(RUN_LIMITS.tmp),
+        "--tmpfs",
+        "/tmp",
+        "--chdir",
+        "/tmp",
+        "--seccomp",
+        String(FILTER_FD),
+        "--remount-ro",
+        "/",
+        "--",
         // Without --nproc where other processes of the hub's user would count.
-        ...[PRLIMIT, ...rlimits(uid !== null || countsPerNamespace(), cpu_s), "--"],
-        ...[RUNTIME, ...args],
+        PRLIMIT,
+        ...rlimits(uid !== null || countsPerNamespace(), cpu_s),
+        "--",
+        RUNTIME,
+        ...args,
       ],
       env: {},
       inputs: [filter],
@@ -233,9 +254,15 @@ function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number
     ) => ({
       argv: [
         ...outer(uid),
-        ...[setpriv, "--pdeathsig=KILL", "--no-new-privs", "--"],
-        ...[prlimit, ...rlimits(uid !== null, cpu_s), "--"],
-        ...[runtime, ...args],
+        setpriv,
+        "--pdeathsig=KILL",
+        "--no-new-privs",
+        "--",
+        prlimit,
+        ...rlimits(uid !== null, cpu_s),
+        "--",
+        runtime,
+        ...args,
       ],
       env: { ...RUNTIME_ENV, PATH: dirname(runtime) },
       inputs: [],
@@ -259,7 +286,7 @@ function adviceOn(words: string): string {
   return "flotilla doctor hub says more";
 }
 
-/** Bubblewrap's words when it gets no namespaces of its own. */
+/** Bubblewrap's words when it gets no namespaces. */
 export const lacksNamespaces = (words: string): boolean =>
   /bwrap: .*(namespace|clone|unshare|uid map|gid map|RTM_NEWADDR|loopback|not permitted|permission denied)/i.test(
     words,
@@ -277,8 +304,11 @@ async function tryOut(sandbox: Runtime): Promise<void> {
     });
     const child = withInputs(inputs, (fds) =>
       Bun.spawn(argv, {
-        ...{ cwd: files.dir, env, stdio: ["ignore", "pipe", "pipe", ...fds] },
-        ...{ timeout: PROBE_MS, killSignal: "SIGKILL" },
+        cwd: files.dir,
+        env,
+        stdio: ["ignore", "pipe", "pipe", ...fds],
+        timeout: PROBE_MS,
+        killSignal: "SIGKILL",
       }),
     );
     const [out, err, code] = await Promise.all([

@@ -15,6 +15,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { isProcessAlive } from "#hub/platform/process-alive.ts";
+import argumentsText from "./guest/arguments.ts" with { type: "text" };
 import doorText from "./guest/door.ts" with { type: "text" };
 import flotillaText from "./guest/flotilla.ts" with { type: "text" };
 import runText from "./guest/run.ts" with { type: "text" };
@@ -131,6 +132,7 @@ export function writeRunFiles(
   mkdirSync(app, { mode: 0o700 });
   const texts = {
     "run.ts": runText,
+    "arguments.ts": argumentsText,
     "door.ts": doorText,
     "flotilla.ts": flotillaText,
     "tsconfig.json": TSCONFIG,
@@ -142,7 +144,7 @@ export function writeRunFiles(
   return { dir, app, door: join(dir, "d") };
 }
 
-/** The directories are the run's alone: no other user gets at its files or its socket. */
+/** The directories belong only to the run: no other user can reach its files or its socket. */
 function giveTo(uid: number, dir: string, app: string): void {
   for (const name of readdirSync(app)) chmodSync(join(app, name), 0o644);
   chownSync(dir, 0, uid);

@@ -1,11 +1,9 @@
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { isSessionAction } from "#shared/protocol/actions/session-actions.ts";
 
 /** Names that scripts are checked against. */
 
 /** What the module `flotilla` exports. */
 export const EXPORTS = new Set(["session", "goal", "job", "save", "log", "SessionError"]);
-
-export const isAction = (name: string): boolean => Object.hasOwn(SESSION_ACTIONS, name);
 
 /** Names of other tools for what a session has. */
 const ACTION_OF: Record<string, string | undefined> = {
@@ -56,14 +54,14 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 
 /** What somebody who wrote `session.<name>` may have meant. */
 export function meantAction(name: string): string | null {
-  if (isAction(snake(name))) return snake(name);
+  if (isSessionAction(snake(name))) return snake(name);
   return ACTION_OF[name] ?? null;
 }
 
 const NO_WAY_OUT = "a script reaches the browser through session, and nothing else";
 const PAGE_ONLY = "exists only in the page: use it inside session.evaluate(() => …)";
 
-/** Globals of the runtime or of a page that are not for scripts, with what is said about them. */
+/** Globals of the runtime or of a page that scripts may not use, with the message about them. */
 export const FORBIDDEN: Record<string, string> = {
   ...Object.fromEntries(
     ["process", "Bun", "Deno", "globalThis", "global", "self", "navigator"].map((name) => [

@@ -1,4 +1,4 @@
-import type { SessionActionName } from "#shared/protocol/schema/session.ts";
+import type { SessionActionName } from "#shared/protocol/actions/session-actions.ts";
 
 /** One run of a script in its sandbox (rules/sandbox#one-sandbox-for-each-attempt). Times in ms. */
 export interface ScriptRun {

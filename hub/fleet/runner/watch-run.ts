@@ -1,19 +1,10 @@
-import { statfsSync, writeFileSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import type { Clock } from "#shared/kit/clock.ts";
 import { heldByTree } from "#shared/kit/held-memory.ts";
 import { type HeldBySockets, heldBySockets } from "./held-sockets.ts";
 import { RUN_LIMITS } from "./limits.ts";
 
 const MIB = 1024 * 1024;
-
-/** The kernel, when it is out of memory, is to take a script and not the hub. */
-export function offerToOomKiller(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
-  } catch {
-    // Gone already.
-  }
-}
 
 /** Files in the sandbox's /tmp: each takes memory of the kernel, also an empty one, and no size bounds their number. */
 function filesOf(first: number | null): number {

@@ -1,7 +1,10 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import { invalid } from "#shared/kit/errors.ts";
+import type {
+  SessionActionArgs,
+  SessionActionName,
+} from "#shared/protocol/actions/session-actions.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
-import type { SessionActionArgs, SessionActionName } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";

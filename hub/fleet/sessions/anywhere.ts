@@ -1,8 +1,9 @@
+import { z } from "zod";
 import { findHub, type HubEntry, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { Peer } from "#hub/platform/cluster/peers.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
-import { type CreateSession, type Session, SessionList } from "#shared/protocol/schema/session.ts";
+import { type CreateSession, Session } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";
 import { stopShortage } from "../links/drain.ts";
@@ -16,6 +17,8 @@ import type { HubSession } from "./types.ts";
 
 /** How long another hub may take to say which sessions it has. */
 const LIST_MS = 1_500;
+/** What a hub answers that is asked for its open sessions. */
+const OpenSessions = z.object({ sessions: z.array(Session) });
 /** How often a call that waits here checks whether another hub has a lane. */
 const LOOK_MS = 100;
 
@@ -25,6 +28,7 @@ export interface OpenCall {
   headers: Headers;
   body: string;
   signal: AbortSignal;
+  opened_by: string;
   /** Another hub has asked this one: it serves the call itself. */
   passed_on: boolean;
 }
@@ -39,17 +43,17 @@ export async function openAnywhere(
   ctx: FleetContext,
   call: OpenCall,
 ): Promise<HubSession | Response> {
-  const { input, signal, passed_on } = call;
+  const { input, signal, opened_by, passed_on } = call;
   const wait_ms = ctx.config.submit_wait_ms;
   if (input.worker_id !== null) {
     const hub = passed_on ? null : await findLinkHub(ctx, input.worker_id);
     if (hub) return passOpenOn(ctx, hub, call, wait_ms);
-    const session = await openSession(ctx, input, { signal, wait_ms });
+    const session = await openSession(ctx, input, { opened_by, signal, wait_ms });
     if (session) return session;
     throw await whyFull(ctx, input);
   }
   // The hub that passed it on does the waiting, for all hubs at once.
-  if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
+  if (passed_on) return need(await openSession(ctx, input, { opened_by, signal, wait_ms: 0 }));
   const until = ctx.clock.monotonic() + wait_ms;
   /** Hubs that could not be reached; a hub cut off from this one may go on announcing its lanes. */
   const lost = new Set<string>();
@@ -61,7 +65,7 @@ export async function openAnywhere(
     const elsewhere = new AbortController();
     void lookForBetter(ctx, lost, here.signal, elsewhere);
     try {
-      const options = { signal, wait_ms: left, elsewhere: elsewhere.signal };
+      const options = { opened_by, signal, wait_ms: left, elsewhere: elsewhere.signal };
       const session = await openSession(ctx, input, options);
       if (session) return session;
     } finally {
@@ -156,7 +160,7 @@ export async function listEverywhere(
   const listOf = async (hub: HubEntry): Promise<Session[]> => {
     try {
       const answer = await passOn(ctx, hub, { ...call, answer_ms: LIST_MS });
-      return SessionList.parse(await answer.json()).sessions;
+      return OpenSessions.parse(await answer.json()).sessions;
     } catch (err) {
       ctx.log.warn({ hub: hub.hub_id, err: errorMessage(err) }, "a hub did not list its sessions");
       return [];

@@ -1,6 +1,6 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { noticing } from "#hub/platform/cluster/noticing.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
@@ -97,7 +97,12 @@ function withDeadlines(ctx: FleetContext, response: Response, stop: AbortControl
   const body = new ReadableStream<Uint8Array>({
     pull: async (to) => {
       try {
-        const { done, value } = await within(ctx.clock, "the bridge", STALL_MS, reader.read());
+        const { done, value } = await withDeadline(
+          "the bridge",
+          STALL_MS,
+          reader.read(),
+          ctx.clock,
+        );
         if (done) to.close();
         else to.enqueue(value);
       } catch (err) {

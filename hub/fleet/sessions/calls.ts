@@ -37,7 +37,10 @@ export async function callSession(
       },
     );
   const call_id = newToken();
-  if (counts_as_activity) touchSession(ctx, session);
+  if (counts_as_activity) {
+    touchSession(ctx, session);
+    session.actions += 1;
+  }
   session.calls += 1;
   try {
     const reply = await answerTo(ctx, session, {

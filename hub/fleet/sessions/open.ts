@@ -8,6 +8,7 @@ import { distrustLane, freeLane, laneChanged } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
 import type { AssignAnswer } from "../links/worker-link.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { closeOnLane } from "./end.ts";
@@ -30,6 +31,8 @@ export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
   });
 
 export interface OpenOptions {
+  /** Who asks for it, as the audit log calls them. */
+  opened_by: string;
   /** Aborts when the client has gone: whatever it has taken by then is given back. */
   signal: AbortSignal;
   /** How long to wait for a lane. */
@@ -47,7 +50,7 @@ export interface OpenOptions {
 export async function openSession(
   ctx: FleetContext,
   input: CreateSession,
-  { signal, wait_ms, elsewhere }: OpenOptions,
+  { opened_by, signal, wait_ms, elsewhere }: OpenOptions,
 ): Promise<HubSession | null> {
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
@@ -56,7 +59,8 @@ export async function openSession(
   const { use_profile } = input;
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const proxy = await proxyOfSession(ctx, input);
-  const way_out = { egress: input.egress, proxy: proxy.proxy };
+  const { replay } = input;
+  const way_out = { egress: input.egress, proxy: proxy.proxy, replay };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
   const fits = wayOutFits(way_out);
   const session_id = newSessionId();
@@ -68,7 +72,8 @@ export async function openSession(
     const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough);
     if (!place && gone.aborted) throw stopped(ctx);
     if (!place) return null;
-    const session = await offerLane(ctx, place, input, { profile, ...proxy }, gone);
+    const asked = { input, opened_by };
+    const session = await offerLane(ctx, place, asked, { profile, ...proxy }, gone);
     if (session) return session;
   }
   return null;
@@ -79,36 +84,46 @@ const stopped = (ctx: FleetContext): AppError =>
     ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
     : new AppError("unavailable", "the client has gone");
 
-/** The session's own proxy, else that of the host it begins at. */
+/** The session's own proxy, else that of the host it begins at; none where nothing is sent. */
 async function proxyOfSession(
   ctx: FleetContext,
-  { url, proxy }: CreateSession,
+  { url, proxy, replay }: CreateSession,
 ): Promise<Pick<HubOpenSession, "proxy" | "proxy_of">> {
-  if (proxy !== null || url === null || !URL.canParse(url)) return { proxy, proxy_of: "job" };
+  if (replay !== null || proxy !== null || url === null || !URL.canParse(url))
+    return { proxy, proxy_of: "job" };
   const { settings } = await hostForJob(ctx, new URL(url).hostname);
   return { proxy: settings?.proxy ?? null, proxy_of: "host" };
+}
+
+/** What was asked for, and by whom. */
+interface Asked {
+  readonly input: CreateSession;
+  readonly opened_by: string;
 }
 
 /** @returns null when the worker says that the lane was not free: another one may be. */
 async function offerLane(
   ctx: FleetContext,
   place: LanePlace<null>,
-  input: CreateSession,
+  asked: Asked,
   more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
   gone: AbortSignal,
 ): Promise<HubSession | null> {
+  const { input } = asked;
   const { link, held, settle } = place;
   const { session_id, token: lease_token, lane_idx } = held.lease;
   const opened: { session?: Promise<HubSession> } = {};
   const answered = new Promise<AssignAnswer>((resolve) => {
     held.answer = (answer) => {
       // At once: the worker's next message may already say that the session has ended.
-      if (answer.kind === "opened") opened.session = add(ctx, place, input, more.proxy, answer);
+      if (answer.kind === "opened") opened.session = add(ctx, place, asked, more.proxy, answer);
       resolve(answer);
     };
   });
   const over = new AbortController();
+  if (input.replay !== null) link.replays.add(input.replay);
   try {
+    const record = input.record ?? (await fleetSetting(ctx, "record"));
     const sent = link.send({
       type: "HubOpenSession",
       session_id,
@@ -119,7 +134,9 @@ async function offerLane(
       viewport: input.viewport,
       ...more,
       dialog_policy: input.dialog_policy,
+      record,
       egress: input.egress,
+      ...(input.replay !== null && { replay: input.replay }),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);
@@ -152,7 +169,7 @@ const away = (worker_id: string): AppError =>
 const add = (
   ctx: FleetContext,
   { link, held }: LanePlace<null>,
-  input: CreateSession,
+  { input, opened_by }: Asked,
   proxy: HubOpenSession["proxy"],
   { url, title }: { url: string; title: string },
 ): Promise<HubSession> => {
@@ -168,8 +185,10 @@ const add = (
     headless: input.headless,
     egress: input.egress,
     proxy,
+    replay: input.replay,
     idle_ttl_ms: input.idle_ttl_s * 1_000,
     ttl_ms: input.ttl_s * 1_000,
+    opened_by,
     url,
     title,
   });

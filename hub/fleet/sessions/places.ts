@@ -1,5 +1,5 @@
-import { within } from "#hub/platform/cluster/deadline.ts";
 import { findHub, type HubEntry, storeIsWhole } from "#hub/platform/cluster/hubs.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { SESSION_ID } from "#shared/protocol/ids.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
@@ -40,7 +40,7 @@ export async function publishPlace(
     as === "taken"
       ? kv.set(key, place, PLACE_EXPIRY_MS)
       : kv.setIf(key, { hub_id }, place, PLACE_EXPIRY_MS);
-  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, written).catch((err) =>
+  await withDeadline("the shared store", KV_READ_TIMEOUT_MS, written, ctx.clock).catch((err) =>
     ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not published"),
   );
 }
@@ -55,15 +55,22 @@ export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
   const renewals = sessions
     .filter(({ kind }) => kind !== "job")
     .map(({ session_id }) => renewSession(ctx, session_id));
-  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, Promise.all(renewals)).catch(
-    (err) => ctx.log.warn({ err: errorMessage(err) }, "open sessions were not renewed"),
-  );
+  await withDeadline(
+    "the shared store",
+    KV_READ_TIMEOUT_MS,
+    Promise.all(renewals),
+    ctx.clock,
+  ).catch((err) => ctx.log.warn({ err: errorMessage(err) }, "open sessions were not renewed"));
 }
+
+/** Whether some hub has the session, or had it 90 s ago. @throws AppError unavailable without the shared store */
+export const hasPlace = async (ctx: FleetContext, session_id: string): Promise<boolean> =>
+  (await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)))) !== null;
 
 /** The session is over here. Never rejects: a place left behind names a session its hub does not know, also a 404. */
 export async function withdrawPlace(ctx: FleetContext, { session_id }: HubSession): Promise<void> {
   const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
-  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, withdrawn).catch((err) =>
+  await withDeadline("the shared store", KV_READ_TIMEOUT_MS, withdrawn, ctx.clock).catch((err) =>
     ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not withdrawn"),
   );
 }
@@ -101,18 +108,14 @@ const mayComeBack = async (
   (job_id !== null && (await keptLink(ctx, worker_id)) !== null);
 
 /**
- * What the shared store lacks is nobody's only once the hubs have told it all they have.
+ * What the shared store lacks belongs to no hub only once all hubs have written their entries.
  * @throws AppError unavailable
  */
 export async function demandWhole(ctx: FleetContext): Promise<void> {
   if (await lookUp(ctx, storeIsWhole(ctx))) return;
-  throw new AppError(
-    "unavailable",
-    "the shared store was emptied; hubs are telling it what they have",
-    {
-      headers: { "Retry-After": "5" },
-    },
-  );
+  throw new AppError("unavailable", "the shared store was emptied; the hubs are filling it again", {
+    headers: { "Retry-After": "5" },
+  });
 }
 
 /**
@@ -120,7 +123,7 @@ export async function demandWhole(ctx: FleetContext): Promise<void> {
  * (rules/cluster#calls-are-passed-on) or fails.
  */
 export const lookUp = <T>(ctx: FleetContext, read: Promise<T>): Promise<T> =>
-  within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, read).catch((cause) => {
+  withDeadline("the shared store", KV_READ_TIMEOUT_MS, read, ctx.clock).catch((cause) => {
     throw new AppError("unavailable", "the shared store does not answer", {
       headers: { "Retry-After": "5" },
       cause,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isoTime } from "#shared/kit/clock.ts";
+import { endsWithin, isoTime } from "#shared/kit/clock.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import {
   CookieList,
@@ -28,12 +28,8 @@ export const listSessions = (ctx: FleetContext): Session[] =>
 export async function readState(ctx: FleetContext, session_id: string): Promise<Session> {
   const session = requireSession(ctx, session_id);
   const call = { action: "state", timeout_ms: STATE_MS, counts_as_activity: false };
-  const grace = new AbortController();
-  await Promise.race([
-    callSession(ctx, session, call).catch(() => {}),
-    ctx.clock.sleep(STATE_MS, grace.signal),
-  ]);
-  grace.abort();
+  const told = callSession(ctx, session, call).catch(() => {});
+  await endsWithin(ctx.clock, STATE_MS, told);
   return sessionRecord(ctx, requireSession(ctx, session_id));
 }
 

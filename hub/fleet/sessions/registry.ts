@@ -8,6 +8,7 @@ import type { FleetContext } from "../context.ts";
 import { forgetSession, rememberSession } from "../links/kept.ts";
 import type { KeptSession } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import { recordEnded, recordOpened } from "./past.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
 import { comingBack, type HubSession, SessionOver } from "./types.ts";
@@ -21,12 +22,16 @@ export interface AddSession {
   headless: boolean;
   egress: EgressOption | null;
   proxy: ProxyOption | null;
+  /** The job whose capture it shows. */
+  replay: string | null;
   idle_ttl_ms: number | null;
   /** For a job's session: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
   ttl_ms?: number;
   /** Epoch ms; now unless the session is older than this hub. */
   created_at?: number;
+  /** Who asked for it; a job's session has nobody. */
+  opened_by?: string | null;
   url?: string;
   title?: string;
 }
@@ -38,15 +43,17 @@ export const viewerPath = (session_id: string): string =>
 
 /** The session's URLs answer from now on, before the promise settles. */
 export async function addSession(ctx: FleetContext, input: AddSession): Promise<HubSession> {
-  const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
+  const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, replay, ...rest } = input;
   const ended = new AbortController();
   const now = ctx.clock.monotonic();
   const session: HubSession = {
     keep_ms: null,
+    opened_by: null,
     url: "about:blank",
     title: "",
     ...rest,
     proxy: input.proxy && maskProxy(input.proxy),
+    replay: replay === null ? null : { job_id: replay, answered: 0, missed_count: 0, missed: [] },
     lane_idx: input.held.lease.lane_idx,
     worker_token: input.held.lease.token,
     created_at: input.created_at ?? ctx.wall_jumps.wallOf(now),
@@ -55,12 +62,14 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     tabs: 1,
     dialogs: [],
     calls: 0,
+    actions: 0,
     ended: ended.signal,
     over: (why) => ended.abort(why),
   };
   ctx.sessions.set(session.session_id, session);
   await publishPlace(ctx, session, "taken");
   await keepSessionForNext(ctx, session);
+  await recordOpened(ctx, session);
   return session;
 }
 
@@ -82,7 +91,15 @@ export async function keepSessionForNext(ctx: FleetContext, session: HubSession)
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
-    ...{ session_id, kind, lane_idx, job_id, headless, egress, proxy, idle_ttl_ms },
+    session_id,
+    kind,
+    lane_idx,
+    job_id,
+    headless,
+    egress,
+    proxy,
+    replay: session.replay?.job_id ?? null,
+    idle_ttl_ms,
     worker_id: link.worker_id,
     lease_token: held.lease.token,
     created_at: session.created_at,
@@ -113,10 +130,11 @@ export async function dropSession(
   ctx.signal("session ended", { session_id: session.session_id });
   await withdrawPlace(ctx, session);
   if (typeof why !== "string" && why.moved) return true;
-  if (session.kind !== "job" || session.keep_ms !== null)
-    await forgetSession(ctx, session.session_id).catch((err) =>
-      ctx.log.warn({ session_id: session.session_id, err }, "an ended session was not forgotten"),
-    );
+  if (session.kind === "job" && session.keep_ms === null) return true;
+  await forgetSession(ctx, session.session_id).catch((err) =>
+    ctx.log.warn({ session_id: session.session_id, err }, "an ended session was not forgotten"),
+  );
+  await recordEnded(ctx, session, typeof why === "string" ? why : why.message);
   return true;
 }
 
@@ -140,6 +158,7 @@ export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession)
   headless: session.headless,
   egress: session.egress,
   proxy: session.proxy,
+  replay: session.replay,
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),

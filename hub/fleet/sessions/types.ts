@@ -3,6 +3,7 @@ import type { EgressOption } from "#shared/protocol/egress.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 
@@ -25,6 +26,8 @@ export interface HubSession {
   readonly egress: EgressOption | null;
   /** With its login masked. */
   readonly proxy: ProxyOption | null;
+  /** How its replay goes, as its worker last reported it; null: it shows the web. */
+  replay: ReplayReport | null;
   /** Epoch ms. */
   readonly created_at: number;
   last_active_at: number;
@@ -32,7 +35,7 @@ export interface HubSession {
   idle_ttl_ms: number | null;
   /** The idle TTL with which it outlives the job that owns it; null: it ends with the job. */
   keep_ms: number | null;
-  /** Ignored while a job owns it: the job has limits of its own. */
+  /** Ignored while a job owns it, because the job has its own limits. */
   expires_at: number;
   url: string;
   title: string;
@@ -41,6 +44,10 @@ export interface HubSession {
   dialogs: Dialog[];
   /** Calls in flight, counted for MAX_ACTIONS_AT_ONCE. */
   calls: number;
+  /** Actions that somebody asked for. */
+  actions: number;
+  /** As the audit log calls who opened it; null for a job's. */
+  readonly opened_by: string | null;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
   readonly ended: AbortSignal;
   /** Aborts `ended`. Only `dropSession` calls it. */

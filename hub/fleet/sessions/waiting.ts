@@ -59,7 +59,9 @@ export async function serveWaiting(
     if (!ctx.lanes_wanted.has(wanted)) continue;
     const { session_id, worker_id, fits } = wanted;
     const place = await holdLane(ctx, {
-      ...{ job_id: null, session_id, only: worker_id },
+      job_id: null,
+      session_id,
+      only: worker_id,
       ...(fits && { fits }),
     });
     if (!place || wanted.take(place)) continue;

@@ -32,7 +32,11 @@ async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | 
   const headless = [...link.lanes.values()].every(({ mode }) => mode === "headless");
   const input = CreateSession.parse({ worker_id: link.worker_id, headless, ttl_s: 120 });
   const { stopping: signal } = ctx;
-  const session = await openSession(ctx, input, { signal, wait_ms: LANE_MS });
+  const session = await openSession(ctx, input, {
+    opened_by: "self-check",
+    signal,
+    wait_ms: LANE_MS,
+  });
   if (!session) return null;
   try {
     const { result } = await callSession(ctx, session, {

@@ -16,10 +16,10 @@ export interface BridgeTarget {
   token: string;
 }
 
-/** A bridge on the LAN answers in milliseconds; it may wait 3 s itself for the VNC server's greeting. */
-const DIAL_MS = 5_000;
-const GREETING_MS = 3_000;
-const PROBE_MS = 2_000;
+/** A bridge on the LAN answers in milliseconds, on a busy machine in seconds; it may wait 15 s itself for the VNC server's greeting. */
+const DIAL_MS = 20_000;
+const GREETING_MS = 15_000;
+const PROBE_MS = 10_000;
 const MAX_HEAD_BYTES = 16 * 1024;
 const HEAD_END = "\r\n\r\n";
 

@@ -50,7 +50,7 @@ export function endWith(ctx: FleetContext, session: HubSession, socket: Socket):
 /** How long a session's end may take from the worker's bridge to the hub by way of the link. */
 const END_MS = 500;
 
-/** The bridge has closed: with the session's own reason when it has ended, which may be told a moment later. */
+/** The bridge has closed: with the session's reason if that has ended, which may be known only a moment later. */
 export async function closeEnded(
   ctx: FleetContext,
   session: HubSession,

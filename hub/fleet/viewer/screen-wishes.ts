@@ -10,9 +10,9 @@ export interface ScreenSize {
 
 /** The sizes that viewers with `resize=remote` have given a session's screen. */
 interface Wishes {
-  /** In the order in which they were told; the last one holds. */
+  /** In the order in which they came; the last one counts. */
   bySocket: Map<object, ScreenSize>;
-  /** Whether the worker is being told, and whether something has changed since. */
+  /** Whether a message to the worker is under way, and whether something has changed since. */
   telling: boolean;
   changed: boolean;
 }
@@ -55,7 +55,7 @@ export function viewerLeft(ctx: FleetContext, session: HubSession, viewer: objec
 async function tellWorker(ctx: FleetContext, session: HubSession, all: Wishes): Promise<void> {
   all.telling = true;
   try {
-    // A viewer that comes meanwhile may be overtaken by what the worker is being told.
+    // The message under way may overtake the wish of a viewer that comes meanwhile.
     while (all.changed && !session.ended.aborted) {
       all.changed = false;
       const size = [...all.bySocket.values()].at(-1);

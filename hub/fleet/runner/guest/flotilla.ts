@@ -1,7 +1,9 @@
 /**
- * The module `flotilla` of scripts (rules/scripts#script-module): the job's browser session, what the job asks for, and where
- * its findings go. Runs in the sandbox; what it offers is told to authors in `hub/fleet/runner/script-api.ts`.
+ * The module `flotilla` of scripts (rules/scripts#script-module): the job's browser session, what the job asks for, and
+ * where its findings go. Runs in the sandbox; `hub/fleet/runner/script-api.ts` documents it for authors.
  */
+import type { ScriptArguments } from "../script-arguments.ts";
+import { argsOf, isOptions } from "./arguments.ts";
 import { call, type Refusal } from "./door.ts";
 
 const read = await Bun.file(`${import.meta.dir}/job.json`).json();
@@ -27,8 +29,6 @@ export class SessionError extends Error {
   }
 }
 
-type Args = Record<string, unknown>;
-
 async function through(
   name: string,
   header: Record<string, unknown>,
@@ -43,83 +43,11 @@ async function through(
   }
 }
 
-const isOptions = (value: unknown): value is Args =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !ArrayBuffer.isView(value);
+/** How the arguments of each action may be given. */
+const ACTIONS: Record<string, ScriptArguments> = read.actions;
 
-/** Names of what may be given by position, by action. Those that are not here take options alone. */
-type Positions = (args: unknown[]) => string[];
-const fixed =
-  (...names: string[]): Positions =>
-  () =>
-    names;
-const POSITIONS: Record<string, Positions> = {
-  navigate: fixed("url"),
-  click: (args) => (typeof args[0] === "number" ? ["x", "y"] : ["selector"]),
-  fill: fixed("selector", "text"),
-  // As Playwright's keyboard with one text, as its page with two.
-  type: (args) => (typeof args[1] === "string" ? ["selector", "text"] : ["text"]),
-  press: (args) => (typeof args[1] === "string" ? ["selector", "key"] : ["key"]),
-  hover: fixed("selector"),
-  drag_and_drop: fixed("source", "target"),
-  mouse: fixed("op", "x", "y"),
-  select_option: fixed("selector", "values"),
-  check: fixed("selector"),
-  uncheck: fixed("selector"),
-  scroll: (args) => [typeof args[0] === "number" ? "amount" : "selector"],
-  wait: ([first]) => {
-    if (typeof first === "number") return ["seconds"];
-    const states = ["load", "domcontentloaded", "networkidle"];
-    return [states.includes(String(first)) ? "load_state" : "selector"];
-  },
-  evaluate: fixed("code", "arg"),
-  set_input_files: fixed("selector", "files"),
-  text: fixed("selector"),
-  markdown: fixed("selector"),
-  tab: (args) => (typeof args[1] === "string" ? ["op", "url"] : ["op", "index"]),
-  dialog: fixed("op", "prompt_text"),
-  read_download: fixed("name"),
-  keepalive: fixed("idle_ttl_s"),
-  recipe: fixed("actions"),
-  ask: fixed("prompt"),
-  agent: fixed("goal"),
-};
-
-/** Where an object is a value and no options: the page's argument, a file. */
-const OBJECT_AT: Record<string, number> = { evaluate: 1, set_input_files: 1 };
-
-/** `click("a", {button})`, `click({selector: "a", button})`: options are the last argument, in whatever form. */
-function argsOf(action: string, given: unknown[]): Args {
-  const names = POSITIONS[action]?.(given) ?? [];
-  const args: Args = {};
-  for (const [i, value] of given.entries()) {
-    const named = i < names.length && (!isOptions(value) || i === OBJECT_AT[action]);
-    if (named) args[names[i] as string] = value;
-    else if (isOptions(value)) Object.assign(args, value);
-    else if (value !== undefined)
-      throw new TypeError(`session.${action} takes ${names.join(", ") || "no values"} and options`);
-  }
-  return shaped(action, args);
-}
-
-function shaped(action: string, args: Args): Args {
-  if (typeof args.code === "function") args.code = String(args.code);
-  if (action === "select_option" && typeof args.values === "string") args.values = [args.values];
-  if (action === "set_input_files") {
-    const files = Array.isArray(args.files) ? args.files : [args.files];
-    args.files = files.map(({ content, ...file }) =>
-      content === undefined
-        ? file
-        : { ...file, content_base64: Buffer.from(content).toString("base64") },
-    );
-  }
-  return args;
-}
-
-const act = async (action: string, given: unknown[]): Promise<unknown> => {
-  const args = argsOf(action, given);
+const act = async (action: string, takes: ScriptArguments, given: unknown[]): Promise<unknown> => {
+  const args = argsOf(action, takes, given);
   const { result } = (await through(action, { op: "act", action }, JSON.stringify(args))) as {
     result: unknown;
   };
@@ -127,13 +55,16 @@ const act = async (action: string, given: unknown[]): Promise<unknown> => {
   const { content_base64, ...rest } = result;
   const bytes = new Uint8Array(Buffer.from(content_base64, "base64"));
   // A picture or a document is its bytes, as save() takes them; a download has a name too.
-  return action === "read_download" ? { ...rest, bytes } : bytes;
+  return "name" in rest ? { ...rest, bytes } : bytes;
 };
 
 /** One method per action; each resolves to the action's result and throws SessionError. */
 export const session: Record<string, (...args: unknown[]) => Promise<unknown>> = Object.freeze(
   Object.fromEntries(
-    read.actions.map((action: string) => [action, (...args: unknown[]) => act(action, args)]),
+    Object.entries(ACTIONS).map(([action, takes]) => [
+      action,
+      (...args: unknown[]) => act(action, takes, args),
+    ]),
   ),
 );
 

@@ -62,7 +62,7 @@ function describe(error: any): Thrown {
 }
 
 const FLUSH_MS = 5_000;
-/** Resolves when what was printed is out; only ending a stream of this runtime tells. */
+/** Resolves when all output is written; in this runtime, only ending a stream shows that. */
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<void>((resolve) => {
     setTimeout(resolve, FLUSH_MS);
@@ -89,7 +89,7 @@ const fail = (error: unknown) => end({ error: describe(error) });
 process.on("unhandledRejection", fail);
 process.on("uncaughtException", fail);
 
-/** @throws TypeError, RangeError when it is no JSON, or too much. */
+/** @throws TypeError, RangeError when it is not JSON, or too long. */
 function jsonOf(value: unknown): string {
   const text = JSON.stringify(value ?? null) ?? "null";
   const bytes = Buffer.byteLength(text);

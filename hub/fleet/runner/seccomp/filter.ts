@@ -62,8 +62,7 @@ const PRCTL = [1, 2, 3, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 0x53564d
 
 /** Questions to terminals and descriptors, non-blocking and close-on-exec, copies of files within one file system. */
 const IOCTL = [
-  ...[0x5401, 0x540f, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x5452],
-  ...[0x40049409, 0x4020940d],
+  0x5401, 0x540f, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x5452, 0x40049409, 0x4020940d,
 ];
 
 /** What of a call's arguments decides; calls without an entry are allowed whatever they are given. */

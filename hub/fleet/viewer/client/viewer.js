@@ -22,7 +22,7 @@ const LINK_OVER = [4403, 4410];
 /** The hub says that it restarts, or its process ended without a word. */
 const HUB_GONE = [1012, 1006];
 const RETRY_MS = { first: 500, most: 30_000 };
-/** A hub that restarts is back in seconds: it is asked this often, for so long. */
+/** A restarting hub is back in seconds: how often to ask it, and for how long. */
 const RESTART_MS = { wait: 700, most: 60_000 };
 /** A connection that lasted this long was a good one: the next try comes soon again. */
 const STABLE_MS = 10_000;

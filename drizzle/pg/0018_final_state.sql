@@ -1,0 +1,2 @@
+ALTER TABLE "jobs" ADD COLUMN "final_state" jsonb;--> statement-breakpoint
+ALTER TABLE "jobs" ADD COLUMN "answer" jsonb;

@@ -1,0 +1,2 @@
+ALTER TABLE `jobs` ADD `final_state` text;--> statement-breakpoint
+ALTER TABLE `jobs` ADD `answer` text;

@@ -1,0 +1,89 @@
+import type { PastSessionRow } from "#hub/platform/db/rows.ts";
+import { namedCursor, readNamedCursor } from "#hub/platform/http/time-cursor.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import type { PageQuery } from "#shared/protocol/schema/page.ts";
+import type { PastSession } from "#shared/protocol/schema/session.ts";
+import type { FleetContext } from "../context.ts";
+import { keptSession } from "../links/kept.ts";
+import { demandWhole, hasPlace } from "./places.ts";
+import type { HubSession } from "./types.ts";
+
+/** The records of sessions that have ended (rules/sessions#past-sessions). A session goes on when its record cannot be written. */
+
+/** Opens the record of a session that no job owns; a job's session is part of the job. Never rejects. */
+export async function recordOpened(ctx: FleetContext, session: HubSession): Promise<void> {
+  const { session_id, kind, job_id, lane_idx, opened_by, headless, created_at } = session;
+  if (kind === "job") return;
+  const { worker_id } = session.link;
+  const where = { url: session.url, title: session.title };
+  const row = { session_id, kind, job_id, worker_id, lane_idx, opened_by, headless, created_at };
+  await ctx.db.sessions
+    .open({ ...row, ...where })
+    .catch((err) => ctx.log.warn({ session_id, err }, "an open session was not recorded"));
+}
+
+/** Closes it. Never rejects. */
+export async function recordEnded(
+  ctx: FleetContext,
+  session: HubSession,
+  end_reason: string,
+): Promise<void> {
+  const { session_id, url, title, actions } = session;
+  const end = { ended_at: ctx.clock.now(), end_reason, url, title, actions };
+  await ctx.db.sessions
+    .end(session_id, end)
+    .catch((err) => ctx.log.warn({ session_id, err }, "an ended session was not recorded"));
+}
+
+/** A place is published every 30 s, and remembered for 90. */
+const SETTLED_MS = 120_000;
+const LOOKED_AT = 1_000;
+
+/** Closes the records of sessions whose hub was killed and whose worker brought them to no other. */
+export async function endLostSessions(ctx: FleetContext): Promise<void> {
+  const rows = await ctx.db.sessions.openBefore(ctx.clock.now() - SETTLED_MS, LOOKED_AT);
+  if (rows.length === 0) return;
+  await demandWhole(ctx);
+  for (const { session_id, url, title } of rows) {
+    if (ctx.sessions.has(session_id) || ctx.awaited.sessions.has(session_id)) continue;
+    if (await hasPlace(ctx, session_id)) continue;
+    if ((await keptSession(ctx, session_id)) !== null) continue;
+    const end_reason = "its hub was lost, and its worker did not bring it to another";
+    const end = { ended_at: ctx.clock.now(), end_reason, url, title, actions: 0 };
+    if (await ctx.db.sessions.end(session_id, end))
+      ctx.log.warn({ session_id }, "a session was lost with its hub");
+  }
+}
+
+const recordOf = (row: PastSessionRow, ended_at: number): PastSession => ({
+  session_id: row.session_id,
+  state: "ended",
+  worker_id: row.worker_id,
+  lane_idx: row.lane_idx,
+  job_id: row.job_id,
+  opened_by: row.opened_by,
+  headless: row.headless,
+  created_at: isoTime(row.created_at),
+  ended_at: isoTime(ended_at),
+  duration_ms: Math.max(0, ended_at - row.created_at),
+  end_reason: row.end_reason ?? "",
+  url: row.url,
+  title: row.title,
+  actions: row.actions,
+});
+
+/** GET /sessions?status=ended: the last to end first, one page. @throws AppError invalid for a cursor of another list */
+export async function listPast(
+  { db }: Pick<FleetContext, "db">,
+  { limit, cursor }: PageQuery,
+): Promise<{ sessions: PastSession[]; next_cursor: string | null }> {
+  const place = cursor === undefined ? null : readNamedCursor(cursor);
+  const before = place && { ended_at: place.at, session_id: place.id };
+  const { page, next_cursor } = await pageOfRows(
+    limit,
+    (most) => db.sessions.listEnded(most, before),
+    ({ ended_at, session_id }) => namedCursor({ at: ended_at ?? 0, id: session_id }),
+  );
+  return { sessions: page.map((row) => recordOf(row, row.ended_at ?? 0)), next_cursor };
+}

@@ -1,0 +1,90 @@
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
+import { isTerminal } from "#shared/protocol/schema/job.ts";
+import type { FleetContext } from "../context.ts";
+import { terminalEvent } from "../jobs/events.ts";
+import { captureFor } from "./capture.ts";
+import { decideCapture } from "./decide.ts";
+import { nextTime } from "./next-time.ts";
+
+/** A watch that was just written is noticed within this time. */
+const LOOK_EVERY_MS = 5_000;
+const LEAST_WAIT_MS = 100;
+/** The hub that announces the end of a capture decides it within milliseconds; this is for hubs that died. */
+const LEFT_MS = 10_000;
+/** Captures that are submitted at a time. */
+const AT_ONCE = 8;
+
+/** What cannot be submitted is refused for a reason that somebody has to read; what may pass is tried again. */
+async function captureDue(ctx: FleetContext, watch_id: string, due_at: number): Promise<void> {
+  const watch = await ctx.db.watches.get(watch_id);
+  if (!watch || watch.next_at !== due_at || watch.capturing !== null) return;
+  try {
+    if (await captureFor(ctx, watch, due_at)) ctx.changes.touch("watches");
+  } catch (err) {
+    if (!(err instanceof AppError) || err.kind === "unavailable") throw err;
+    const next_at = nextTime(watch, due_at, ctx.clock.now());
+    const last_error = `no capture was made: ${refusal(err)}`;
+    if (!(await ctx.db.watches.pass(watch_id, due_at, { next_at, last_error }))) return;
+    ctx.log.warn({ watch_id, err: last_error }, "a capture of a watch was refused");
+    ctx.changes.touch("watches");
+  }
+}
+
+function refusal(err: AppError): string {
+  if (!Array.isArray(err.detail)) return errorMessage(err);
+  return err.detail.map(({ loc, msg }) => `${loc.slice(1).join(".")} ${msg}`).join("; ");
+}
+
+/** The hub that ended the job is gone, or could not decide; the stream of its events has no end perhaps. */
+async function decideLeft(ctx: FleetContext, watch_id: string, job_id: string): Promise<void> {
+  const [last] = await ctx.db.events.last(job_id, 1);
+  const row = await decideCapture(ctx, watch_id, job_id);
+  if (!row || (last && last.type !== "log")) return;
+  await ctx.db.events.append(job_id, [terminalEvent(row, ctx.clock.now())]);
+  ctx.bus.publish(job_id);
+}
+
+type Pending = Awaited<ReturnType<FleetContext["db"]["watches"]["pending"]>>[number];
+
+function workFor(ctx: FleetContext, pending: Pending): (() => Promise<void>) | null {
+  const { watch_id, next_at, capturing, job_status, finished_at } = pending;
+  const now = ctx.clock.now();
+  if (capturing === null)
+    return next_at !== null && next_at <= now ? () => captureDue(ctx, watch_id, next_at) : null;
+  const over = job_status === null || isTerminal(job_status);
+  if (!over || (finished_at !== null && now - finished_at < LEFT_MS)) return null;
+  return () => decideLeft(ctx, watch_id, capturing);
+}
+
+/**
+ * Makes the captures that are due, and decides those whose hub did not. A time that comes while the capture before is
+ * under way waits for it; of several times that passed, one is made up for (rules/watches#missed-times).
+ * @returns when the next one is due, epoch ms; Infinity when none is.
+ */
+export async function watchOnce(ctx: FleetContext): Promise<number> {
+  const all = await ctx.db.watches.pending();
+  const work = all.map((pending) => ({ pending, run: workFor(ctx, pending) }));
+  const now = work.filter(({ run }) => run !== null);
+  for (let n = 0; n < now.length && !ctx.draining.aborted; n += AT_ONCE)
+    await Promise.all(
+      now
+        .slice(n, n + AT_ONCE)
+        .map(({ pending: { watch_id }, run }) =>
+          run?.().catch((err) => ctx.log.error({ watch_id, err }, "a watch failed")),
+        ),
+    );
+  const later = all.filter(({ capturing, next_at }) => capturing === null && next_at !== null);
+  return Math.min(Number.POSITIVE_INFINITY, ...later.map(({ next_at }) => next_at as number));
+}
+
+/** A pass that first waits until a watch is due, or until it is time to look for new ones; for a loop without a wait. */
+export function createWatcher(ctx: FleetContext): (signal: AbortSignal) => Promise<void> {
+  let wait_ms = LEAST_WAIT_MS;
+  return async (signal) => {
+    await ctx.clock.sleep(wait_ms, signal);
+    if (signal.aborted) return;
+    wait_ms = LOOK_EVERY_MS;
+    const next = await watchOnce(ctx);
+    wait_ms = Math.max(LEAST_WAIT_MS, Math.min(LOOK_EVERY_MS, next - ctx.clock.now()));
+  };
+}
