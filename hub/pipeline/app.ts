@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from "hono";
-import { within } from "#hub/platform/cluster/deadline.ts";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonLimit } from "#hub/platform/http/guards.ts";
@@ -7,7 +6,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
 import { ok } from "#hub/platform/http/openapi-parts.ts";
 import { keyedCall } from "#hub/platform/idempotency/keyed-call.ts";
-import { isoTime } from "#shared/kit/clock.ts";
+import { isoTime, withDeadline } from "#shared/kit/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/protocol/schema/health.ts";
 import type { PipelineContext } from "./context.ts";
@@ -26,7 +25,7 @@ import { taskStatusRoutes } from "./routes/task-status.ts";
 import { updateRoutes } from "./routes/updates.ts";
 import { viewRoutes } from "./routes/views.ts";
 import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
-import { workloadRoutes } from "./routes/workloads.ts";
+import { runRoutes, taskRoutes, workloadRoutes } from "./routes/workloads.ts";
 
 const tags = ["control"];
 
@@ -36,10 +35,10 @@ const health = createRoute({
   access: "public",
   tags,
   operationId: "getControlHealth",
-  summary: "Is the control plane well?",
+  summary: "Health of the control plane",
   description:
-    "503 with ok: false when the database does not answer. `degraded` names what does not work and why, as that of `/health`: " +
-    "a database or an object store that takes nothing leaves `ok` as it is, for what is stored can be read. Open without a token.",
+    "503 with ok: false when the database does not answer. `degraded` names what does not work and why, as in `/health`: " +
+    "a database or an object store that cannot be written to leaves `ok` true, because stored data can still be read. Needs no token.",
   responses: {
     ...ok(ControlHealth),
     503: {
@@ -68,6 +67,8 @@ export function controlRoutes(ctx: PipelineContext) {
   const parts = [
     systemRoutes(ctx),
     workloadRoutes(ctx),
+    taskRoutes(ctx),
+    runRoutes(ctx),
     taskStatusRoutes(ctx),
     pluginRoutes(ctx),
     pluginStoreRoutes(ctx),
@@ -88,7 +89,7 @@ export function controlRoutes(ctx: PipelineContext) {
 }
 
 /**
- * Calls that accept a key. Those that ask for a password or a secret do not: anybody who sends the key gets the stored
+ * Calls that accept a key. Those that require a password or a secret do not: anybody who sends the key gets the stored
  * answer.
  */
 const KEYED =
@@ -113,7 +114,7 @@ const systemRoutes = ({ config, clock, version, db, stores_health }: PipelineCon
   newApp()
     .openapi(health, async (c) => {
       const [pinged, found] = await Promise.allSettled([
-        within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()),
+        withDeadline("database", KV_READ_TIMEOUT_MS, db.ping(), clock),
         stores_health.degraded(),
       ]);
       const answered = pinged.status === "fulfilled";

@@ -39,7 +39,9 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const node = await takeNodeName({ ...shared, clock, log }, scope);
   const now = deps.now ?? clock.monotonic;
   const store = db.openQueue({
-    ...{ node, now, random: deps.random },
+    node,
+    now,
+    random: deps.random,
     onFreed: (freed) => placesFreed(pipeline, freed),
   });
   const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
@@ -59,7 +61,14 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     scope,
   );
   const pipeline: Pipeline = {
-    ...{ store, turns, workloads, ready, plugins, pullers, tell, stopping: stopping.signal },
+    store,
+    turns,
+    workloads,
+    ready,
+    plugins,
+    pullers,
+    tell,
+    stopping: stopping.signal,
     windows: createRateWindows(clock, stopping.signal),
     stopWaiting: () => stopping.abort(),
     wake: (workload_id, n) => {
@@ -69,11 +78,17 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   };
   scope.add("queue", turns, (t) => t.idle());
   addLoop(scope, {
-    ...{ name: "queue sweeper", everyMs: SWEEP_EVERY_MS, clock, log },
+    name: "queue sweeper",
+    everyMs: SWEEP_EVERY_MS,
+    clock,
+    log,
     pass: () => sweepOnce(pipeline, log),
   });
   addLoop(scope, {
-    ...{ name: "look at pull workers", everyMs: LOOK_EVERY_MS, clock, log },
+    name: "look at pull workers",
+    everyMs: LOOK_EVERY_MS,
+    clock,
+    log,
     pass: () => lookAtPullersOnce(db, pipeline),
   });
   return pipeline;

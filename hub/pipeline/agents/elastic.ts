@@ -73,7 +73,7 @@ async function changeDesired(
     const changed = await ctx.db.agents.setDesired(agent.host, desired, agent.revision);
     if (changed) return { instances: await recordsOf(ctx, changed, ids), changed: true };
   }
-  throw new AppError("unavailable", "too many changes at once; try again");
+  throw new AppError("unavailable", "too many changes at the same time; try again");
 }
 
 function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefined): AgentRow {
@@ -84,7 +84,7 @@ function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefi
   }
   const live = agents.filter((agent) => isAlive(ctx, agent));
   const [least] = live.sort((a, b) => a.desired.length - b.desired.length);
-  if (!least) throw conflict("no agent is there: start one on a host with --agent");
+  if (!least) throw conflict("no host has an agent: start one with --agent");
   return least;
 }
 
@@ -125,13 +125,13 @@ export async function spawnInstances(
   // A worker of that name may have been here before, with another filter.
   if (named !== undefined && changed)
     await ctx.db.pull_workers.setFilter(named, workloads.length > 0 ? workloads : null);
-  ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "instances asked for");
+  ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "instances requested");
   return instances;
 }
 
 /**
  * POST /workers/elastic/stop (rules/pipeline-agents#stop-instances): one by its id, or the `count` newest of a host.
- * An instance that is already being stopped is answered as it is.
+ * An instance that is already being stopped is returned unchanged.
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(
@@ -141,7 +141,8 @@ export async function stopInstances(
   const { instance_id, host, count } = input;
   const { instances } = await changeDesired(ctx, (agents) => {
     const without = (agent: AgentRow, ids: string[]) => ({
-      ...{ agent, ids },
+      agent,
+      ids,
       desired: agent.desired.filter((d) => !ids.includes(d.instance_id)),
     });
     if (instance_id === undefined) {
@@ -157,7 +158,7 @@ export async function stopInstances(
     if (!stopping) throw notFound("instance");
     return { agent: stopping, ids: [instance_id], desired: null };
   });
-  ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "instances to be stopped");
+  ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "stop of instances requested");
   const asked = instance_id === undefined ? count : 1;
   return { instances, asked, stopped: instances.length };
 }

@@ -1,7 +1,7 @@
 import type { PipelineContext } from "../context.ts";
 
 const DAY_MS = 86_400_000;
-/** Elastic workers come and go under names that never return; a filter was somebody's work. */
+/** Elastic workers come and go under names that never return; a filter was set by a person. */
 const FORGET_AFTER_MS = { plain: DAY_MS, filtered: 30 * DAY_MS, agent: 30 * DAY_MS };
 
 /** Deletes workers and agents that have long been silent: otherwise their lists would grow forever. */
@@ -13,5 +13,6 @@ export async function forgetOnce({ db, clock, log, pipeline }: PipelineContext):
   });
   for (const id of workers) pipeline.pullers.delete(id);
   const agents = await db.agents.forget(now - FORGET_AFTER_MS.agent);
-  if (workers.length + agents.length > 0) log.info({ workers, agents }, "forgotten for silence");
+  if (workers.length + agents.length > 0)
+    log.info({ workers, agents }, "forgot workers and agents that have long been silent");
 }

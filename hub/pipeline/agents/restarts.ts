@@ -39,7 +39,7 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
     const end = await runCommand({ argv, cwd, environment, timeout_ms, signal, output, clock });
     const fields = { worker_id, host, ...end, output: output.text() };
     if (end.error === null) log.info(fields, "worker restarted over ssh");
-    else log.error(fields, "worker could not be restarted over ssh");
+    else log.error(fields, "could not restart the worker over ssh");
     await db.worker_restarts.end(worker_id, busy_until, end);
   };
   /** False when one is under way or the limit has been reached. */
@@ -52,10 +52,10 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
     const now = clock.now();
     const busy_until = now + timeout_ms + GRACE_MS;
     if (!(await db.worker_restarts.begin(worker_id, { now, busy_until, ...limit }))) return false;
-    log.warn({ worker_id, host, asked: limit.limit === null }, "worker restart begun over ssh");
+    log.warn({ worker_id, host, asked: limit.limit === null }, "worker restart started over ssh");
     const argv = sshArgv({ ...config.ssh, command: words }, worker);
     const work = run(worker, argv, busy_until)
-      .catch((err) => log.error({ err, worker_id }, "result of a restart was not stored"))
+      .catch((err) => log.error({ err, worker_id }, "could not store the result of a restart"))
       .finally(() => running.delete(work));
     running.add(work);
     return true;

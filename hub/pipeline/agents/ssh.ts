@@ -22,10 +22,16 @@ export function sshArgv(
   const fill = (word: string) =>
     word.replaceAll("{worker_id}", worker_id).replaceAll("{host}", host);
   return [
-    ...["ssh", "-T", "-o", "BatchMode=yes", "-o", `ConnectTimeout=${CONNECT_S}`],
+    "ssh",
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    `ConnectTimeout=${CONNECT_S}`,
     ...(user === null ? [] : ["-l", user]),
     ...options,
-    ...["--", host],
+    "--",
+    host,
     // sshd hands one string to a shell there: quoted, each word stays one word and has no special meaning.
     ...command.map((word) => quoteWord(fill(word))),
   ];

@@ -31,12 +31,15 @@ const edge = (
   rate_per_min: number,
 ): FlowEdge => ({
   id: `${source}>${target}`,
-  ...{ source, target, kind, rate_per_min: Math.round(rate_per_min * 100) / 100 },
+  source,
+  target,
+  kind,
+  rate_per_min: Math.round(rate_per_min * 100) / 100,
 });
 
 export const isScheduled = ({ schedule }: WorkloadRow) => schedule !== null;
 
-/** From the API to what got tasks through it, and to what has no other source. */
+/** From the API to workloads that got tasks through it, and to those without any other source. */
 export function submitEdges({ workloads, rate, rates }: Facts): FlowEdge[] {
   const emittedTo = new Set([
     ...workloads.flatMap(({ emits }) => emits),
@@ -66,7 +69,7 @@ function emissions(rates: readonly RatePoint[], workloads: readonly WorkloadRow[
   });
 }
 
-/** Edges to what a workload declares that it emits to, and to what its runs really emitted to. */
+/** Edges to the workloads that a workload declares in `emits`, and to those its runs actually emitted to. */
 export function emitEdges({ workloads, rates, rate }: Facts): FlowEdge[] {
   const slugs = new Set(workloads.map(({ slug }) => slug));
   const pairs = new Map<string, FlowEdge>();

@@ -69,9 +69,14 @@ export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
       } = countsOf.get(w.workload_id) ?? queueCounts(undefined);
       const per_min = (metric: string) => Math.round(facts.rate(w.workload_id, metric) * 100) / 100;
       return {
-        ...{ id: workloadNode(w.slug), kind: "workload", label: w.name },
+        id: workloadNode(w.slug),
+        kind: "workload",
+        label: w.name,
         stats: {
-          ...{ pending, claimed: running, failed, state: w.enabled ? "enabled" : "disabled" },
+          pending,
+          claimed: running,
+          failed,
+          state: w.enabled ? "enabled" : "disabled",
           submitted_per_min: per_min("submitted"),
           succeeded_per_min: per_min("succeeded"),
           failed_per_min: per_min("failed"),
@@ -84,7 +89,9 @@ export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
       ({ worker_id, host, slots, in_flight, cpu_percent, draining }): Unplaced => {
         const state = draining ? "draining" : "active";
         return {
-          ...{ id: workerNode(worker_id), kind: "worker", label: worker_id },
+          id: workerNode(worker_id),
+          kind: "worker",
+          label: worker_id,
           stats: { host, state, slots, in_flight, cpu_percent },
         };
       },
@@ -107,7 +114,9 @@ function sourceNodes({ workloads, rate }: Facts): Unplaced[] {
   const total = (metric: string) => workloads.reduce((n, w) => n + rate(w.workload_id, metric), 0);
   const scheduled = total(SCHEDULED);
   const source = (id: string, label: string, per_min: number): Unplaced => ({
-    ...{ id, kind: "source", label },
+    id,
+    kind: "source",
+    label,
     stats: { submitted_per_min: Math.round(per_min * 100) / 100 },
   });
   return [
@@ -122,13 +131,15 @@ function pluginNodes(workloads: readonly WorkloadRow[]): Unplaced[] {
   const used = new Map<string, number>();
   for (const { plugin } of pluginsOf(workloads)) used.set(plugin, (used.get(plugin) ?? 0) + 1);
   return [...used].map(([plugin, n]) => ({
-    ...{ id: `plugin:${plugin}`, kind: "plugin", label: plugin },
+    id: `plugin:${plugin}`,
+    kind: "plugin",
+    label: plugin,
     stats: { workloads: n },
   }));
 }
 
 /**
- * POST /flow/layout: saves where nodes were put; nodes that are not named stay where they are. Answers with every saved
+ * POST /flow/layout: saves where nodes were put; other nodes stay where they are. Answers with every saved
  * position.
  */
 export async function saveLayout(

@@ -10,8 +10,8 @@ const highest = (values: (number | null)[]): number | null => {
 };
 
 /**
- * GET /workers/cpu (rules/pipeline-views#cpu-use): percent of all CPUs of its host that a worker and what it started
- * use, and that the host uses in all; null for those that have not reported recently.
+ * GET /workers/cpu (rules/pipeline-views#cpu-use): the share of all CPUs of its host, in percent, that a worker and its
+ * children use, and that the whole host uses; null for those that have not reported recently.
  */
 export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {

@@ -1,6 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { DeployRow } from "#hub/platform/db/rows.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isProcessAlive } from "#hub/platform/process-alive.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
@@ -67,103 +68,146 @@ export async function listDeploys(
   { db }: DeployContext,
   { limit, cursor }: DeployQuery,
 ): Promise<DeployList> {
-  const found = await db.deploys.list(limit + 1, cursor);
-  const page = found.slice(0, limit);
-  const next_cursor = found.length > limit ? String(page.at(-1)?.deploy_id) : null;
+  const { page, next_cursor } = await pageOfRows(
+    limit,
+    (rows) => db.deploys.list(rows, cursor),
+    ({ deploy_id }) => String(deploy_id),
+  );
   return { deploys: page.map(deployRecord), next_cursor };
+}
+
+const outcomeOf = (error: string | null, stopping: AbortSignal): DeployOutcome => {
+  if (error === null) return "succeeded";
+  return stopping.aborted ? "interrupted" : "failed";
+};
+
+/** Who runs deploys here: this process, between its start and its end. */
+interface Incarnation {
+  id: string;
+  /** As rows name it. */
+  node: string;
+  stopping: AbortSignal;
+}
+
+/** Keeps the process group with the row, so that a later incarnation can end it; the node's name from now on. */
+async function nameGroup(
+  { db: { deploys } }: DeployContext,
+  deploy_id: number,
+  node: string,
+  group: number | null,
+): Promise<string> {
+  if (group === null) return node;
+  const named = `${node} ${group}`;
+  const done = await deploys.rename(deploy_id, node, named).catch(() => false);
+  return done ? named : node;
+}
+
+async function storeEnd(
+  { clock, log }: DeployContext,
+  deploy_id: number,
+  stopping: AbortSignal,
+  write: () => Promise<unknown>,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await write();
+      return;
+    } catch (err) {
+      log.error({ deploy_id, err: errorMessage(err) }, "could not store the end of a deploy");
+      // It sends no more heartbeats, so the sweep ends it.
+      if (tries === FINISH_TRIES || stopping.aborted) return;
+      await clock.sleep(1_000, stopping);
+    }
+  }
+}
+
+/** Runs the command, tells what it prints, and stores how it ended. */
+async function runDeploy(
+  ctx: DeployContext,
+  { id, node, stopping }: Incarnation,
+  { deploy_id }: DeployRow,
+  argv: string[],
+): Promise<void> {
+  const { clock, config, log } = ctx;
+  const { deploys } = ctx.db;
+  const mask = createLogMask(ownSecrets(ctx));
+  const output = createEnds(KEEP_OUTPUT);
+  const lost = new AbortController();
+  const printed = () => mask.text(output.text());
+  const { environment, timeout_ms } = config.deploy;
+  const { group, ended } = startCommand({
+    argv,
+    cwd: config.data_dir,
+    timeout_ms,
+    output,
+    clock,
+    environment: { ...environment, [TAG]: `${deploy_id}:${id}` },
+    signal: AbortSignal.any([stopping, lost.signal]),
+  });
+  const mine = await nameGroup(ctx, deploy_id, node, group);
+  const beating = startLoop({
+    name: "deploy output",
+    everyMs: BEAT_MS,
+    clock,
+    log,
+    // The process that marked it as interrupted may have started another one: two must not run at the same time.
+    pass: async () => {
+      if (!(await deploys.beat(deploy_id, mine, printed(), clock.now()))) lost.abort();
+    },
+  });
+  const { exit_code, error } = await ended;
+  await beating.stop();
+  const outcome = outcomeOf(error, stopping);
+  const end = {
+    outcome,
+    exit_code,
+    log: printed(),
+    now: clock.now(),
+    error: outcome === "interrupted" ? INTERRUPTED : error && mask.text(error),
+  };
+  await storeEnd(ctx, deploy_id, stopping, () => deploys.finish(deploy_id, mine, end));
+  log.info({ deploy_id, outcome, exit_code, error: end.error }, "deploy ended");
+}
+
+/** Ends the deploy of a process that is gone, and what it left behind. `isOurs`: those that run in this process. */
+async function sweepDeploys(
+  { clock, log, db: { deploys } }: DeployContext,
+  { id }: Incarnation,
+  isOurs: (deploy_id: number) => boolean,
+): Promise<void> {
+  await deploys.keepNewest(KEEP_DEPLOYS);
+  const row = await deploys.running();
+  if (!row || isOurs(row.deploy_id)) return;
+  const [place, pid, of, group] = row.node.split(" ");
+  // This process may have started one a moment ago, so only silence counts.
+  const died =
+    of !== id && place === PLACE && (Number(pid) === process.pid || !isProcessAlive(Number(pid)));
+  if (!died && (row.beat_at ?? 0) >= clock.now() - DEAD_MS) return;
+  // Before another one may start.
+  if (place === PLACE && group !== undefined)
+    await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`, clock);
+  if (await deploys.interrupt(row, INTERRUPTED, clock.now()))
+    log.warn({ deploy_id: row.deploy_id }, "deploy was interrupted");
 }
 
 export function createDeployDesk(ctx: DeployContext): DeployDesk {
   const { clock, config, log } = ctx;
-  const { deploys } = ctx.db;
-  const incarnation = newToken();
-  const node = `${PLACE} ${process.pid} ${incarnation}`;
-  const mask = createLogMask(ownSecrets(ctx));
   const stopping = new AbortController();
+  const id = newToken();
+  const self = { id, node: `${PLACE} ${process.pid} ${id}`, stopping: stopping.signal };
   const running = new Map<number, Promise<void>>();
-
-  const run = async ({ deploy_id }: DeployRow, argv: string[]): Promise<void> => {
-    const output = createEnds(KEEP_OUTPUT);
-    const lost = new AbortController();
-    const printed = () => mask.text(output.text());
-    const { environment, timeout_ms } = config.deploy;
-    const { group, ended } = startCommand({
-      ...{ argv, cwd: config.data_dir, timeout_ms, output, clock },
-      environment: { ...environment, [TAG]: `${deploy_id}:${incarnation}` },
-      signal: AbortSignal.any([stopping.signal, lost.signal]),
-    });
-    const mine = await nameGroup(deploy_id, group);
-    const beating = startLoop({
-      name: "deploy output",
-      everyMs: BEAT_MS,
-      clock,
-      log,
-      // The process that marked it as interrupted may have started another one: two must not run at once.
-      pass: async () => {
-        if (!(await deploys.beat(deploy_id, mine, printed(), clock.now()))) lost.abort();
-      },
-    });
-    const { exit_code, error } = await ended;
-    await beating.stop();
-    const outcome = outcomeOf(error, stopping.signal);
-    const end = {
-      ...{ outcome, exit_code, log: printed(), now: clock.now() },
-      error: outcome === "interrupted" ? INTERRUPTED : error && mask.text(error),
-    };
-    await store(deploy_id, () => deploys.finish(deploy_id, mine, end));
-    log.info({ deploy_id, outcome, exit_code, error: end.error }, "deploy ended");
-  };
-  /** Keeps the process group with the row, so that a later incarnation can end it. */
-  const nameGroup = async (deploy_id: number, group: number | null): Promise<string> => {
-    if (group === null) return node;
-    const named = `${node} ${group}`;
-    const done = await deploys.rename(deploy_id, node, named).catch(() => false);
-    return done ? named : node;
-  };
-  const store = async (deploy_id: number, write: () => Promise<unknown>): Promise<void> => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await write();
-        return;
-      } catch (err) {
-        log.error({ deploy_id, err: errorMessage(err) }, "end of a deploy not stored");
-        // It sends no more heartbeats, so the sweep ends it.
-        if (tries === FINISH_TRIES || stopping.signal.aborted) return;
-        await clock.sleep(1_000, stopping.signal);
-      }
-    }
-  };
-
-  const isGone = (row: DeployRow): boolean => {
-    if (running.has(row.deploy_id)) return false;
-    const [place, pid, of] = row.node.split(" ");
-    // This process may have started one a moment ago, so only silence counts.
-    if (of !== incarnation && place === PLACE)
-      if (Number(pid) === process.pid || !isProcessAlive(Number(pid))) return true;
-    return (row.beat_at ?? 0) < clock.now() - DEAD_MS;
-  };
-  const sweepOnce = async (): Promise<void> => {
-    await deploys.keepNewest(KEEP_DEPLOYS);
-    const row = await deploys.running();
-    if (!row || !isGone(row)) return;
-    const [place, , of, group] = row.node.split(" ");
-    // Before another one may start.
-    if (place === PLACE && group !== undefined)
-      await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`, clock);
-    if (await deploys.interrupt(row, INTERRUPTED, clock.now()))
-      log.warn({ deploy_id: row.deploy_id }, "deploy was interrupted");
-  };
+  const sweepOnce = () => sweepDeploys(ctx, self, (deploy_id) => running.has(deploy_id));
 
   return {
     start: async ({ target, args }) => {
       if (config.deploy.argv === null)
         throw conflict("no deploy command is configured: set SVC_DEPLOY_ARGV");
       await sweepOnce();
-      const row = await deploys.begin({ target, args, node, now: clock.now() });
+      const row = await ctx.db.deploys.begin({ target, args, node: self.node, now: clock.now() });
       if (!row) throw conflict("a deploy is running");
       const { deploy_id } = row;
       log.info({ deploy_id, target }, "deploy started");
-      const work = run(row, [...config.deploy.argv, target, ...args])
+      const work = runDeploy(ctx, self, row, [...config.deploy.argv, target, ...args])
         .catch((err) => log.error({ err, deploy_id }, "deploy broke"))
         .finally(() => running.delete(deploy_id));
       running.set(deploy_id, work);
@@ -176,8 +220,3 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     },
   };
 }
-
-const outcomeOf = (error: string | null, stopping: AbortSignal): DeployOutcome => {
-  if (error === null) return "succeeded";
-  return stopping.aborted ? "interrupted" : "failed";
-};

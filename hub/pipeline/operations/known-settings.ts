@@ -24,7 +24,7 @@ export const WRITABLE = {
   llm_default_engine: writable(
     z.string().min(1).max(100).nullable(),
     null,
-    "Engine that is tested when none is named; unset: the only one there is",
+    "Engine to test when none is named; unset: the only engine, if there is just one",
   ),
   llm_engines: writable(
     z.array(LlmEngine).max(50).refine(uniqueNames, { error: "two engines have the same name" }),
@@ -34,22 +34,22 @@ export const WRITABLE = {
   llm_timeout_s: writable(
     z.number().min(0.1).max(300),
     20,
-    "Seconds an engine has for its answer to a test",
+    "Seconds that an engine has to answer a test",
   ),
   service_log_days: writable(
     z.number().min(0.01).max(3_650),
     7,
-    "Days for which service logs are kept",
+    "How many days service logs are kept",
   ),
   service_log_level: writable(
     z.enum(LOG_LEVELS),
     "info",
-    "Lowest level of the service logs that are kept: debug, info, warn or error",
+    "Lowest level of service logs to keep: debug, info, warn or error",
   ),
   service_log_max_rows: writable(
     z.int().min(100).max(10_000_000),
     200_000,
-    "Lines of service logs that are kept at most; the oldest go",
+    "Maximum number of service log lines; the oldest are deleted",
   ),
 } as const;
 export type WritableKey = keyof typeof WRITABLE;
@@ -70,7 +70,7 @@ const secret = (value: string | null) => (value === null ? null : MASK);
 export const FIXED: Record<string, FixedSetting> = {
   admin_password: {
     variable: "SVC_ADMIN_PASSWORD",
-    description: "Administrator's password in place of the one made at the first start",
+    description: "Administrator's password; replaces the one generated at the first start",
     value: ({ admin_password }) => secret(admin_password),
     secret: true,
   },

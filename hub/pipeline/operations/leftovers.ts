@@ -1,5 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
 import type { Clock } from "#shared/kit/clock.ts";
+import { listProcesses, readProc } from "#shared/kit/proc.ts";
 
 /**
  * A process shows no environment in the middle of its exec, and a process that is killed may have just started another.
@@ -14,31 +14,21 @@ const PASS_EVERY_MS = 20;
  */
 export async function killLeftovers(group: number, tag: string, clock: Clock): Promise<void> {
   for (let pass = 0; pass < PASSES; pass++) {
-    const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const found = await Promise.all(pids.map((pid) => killIfLeft(pid, group, tag)));
-    if (!found.includes(true)) return;
+    const members = listProcesses().filter(({ pgrp, state }) => pgrp === group && state !== "Z");
+    if (!members.map(({ pid }) => killIfLeft(pid, tag)).includes(true)) return;
     await clock.sleep(PASS_EVERY_MS);
   }
 }
 
 /** Whether it had to be killed, or may have to be once it shows what it is. */
-async function killIfLeft(pid: string, group: number, tag: string): Promise<boolean> {
-  const stat = await statOf(pid);
-  if (stat.group !== group || stat.state === "Z") return false;
-  const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+function killIfLeft(pid: number, tag: string): boolean {
+  const environment = readProc(pid, "environ") ?? "";
   if (environment === "") return true;
   if (!environment.split("\0").includes(tag)) return false;
   try {
-    process.kill(Number(pid), "SIGKILL");
+    process.kill(pid, "SIGKILL");
   } catch {
-    // Gone meanwhile.
+    // Gone in the meantime.
   }
   return true;
-}
-
-/** The name in parentheses may hold spaces and parentheses; state, parent and group follow it. */
-async function statOf(pid: string): Promise<{ state: string; group: number }> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  const [state = "", , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { state, group: Number(group) };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import type { Ends } from "#shared/kit/ends.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
 
@@ -11,7 +11,7 @@ export interface CommandRun {
   timeout_ms: number;
   /** Ends it before its time. */
   signal: AbortSignal;
-  /** Both streams, as they come. */
+  /** Output of both streams, as it arrives. */
   output: Pick<Ends, "push">;
   clock: Clock;
 }
@@ -27,7 +27,7 @@ const TERM_MS = 5_000;
 const DRAIN_MS = 250;
 
 /**
- * Starts a program in a process group of its own, without a shell and without input. At its deadline, and when `signal`
+ * Starts a program in its own process group, without a shell and without input. At its deadline, and when `signal`
  * aborts, the group is ended: SIGTERM, then SIGKILL. Nothing that it started outlives it, except what left the group.
  * `ended` never rejects; `group` is null when it could not be started.
  */
@@ -37,7 +37,9 @@ export function startCommand(run: CommandRun): {
 } {
   const [program = "", ...args] = run.argv;
   const child = spawn(program, args, {
-    ...{ detached: true, cwd: run.cwd, env: { ...run.environment } },
+    detached: true,
+    cwd: run.cwd,
+    env: { ...run.environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   return { group: child.pid ?? null, ended: endOf(child, program, run) };
@@ -67,14 +69,14 @@ async function endOf(child: Child, program: string, run: CommandRun): Promise<Co
     kill("SIGKILL");
   };
   void clock.sleep(timeout_ms, over.signal).then(() => {
-    if (!over.signal.aborted) return end(`it did not end within ${timeout_ms / 1_000} s`);
+    if (!over.signal.aborted) return end(`it did not finish within ${timeout_ms / 1_000} s`);
   });
   const stop = () => void end("it was stopped");
   signal.addEventListener("abort", stop, { once: true, signal: over.signal });
   if (signal.aborted) stop();
   try {
     const { code, by } = await exited;
-    await Promise.race([drained, clock.sleep(DRAIN_MS, over.signal)]);
+    await endsWithin(clock, DRAIN_MS, drained);
     if (ended_by !== null) return { exit_code: code, error: ended_by };
     if (code === 0) return { exit_code: 0, error: null };
     return { exit_code: code, error: by ? `killed by ${by}` : `exited with code ${code}` };

@@ -1,5 +1,6 @@
 import type { ServiceLogRow } from "#hub/platform/db/rows.ts";
 import { readTimeCursor, timeCursor } from "#hub/platform/http/time-cursor.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { LOG_LEVELS, type LogLevel } from "#shared/kit/log.ts";
 import { createLogMask } from "#shared/kit/log-mask.ts";
@@ -36,7 +37,8 @@ const levelName = (level: number): LogLevel =>
 
 const logRecord = (row: ServiceLogRow): LogEntry => ({
   ...row,
-  ...{ ts: isoTime(row.ts), level: levelName(row.level) },
+  ts: isoTime(row.ts),
+  level: levelName(row.level),
 });
 
 /** Newest first (rules/pipeline-operations#service-logs). @throws AppError invalid for a cursor of another list */
@@ -45,21 +47,21 @@ export async function listLogs(
   { cursor, since, until, min_level, ...query }: LogQuery,
 ): Promise<{ logs: LogEntry[]; next_cursor: string | null }> {
   const before = cursor === undefined ? undefined : readTimeCursor(cursor);
-  const rows = await ctx.db.service_logs.list({
+  const filter = {
     ...query,
     min_level: min_level && LOG_LEVEL_NUMBERS[min_level],
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
     before: before && { ts: before.at, log_id: before.id },
-    // One extra row shows whether there is another page.
-    limit: query.limit + 1,
-  });
-  const page = rows.slice(0, query.limit);
-  const last = page.at(-1);
+  };
+  const { page, next_cursor } = await pageOfRows(
+    query.limit,
+    (limit) => ctx.db.service_logs.list({ ...filter, limit }),
+    ({ ts, log_id }) => timeCursor({ at: ts, id: log_id }),
+  );
   return {
     logs: page.map(logRecord),
-    next_cursor:
-      rows.length > page.length && last ? timeCursor({ at: last.ts, id: last.log_id }) : null,
+    next_cursor,
   };
 }
 
@@ -77,7 +79,9 @@ export async function storeLogs(
   const rows = logs
     .filter(({ level }) => LOG_LEVEL_NUMBERS[level] >= LOG_LEVEL_NUMBERS[min_level])
     .map(({ ts, level, message, fields }) => ({
-      ...{ host, service, level: LOG_LEVEL_NUMBERS[level] },
+      host,
+      service,
+      level: LOG_LEVEL_NUMBERS[level],
       ts: Math.min(Date.parse(ts), now),
       message: mask.text(message),
       fields: mask.value(fields) as Record<string, unknown>,

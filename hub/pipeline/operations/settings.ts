@@ -12,7 +12,7 @@ type SettingsContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
   db: Pick<PipelineContext["db"], "settings">;
 };
 
-/** The value in force: the stored one, else the default. A stored value that a rule no longer allows is ignored. */
+/** The value in force: the stored one, else the default. A stored value that is no longer allowed is ignored. */
 export async function readSetting<K extends WritableKey>(
   { db }: { db: SettingsContext["db"] },
   key: K,
@@ -31,7 +31,12 @@ export async function listSettings(ctx: SettingsContext): Promise<Setting[]> {
   for (const [key, { variable, description, value, secret = false }] of Object.entries(FIXED)) {
     const source = ctx.config.given.has(variable) ? ("env" as const) : ("default" as const);
     settings.push({
-      ...{ key, value: value(ctx.config), secret, writable: false, source, updated_at: null },
+      key,
+      value: value(ctx.config),
+      secret,
+      writable: false,
+      source,
+      updated_at: null,
       description: `${description} (${variable})`,
     });
   }

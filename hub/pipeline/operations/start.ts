@@ -37,7 +37,10 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
   const restarts = scope.add("restarts", createRestartDesk(deps), (d) => d.stop());
   await deploys.sweepOnce();
   addLoop(scope, {
-    ...{ name: "housekeeping", everyMs: HOUSEKEEPING_EVERY_MS, clock, log },
+    name: "housekeeping",
+    everyMs: HOUSEKEEPING_EVERY_MS,
+    clock,
+    log,
     pass: async (signal) => {
       await pruneLogsOnce(deps, signal);
       await deploys.sweepOnce();

@@ -3,12 +3,12 @@ import type { StartDeploy } from "#shared/protocol/schema/operations.ts";
 
 export interface RestartDesk {
   /**
-   * Begins a restart that somebody asked for (rules/pipeline-agents#restart-a-worker-over-ssh); its result is logged.
+   * Starts a restart that was requested (rules/pipeline-agents#restart-a-worker-over-ssh); its result is logged.
    * @throws AppError not_found for an unknown worker or a host that is not allowed; conflict when no command is
    * configured, or one is under way.
    */
   ask(worker_id: string): Promise<{ worker_id: string; host: string }>;
-  /** Begins one on its own initiative if SVC_WATCHDOG_MAX_PER_HOUR still allows it. */
+  /** Starts one on its own initiative if SVC_WATCHDOG_MAX_PER_HOUR still allows it. */
   restartSilent(worker: PullWorkerRow): Promise<boolean>;
   /** Ends what runs. */
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export interface DeployDesk {
   start(input: StartDeploy): Promise<number>;
   /** Marks one whose process is gone as interrupted, and forgets the oldest ones. */
   sweepOnce(): Promise<void>;
-  /** Ends what runs, and says so in the history. */
+  /** Ends what runs, and records that in the history. */
   stop(): Promise<void>;
 }
 

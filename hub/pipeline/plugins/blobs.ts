@@ -8,13 +8,16 @@ import {
   type PluginKeysQuery,
 } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
-import { nextCursor, type PluginPlace, pageOf } from "./state.ts";
+import { keysOf, type PluginPlace } from "./state.ts";
 
 /** In the object store. */
 export const BLOB_PREFIX = "plugins";
 
 const blobRecord = ({ key, size, mime, sha256, updated_at }: PluginBlobRow): PluginBlob => ({
-  ...{ key, size, mime, sha256 },
+  key,
+  size,
+  mime,
+  sha256,
   updated_at: isoTime(updated_at),
 });
 
@@ -29,11 +32,8 @@ export async function getBlob(
 }
 
 export async function listBlobs(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
-  const rows = await ctx.db.plugins.listBlobs(slug, pageOf(query));
-  return {
-    blobs: rows.slice(0, query.limit).map(blobRecord),
-    next_cursor: nextCursor(rows, query.limit),
-  };
+  const { page, next_cursor } = await keysOf(query, (keys) => ctx.db.plugins.listBlobs(slug, keys));
+  return { blobs: page.map(blobRecord), next_cursor };
 }
 
 export interface BlobUpload {
@@ -43,9 +43,10 @@ export interface BlobUpload {
 }
 
 /**
- * Stores a body of at most 5 MB, counted as it comes (rules/pipeline-plugins#blobs). The object is written under a name
- * of its own and then made current by one statement, so a reader that opened the blob before gets the old one whole.
- * @throws AppError too_large; what was there stays.
+ * Stores a body of at most 5 MB, counted as it arrives (rules/pipeline-plugins#blobs). The object is written under its
+ * own name and then made current by one statement, so a reader that opened the blob before still gets all of the old
+ * one.
+ * @throws AppError too_large; the previous blob stays.
  */
 export async function putBlob(
   ctx: PipelineContext,

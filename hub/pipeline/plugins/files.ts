@@ -7,7 +7,7 @@ import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./types.ts";
 
-/** GET /plugins/available: broken plugins come with what is wrong with them (rules/pipeline-plugins#list-plugins). */
+/** GET /plugins/available: broken plugins are listed with their errors (rules/pipeline-plugins#list-plugins). */
 export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
   await ctx.pipeline.plugins.refresh();
   return ctx.pipeline.plugins

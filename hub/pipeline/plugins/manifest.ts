@@ -1,9 +1,17 @@
 import { errorMessage } from "#shared/kit/errors.ts";
+import { EXECUTORS } from "#shared/protocol/executors.ts";
 import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { schemaProblem } from "./init-kwargs.ts";
 import type { PluginFile } from "./types.ts";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
+
+type ManifestExecutor = NonNullable<PluginManifest["executor"]>;
+/** The compiler refuses a key that a manifest lacks. */
+const MANIFEST_NEEDS: Record<
+  ManifestExecutor["type"],
+  { manifest_needs: readonly (keyof ManifestExecutor)[] }
+> = EXECUTORS;
 
 /** Reads `plugin.json`. Null, with the reasons added to `errors`, when it cannot be used. */
 export async function readManifest(
@@ -20,13 +28,14 @@ export async function readManifest(
     return null;
   }
   const { slug: named, executor, web } = parsed.data;
-  if (named !== slug) say(`slug: is ${named}, and the folder is ${slug}`);
-  if (executor?.type === "command" && executor.argv === undefined)
-    say("executor.argv: is needed by a command");
+  if (named !== slug) say(`slug: is ${named}, but the folder is ${slug}`);
+  if (executor)
+    for (const key of MANIFEST_NEEDS[executor.type].manifest_needs)
+      if (executor[key] === undefined) say(`executor.${key}: is required for a ${executor.type}`);
   const problem = executor?.init_schema && schemaProblem(executor.init_schema);
   if (problem) say(`executor.init_schema: ${problem}`);
   if (web !== undefined && ![...files.keys()].some((name) => name.startsWith(`${web}/`)))
-    say(`web: there is no folder ${web} with files`);
+    say(`web: there is no folder ${web} with files in it`);
   return parsed.data;
 }
 

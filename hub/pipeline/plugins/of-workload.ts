@@ -28,7 +28,7 @@ export function pluginOf(
   if (found.sha256 === null) return broken(`plugin ${slug}: ${found.errors.join("; ")}`);
   const type = found.manifest?.executor?.type;
   if (type !== undefined && type !== executor_type)
-    return broken(`plugin ${slug} is a ${type}, not a ${executor_type}`);
+    return broken(`plugin ${slug} is of type ${type}, not ${executor_type}`);
   return { slug, path, sha256: found.sha256, error: null };
 }
 

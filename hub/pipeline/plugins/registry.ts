@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 2_000;
 function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
   let seen = new Map<string, PluginFolder>();
   let last: Promise<unknown> = Promise.resolve();
-  /** One scan serves all who ask while another is under way: their scan must begin after their call. */
+  /** Everybody who calls while a scan is under way shares the next one: their scan must begin after their call. */
   let coming: Promise<void> | null = null;
   const look = async () => {
     coming = null;
@@ -37,9 +37,12 @@ function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
 /** Reads the plugins and keeps watching them until it is stopped. */
 export async function startPlugins(deps: PluginsDeps): Promise<Plugins & Loop> {
   const plugins = createPlugins(deps);
-  await plugins.refresh().catch((err) => deps.log.error({ err }, "plugins cannot be read"));
+  await plugins.refresh().catch((err) => deps.log.error({ err }, "could not read the plugins"));
   const loop = startLoop({
-    ...{ name: "plugins", everyMs: LOOK_EVERY_MS, clock: deps.clock, log: deps.log },
+    name: "plugins",
+    everyMs: LOOK_EVERY_MS,
+    clock: deps.clock,
+    log: deps.log,
     pass: () => plugins.refresh(),
   });
   return { ...plugins, stop: loop.stop };

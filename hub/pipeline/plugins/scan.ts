@@ -14,8 +14,8 @@ const isLeftOut = (name: string): boolean =>
   name.startsWith(".") || name === "__pycache__" || name.endsWith(".pyc");
 
 /**
- * The plugins in `dir`, by slug; none when there is no such directory. Files that are as they were in `before` are not
- * read again.
+ * The plugins in `dir`, by slug; none when there is no such directory. Files that have not changed since `before` are
+ * not read again.
  */
 export async function scanPlugins(
   dir: string,
@@ -46,7 +46,7 @@ async function scanFolder(
   const found = { files, errors, bytes: 0 };
   let manifest: PluginManifest | null = null;
   if (!Slug.safeParse(slug).success)
-    errors.push("the folder's name is no slug: a-z, 0-9, hyphen and underscore");
+    errors.push("the folder's name is not a slug (a-z, 0-9, hyphen and underscore)");
   try {
     await walk(path, "", before?.files, found);
     manifest = await readManifest(join(path, "plugin.json"), slug, files, errors);
@@ -84,7 +84,7 @@ async function walk(
 
 function problemOf(entry: Dirent, path: string): string | null {
   if (entry.isSymbolicLink()) return `${path} is a symbolic link`;
-  if (!entry.isFile() && !entry.isDirectory()) return `${path} is no regular file`;
+  if (!entry.isFile() && !entry.isDirectory()) return `${path} is not a regular file`;
   try {
     entryPath(path);
     return null;

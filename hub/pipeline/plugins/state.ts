@@ -1,5 +1,7 @@
 import { cleanJson } from "#drizzle/clean.ts";
+import type { KeyPage } from "#hub/platform/db/pipeline-types.ts";
 import type { PluginStateRow } from "#hub/platform/db/rows.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/kit/errors.ts";
@@ -38,20 +40,22 @@ export async function getState(
   return stateRead(row);
 }
 
-/** Asks for one more than the page holds, to see whether there is another page. */
-export const pageOf = ({ prefix, limit, cursor }: PluginKeysQuery) => ({
-  ...{ prefix, limit: limit + 1, after: cursor ?? null },
-});
-export const nextCursor = (rows: readonly { key: string }[], limit: number): string | null =>
-  rows.length > limit ? (rows[limit - 1]?.key ?? null) : null;
+/** One page of keys, in their order. */
+export const keysOf = <Row extends { key: string }>(
+  { prefix, limit, cursor }: PluginKeysQuery,
+  read: (page: KeyPage) => Promise<Row[]>,
+) =>
+  pageOfRows(
+    limit,
+    (rows) => read({ prefix, limit: rows, after: cursor ?? null }),
+    ({ key }) => key,
+  );
 
 export async function listState(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
-  const rows = await ctx.db.plugins.listState(slug, pageOf(query));
+  const { page, next_cursor } = await keysOf(query, (keys) => ctx.db.plugins.listState(slug, keys));
   return {
-    states: rows
-      .slice(0, query.limit)
-      .map(({ key, updated_at }) => ({ key, updated_at: isoTime(updated_at) })),
-    next_cursor: nextCursor(rows, query.limit),
+    states: page.map(({ key, updated_at }) => ({ key, updated_at: isoTime(updated_at) })),
+    next_cursor,
   };
 }
 
@@ -77,7 +81,10 @@ export async function putState(
       ? null
       : await ctx.db.plugins.putState({ ...place, value, updated_at }, expected);
   if (row) return stateRead(row);
-  throw new AppError("failed_condition", "the state is another one than the condition names");
+  throw new AppError(
+    "failed_condition",
+    "the stored state does not have the version that the condition names",
+  );
 }
 
 /** A tag that was never issued names no version. */

@@ -13,7 +13,7 @@ export function createBlobSweeper(ctx: Pick<PipelineContext, "db" | "objects" | 
     const without = stored.filter((key) => !referred.has(key));
     const left = without.filter((key) => suspects.has(key));
     for (const key of left) await ctx.objects.delete(key);
-    if (left.length > 0) ctx.log.info({ n: left.length }, "bodies of unfinished blobs removed");
+    if (left.length > 0) ctx.log.info({ n: left.length }, "removed bodies of unfinished blobs");
     suspects = new Set(without.filter((key) => !left.includes(key)));
   };
 }

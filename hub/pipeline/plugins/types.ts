@@ -7,7 +7,7 @@ export interface Plugins {
   readonly dir: string;
   all(): readonly PluginFolder[];
   get(slug: string): PluginFolder | undefined;
-  /** Scans again; what was there before the call is known after it. */
+  /** Scans again; afterwards everything that was there before the call is known. */
   refresh(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export interface PluginFolder {
   path: string;
   manifest: PluginManifest | null;
   errors: string[];
-  /** Regular files by path, without hidden files, links and what Python writes by itself. */
+  /** Regular files by path, without hidden files, links and Python's caches. */
   files: ReadonlyMap<string, PluginFile>;
   /** Hash of what the folder holds (shared/archive/content-hash.ts); null when it has errors. */
   sha256: string | null;

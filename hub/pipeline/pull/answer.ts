@@ -49,8 +49,8 @@ export function claimedJson(
 }
 
 /**
- * The workloads that a worker cannot run, without those whose settings it has not seen: a new revision is tried at once,
- * whatever the old one did. A workload whose revision the worker does not report stays out.
+ * The workloads that a worker cannot run, without those whose settings it has not seen: a new revision is tried
+ * immediately, whatever the old one did. A workload whose revision the worker does not report stays excluded.
  */
 export const stillExcluded = (
   { pipeline }: Pick<PipelineContext, "pipeline">,

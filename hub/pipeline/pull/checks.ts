@@ -31,7 +31,7 @@ async function chooseWorker(
 }
 
 /**
- * POST /workloads/{slug}/check: has a worker load the code of the workload and reports what it found. The worker hears
+ * POST /workloads/{slug}/check: has a worker load the workload's code and answers what it found. The worker learns
  * of it with its next heartbeat.
  * @throws AppError not_found; conflict when no live worker may run it; timed_out when the worker does not answer
  */
@@ -55,7 +55,7 @@ export async function checkExecutor(
       const answer = waiting ? await kv.get<CheckAnswer>(answeredKey(asked.check_id)) : null;
       if (answer) {
         const { state, error, trace, revision, ms } = answer;
-        return { ...{ workload: slug, revision, state, error, trace, ms }, worker_id: id, host };
+        return { workload: slug, revision, state, error, trace, ms, worker_id: id, host };
       }
       await clock.sleep(Math.min(LOOK_EVERY_MS, until - clock.monotonic()), over);
     }
@@ -66,7 +66,8 @@ export async function checkExecutor(
 }
 
 /**
- * As `checkExecutor`, for a workload that was just created: what keeps it from being checked is returned, not thrown.
+ * As `checkExecutor`, for a workload that was just created: the reason why it cannot be checked is returned, not
+ * thrown.
  */
 export const tryExecutor = (
   ctx: PipelineContext,
@@ -77,7 +78,13 @@ export const tryExecutor = (
   checkExecutor(ctx, slug, { timeout_s }, gone).catch((err): ExecutorCheck => {
     if (!(err instanceof AppError)) throw err;
     return {
-      ...{ workload: slug, revision: null, state: "unchecked", error: err.message, trace: null },
-      ...{ worker_id: null, host: null, ms: null },
+      workload: slug,
+      revision: null,
+      state: "unchecked",
+      error: err.message,
+      trace: null,
+      worker_id: null,
+      host: null,
+      ms: null,
     };
   });

@@ -8,12 +8,12 @@ const COMMAND_TTL_MS = 600_000;
 const keyOf = (worker_id: string) => `pull-command:${worker_id}`;
 
 interface Waiting extends WorkerCommand {
-  /** A process that was started since must not obey its predecessor's commands. */
+  /** A newer process of the worker must not obey its predecessor's commands. */
   incarnation: string;
 }
 
 /**
- * POST /workers/{id}/admin-command. `drain` and `resume` take effect at once; the others reach the worker with its
+ * POST /workers/{id}/admin-command. `drain` and `resume` take effect immediately; the others reach the worker with its
  * next heartbeat. A newer command replaces one that still waits.
  * @throws AppError not_found
  */
@@ -37,7 +37,7 @@ export async function commandPuller(
   }
   ctx.pipeline.ready.nudge();
   ctx.pipeline.tell.worker(worker_id);
-  ctx.log.info({ worker_id, command }, "pull worker commanded");
+  ctx.log.info({ worker_id, command }, "command for a pull worker");
   return { command_id, command };
 }
 

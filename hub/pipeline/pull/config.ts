@@ -26,7 +26,9 @@ async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<Wo
     revision: Bun.hash(JSON.stringify(parts)).toString(36),
     heartbeat_ms: PULL_HEARTBEAT_MS,
     drain: draining,
-    ...{ filter, workloads, commands },
+    filter,
+    workloads,
+    commands,
   };
 }
 

@@ -2,7 +2,7 @@ import type { PullHeartbeat } from "#shared/protocol/schema/pull.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { PipelineContext } from "../context.ts";
 
-/** A worker says with its heartbeats that it updates when told to; each statement is valid for this long. */
+/** A worker reports in its heartbeats that it updates on request; each report is valid for this long. */
 const TOLD_MS = { counts: 60_000, again: 20_000 };
 export const TOLD_PREFIX = "pull-update:";
 
@@ -15,7 +15,7 @@ export interface ToldUpdate {
 type Written = Map<string, { text: string; at: number }>;
 const written = new WeakMap<PipelineContext["kv"], Written>();
 
-/** Stores what a heartbeat says about the worker's own update. */
+/** Stores what a heartbeat reports about the worker's own update. */
 export async function hearUpdate(
   { kv, clock }: PipelineContext,
   worker_id: string,

@@ -19,7 +19,7 @@ export async function tellLiveRuns(
   worker_id: string,
   told: LiveRun[],
 ): Promise<void> {
-  // What tasks say about themselves outlives their worker.
+  // Notes of tasks outlive their worker.
   await keepNotes(ctx, told);
   const runs = told.map(({ notes: _notes, ...run }) => run);
   await ctx.kv.set(keyOf(worker_id), { at: ctx.clock.now(), runs }, LIVE_TTL_MS);

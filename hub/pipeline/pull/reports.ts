@@ -1,4 +1,5 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import { PLAIN_COLUMNS, type PlainColumn } from "#hub/platform/db/queue/run-columns.ts";
 import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/types.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
@@ -12,12 +13,18 @@ import { MAX_JSON_DEPTH, type TaskIn } from "#shared/protocol/schema/queue.ts";
 import type { PipelineContext } from "../context.ts";
 import { isTooDeep, newTask } from "../tasks/tasks.ts";
 
-const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedItem) => ({
-  duration_ms,
-  stdout: cleanText(stdout),
-  stderr: cleanText(stderr),
-  truncated,
+const printed = (item: DoneItem | FailedItem) => ({
+  ...plainColumns(item),
+  duration_ms: item.duration_ms,
+  stdout: cleanText(item.stdout),
+  stderr: cleanText(item.stderr),
 });
+
+function plainColumns(item: DoneItem | FailedItem): Pick<DoneItem, PlainColumn> {
+  const columns: Partial<Record<PlainColumn, unknown>> = {};
+  for (const name of PLAIN_COLUMNS) columns[name] = item[name];
+  return columns as Pick<DoneItem, PlainColumn>;
+}
 
 /** Records what succeeded; answers each item, in order. A report of an attempt that is over is `stale`. */
 export async function completeTasks(
@@ -32,7 +39,10 @@ export async function completeTasks(
     const { task_id, epoch } = item;
     const emit = emitted(ctx, lists[i] ?? []);
     return {
-      ...{ task_id, epoch, ...printed(item), ...outputOf(item) },
+      task_id,
+      epoch,
+      ...printed(item),
+      ...outputOf(item),
       ...(emit.length > 0 ? { emit } : {}),
     };
   });
@@ -77,7 +87,7 @@ function emitted(
   for (const { workload: slug, ...item } of list) {
     const workload = ctx.pipeline.workloads.bySlug(slug);
     if (!workload) {
-      ctx.log.warn({ workload: slug }, "a run emits to a workload that does not exist");
+      ctx.log.warn({ workload: slug }, "a run emitted to a workload that does not exist");
       continue;
     }
     const task = emittedTask(ctx, workload, item);
@@ -95,7 +105,7 @@ function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn):
     return newTask(workload, item, ["emit"]);
   } catch (err) {
     if (!(err instanceof AppError)) throw err;
-    ctx.log.warn({ workload: workload.slug, reason: err.message }, "an emitted task is refused");
+    ctx.log.warn({ workload: workload.slug, reason: err.message }, "refused an emitted task");
     return null;
   }
 }
@@ -117,14 +127,21 @@ export async function failTasks(
       const workload = await ctx.pipeline.workloads.find(slug);
       if (!workload)
         return group.map(({ task_id, epoch }) => ({
-          ...{ task_id, epoch, run_id: null },
+          task_id,
+          epoch,
+          run_id: null,
           status: "stale" as const,
         }));
       const { workload_id, backoff } = workload;
       return ctx.pipeline.turns.call({
-        ...{ op: "fail", worker, workload_id, backoff },
+        op: "fail",
+        worker,
+        workload_id,
+        backoff,
         items: group.map((item) => ({
-          ...{ task_id: item.task_id, epoch: item.epoch, ...printed(item) },
+          task_id: item.task_id,
+          epoch: item.epoch,
+          ...printed(item),
           outcome: item.outcome,
           error: cleanText(item.error),
           retry_after_ms: item.retry_after_ms,
@@ -140,7 +157,7 @@ export async function failTasks(
   );
 }
 
-/** Gives back, without consuming an attempt, what was not begun or asked to be run later. */
+/** Gives back, without using up an attempt, tasks that were not started or that asked to run later. */
 export const releaseTasks = async (
   ctx: PipelineContext,
   worker: string,

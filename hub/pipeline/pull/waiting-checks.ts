@@ -13,7 +13,7 @@ export const answeredKey = (check_id: string) => `pull-checked:${check_id}`;
 export interface Asked {
   check_id: string;
   slug: string;
-  /** A process that was started since has not been asked. */
+  /** A newer process of the worker has not been asked. */
   incarnation: string;
 }
 

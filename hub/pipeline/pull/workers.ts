@@ -31,15 +31,16 @@ const unregistered = () =>
 
 async function duplicate({ db, log }: PipelineContext, worker_id: string): Promise<AppError> {
   const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
-  log.warn({ worker_id, host }, "duplicate pull worker refused");
+  log.warn({ worker_id, host }, "refused a duplicate pull worker");
   return conflict(
-    `duplicate worker_id: a live worker on ${host} is ${worker_id}; set SVC_WORKER_ID (--worker-id) to a name of its own on one of them`,
+    `duplicate worker_id: a live worker on ${host} is ${worker_id}; set SVC_WORKER_ID (--worker-id) to another name on one of them`,
   );
 }
 
 /**
  * Registers a worker. A name that another live process has is refused: the two would take it from each other forever,
- * and each other's tasks with it. A successor that names a dead process takes over at once, any other within seconds.
+ * and each other's tasks with it. A successor that names a dead process takes over immediately, any other within
+ * seconds.
  * @throws AppError conflict
  */
 export async function registerPuller(
@@ -143,12 +144,16 @@ export async function beatPuller(
   ctx.pipeline.pullers.set(worker_id, row);
   if (gpus.length > 0)
     await recordGpus(ctx, row.host, gpus).catch((err) =>
-      ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
+      ctx.log.warn({ worker_id, err: errorMessage(err) }, "could not store GPU readings"),
     );
   const order =
     beat.update && ctx.rollout.orderFor({ kind: "pull", worker_id, version: row.version });
   return {
-    ...{ lost: lost.flat(), drain: row.draining, version: ctx.version, commands, checks },
+    lost: lost.flat(),
+    drain: row.draining,
+    version: ctx.version,
+    commands,
+    checks,
     ...(order && { update: order }),
   };
 }

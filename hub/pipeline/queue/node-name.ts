@@ -15,7 +15,7 @@ const EXPIRY_MS = 90_000;
 
 /**
  * A name that no other control process of the database counts under: two that share one wait for each other's rows
- * at every commit. Nothing worse happens, so nothing is lost when the shared store forgets the names.
+ * at every commit. Nothing worse can happen, so no harm is done if the shared store forgets the names.
  */
 export async function takeNodeName(
   { kv, clock, log }: { kv: Kv; clock: Clock; log: Log },
@@ -33,7 +33,10 @@ export async function takeNodeName(
     scope.add(
       "name of the control process kept",
       startLoop({
-        ...{ name: "pipeline node", everyMs: BEAT_MS, clock, log },
+        name: "pipeline node",
+        everyMs: BEAT_MS,
+        clock,
+        log,
         pass: async () => void (await kv.setIf(key, { by }, { by }, EXPIRY_MS)),
       }),
       (loop) => loop.stop(),

@@ -11,7 +11,7 @@ interface Awaited {
   left: AbortController;
 }
 
-/** One timer for each workload that its rate limit holds, until `stopping` aborts. */
+/** One timer for each workload that its rate limit holds back, until `stopping` aborts. */
 export function createRateWindows(clock: Clock, stopping: AbortSignal): RateWindows {
   const awaited = new Map<number, Awaited>();
   return {

@@ -1,10 +1,10 @@
-/** What was known of a workload at some moment; a claim that began then may report what it found. */
+/** What was known about a workload at some moment; a claim that began then may report what it found. */
 export interface HintMark {
   told: number;
   opened: number;
 }
 
-/** Why nothing may be claimed of a workload that has ready tasks. */
+/** Why no ready task of a workload may be claimed. */
 export type HeldBy = "in_flight" | "rate";
 
 /** Which workloads may have ready tasks and places for them: a claim asks the database only about these. */

@@ -10,7 +10,9 @@ type Retention = Pick<PipelineContext, "db" | "clock" | "log"> & {
   config: Pick<PipelineContext["config"], "retention">;
 };
 
-/** Lets claims and reports that have arrived meanwhile go first: SQLite answers within one turn of the event loop. */
+/**
+ * Lets claims and reports that have arrived in the meantime go first: SQLite answers within one turn of the event loop.
+ */
 const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Runs `piece` until it has nothing left to do or `signal` aborts; returns the sum of what it returned. */
@@ -71,7 +73,7 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
   const expired = await expireRuns(ctx, signal);
   const trimmed = await trimRuns(ctx, signal);
   const { run_days } = ctx.config.retention;
-  // Notes of attempts without a run: the task was given back, or the words came after the attempt was over.
+  // Notes of attempts without a run: the task was given back, or the notes came after the attempt was over.
   if (run_days > 0)
     await piecewise(
       () => ctx.db.run_notes.prune(ctx.clock.now() - run_days * DAY_MS, CHUNK),

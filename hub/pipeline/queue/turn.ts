@@ -1,7 +1,7 @@
 import type { QueueOp, QueueStore, ResultOf } from "#hub/platform/db/queue/types.ts";
 import { AppError } from "#shared/kit/errors.ts";
 
-/** Work on its way to the database beyond which new work is turned away; reports of ended work never are. */
+/** With this much work on its way to the database new work is refused; reports of finished work never are. */
 const MAX_PENDING = 100_000;
 const RETRY_AFTER_S = 1;
 

@@ -31,7 +31,7 @@ const Told = z.discriminatedUnion("what", [
 type Told = z.infer<typeof Told>;
 
 const CHANNEL = "pipeline";
-/** Many submits in a row are announced together, the first of them at once. */
+/** Many submits in a row are announced together, the first of them immediately. */
 const TELL_EVERY_MS = 20;
 
 export interface WakesDeps {
@@ -76,7 +76,9 @@ export async function startWakes(deps: WakesDeps, scope: Scope): Promise<Wakes> 
   const stop = await pubsub.subscribe(CHANNEL, (message) => {
     const { data } = Told.safeParse(message);
     if (!data || data.from === from) return;
-    hear(deps, data).catch((err) => log.warn({ err: errorMessage(err) }, "wake-up not followed"));
+    hear(deps, data).catch((err) =>
+      log.warn({ err: errorMessage(err) }, "could not handle a wake-up"),
+    );
   });
   scope.add("wake-ups of the pipeline", stop, (unsubscribe) => {
     stopping.abort();

@@ -54,8 +54,8 @@ const routes = {
     access: "view",
     tags,
     operationId: "listAgents",
-    summary: "Hosts with an agent: what should run there, what it last reported",
-    description: "With when each was last heard of.",
+    summary: "List hosts with an agent",
+    description: "For each host: what should run there, and what its agent last reported and when.",
     request: { query: PageQuery },
     responses: { ...ok(AgentList), ...fails(422) },
   }),
@@ -66,8 +66,8 @@ const routes = {
     changes: ["v1/agents"],
     tags,
     operationId: "syncAgent",
-    summary: "An agent reports, and is told what should run",
-    description: "A host that was not known is from now on.",
+    summary: "Report as an agent and learn what should run",
+    description: "An unknown host becomes known.",
     middleware: [jsonBodyLimit],
     request: { params: HostParams, ...json(SyncAgent, SYNC) },
     responses: { ...ok(AgentSynced), ...fails(400, 401, 409, 413, 415, 422) },
@@ -78,7 +78,7 @@ const routes = {
     access: "view",
     tags,
     operationId: "listInstances",
-    summary: "Worker instances: what should run, and what does",
+    summary: "List worker instances: what should run and what does",
     description:
       "One row for each instance of every host: what is wanted, and what its agent last reported.",
     request: { query: PageQuery },
@@ -93,7 +93,7 @@ const routes = {
     operationId: "spawnInstances",
     summary: "Start worker instances on a host with an agent (administrator)",
     description:
-      "Changes what should run; the agent starts them at its next sync. Without a host the least loaded one is taken.",
+      "Changes what should run; the agent starts them at its next sync. Without `host` the least loaded one is chosen.",
     middleware: [jsonBodyLimit],
     request: json(SpawnInstances, { host: "gpu-1", count: 2, slots: 4 }),
     responses: {
@@ -110,7 +110,7 @@ const routes = {
     operationId: "restartPullWorker",
     summary: "Restart a worker on its host over SSH (administrator)",
     description:
-      "Runs the configured command there; its result is in the service logs. 404 for a host that is not in " +
+      "Runs the configured command; its result is in the service logs. 404 for a host that is not in " +
       "SVC_SSH_HOSTS, 409 when no command is configured or a restart of this worker is under way.",
     request: { params: WorkerParams },
     responses: {
@@ -125,9 +125,9 @@ const routes = {
     changes: ["v1/workers"],
     tags,
     operationId: "stopInstances",
-    summary: "Stop worker instances; what they run may end (administrator)",
+    summary: "Stop worker instances after what they run (administrator)",
     description:
-      "Changes what should run; the agent drains and ends them after its next sync. `stopped` is fewer than `asked` where fewer were there.",
+      "Changes what should run; the agent drains and ends them after its next sync. `stopped` is smaller than `asked` if there were fewer.",
     middleware: [jsonBodyLimit],
     request: json(StopInstances, { host: "gpu-1", count: 1 }),
     responses: {

@@ -18,28 +18,33 @@ const tags = ["admin"];
 
 const routes = {
   start: createRoute({
-    ...{ method: "post", path, tags },
+    method: "post",
+    path,
+    tags,
     access: "admin",
     changes: ["v1/admin"],
     operationId: "startDeploy",
     summary: "Run the configured deploy command for a target; one at a time (administrator)",
-    description: "Answered at once; 409 while another deploy runs. Its output is in the history.",
+    description:
+      "Answers immediately; 409 while another deploy runs. The output is in the history.",
     request: json(StartDeploy, { target: "production", args: ["--fast"] }),
     responses: {
       202: {
         ...ok(DeployStarted)[200],
-        description: "Started; its history entry tells how it goes",
+        description: "Started; its history entry shows the progress",
       },
       ...fails(400, 401, 403, 409, 413, 415, 422, 429),
     },
   }),
   list: createRoute({
-    ...{ method: "get", path, tags },
+    method: "get",
+    path,
+    tags,
     access: "admin",
     operationId: "listDeploys",
     summary: "Deploys with their output, newest first (administrator)",
     description:
-      "With exit code and duration; of a deploy that runs, the output so far. `next_cursor` is the `cursor` of the next page, null on the last.",
+      "With exit code and duration; for a running deploy, the output so far. `next_cursor` is the `cursor` of the next page, null on the last.",
     request: { query: DeployQuery },
     responses: { ...ok(DeployList), ...fails(401, 403, 422, 429) },
   }),

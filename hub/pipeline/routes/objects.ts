@@ -4,7 +4,7 @@ import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, NOT_MODIFIED } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { PipelineContext } from "../context.ts";
 import { findObject } from "../objects.ts";
@@ -18,7 +18,7 @@ const read = createRoute({
   operationId: "getObject",
   summary: "Read an object of the object store",
   description:
-    "Keys that begin with one of SVC_MINIO_PREFIXES; every other one is not found. With ETag, Range and If-None-Match.",
+    "Only keys that begin with one of SVC_MINIO_PREFIXES; any other is 404. Supports ETag, Range and If-None-Match.",
   request: {
     params: z.object({
       key: z
@@ -29,7 +29,7 @@ const read = createRoute({
   responses: {
     200: bytes("The object"),
     206: bytes("The requested range"),
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
     ...fails(400, 404, 416),
   },
 });
@@ -42,7 +42,9 @@ export function objectRoutes(ctx: PipelineContext) {
     const key = restOf(c, "minio");
     const { size, tag } = await findObject(ctx, key);
     const answer = await fileResponse(c, {
-      ...{ name: key.split("/").at(-1) ?? "", size, tag },
+      name: key.split("/").at(-1) ?? "",
+      size,
+      tag,
       mime: mime.getType(key) ?? "application/octet-stream",
       read: (range) => ctx.objects.read(key, range),
       file: async () => (await ctx.objects.localFile?.(key)) ?? null,

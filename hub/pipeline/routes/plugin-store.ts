@@ -4,7 +4,7 @@ import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse, safeMime } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_BLOB_BYTES,
@@ -43,7 +43,7 @@ const listing = (operationId: string, what: string) => ({
   operationId,
   summary: `List the ${what} of a plugin`,
   description:
-    "By key, those that begin with prefix; next_cursor, unless null, is the next page's cursor.",
+    "Keys that begin with `prefix`, in order; `next_cursor` is the `cursor` of the next page, null on the last.",
   request: { params: PluginParams, query: PluginKeysQuery },
 });
 const states = createRoute({
@@ -69,7 +69,7 @@ const byKey = {
     tags,
     operationId: "getPluginState",
     summary: "Read a state value of a plugin",
-    description: "Any JSON a plugin or its page keeps under a key.",
+    description: "Any JSON value that the plugin or its page stored under the key.",
     request,
     responses: { ...ok(PluginState), ...fails(400, 404, 422) },
   }),
@@ -84,8 +84,8 @@ const byKey = {
     summary: "Store a state value of a plugin",
     description:
       `The body is the value: any JSON of at most ${MAX_STATE_BYTES} bytes. With If-Match and the ETag of an earlier ` +
-      "answer it is stored only over that version, with If-None-Match: * only when there is none. Slashes in the key " +
-      "may be sent as they are or as %2F.",
+      "answer it replaces only that version; with If-None-Match: * it is stored only if the key has no value. Slashes in the key " +
+      "may be sent as / or as %2F.",
     request: {
       ...request,
       headers: z.object({
@@ -120,12 +120,12 @@ const byKey = {
     tags,
     operationId: "getPluginBlob",
     summary: "Read a blob of a plugin",
-    description: "With ETag (sha256), Range and If-None-Match; always in a sandbox.",
+    description: "Supports ETag (sha256), Range and If-None-Match; browsers show it in a sandbox.",
     request,
     responses: {
-      200: bytes("The blob, with the type it was stored with"),
+      200: bytes("The blob, with the content type it was stored with"),
       206: bytes("The requested range"),
-      304: { description: "The client already has it" },
+      ...NOT_MODIFIED,
       ...fails(400, 404, 416, 422, 503),
     },
   }),
@@ -138,7 +138,7 @@ const byKey = {
     tags,
     operationId: "putPluginBlob",
     summary: "Store a blob of a plugin",
-    description: `At most ${MAX_BLOB_BYTES} bytes. The Content-Type is kept. Slashes in the key may be sent as they are or as %2F.`,
+    description: `At most ${MAX_BLOB_BYTES} bytes. The Content-Type is kept. Slashes in the key may be sent as / or as %2F.`,
     request: {
       ...request,
       body: { required: true, description: "The blob", content: { "*/*": binary } },
@@ -161,7 +161,7 @@ const byKey = {
 };
 
 /**
- * The body, refused at once when its announced length is too large. It has already been read when the call has an
+ * The body, refused immediately if its announced length is too large. It has already been read when the call has an
  * Idempotency-Key.
  */
 async function announcedBody(
@@ -250,11 +250,18 @@ async function answerBlob(ctx: PipelineContext, c: Context): Promise<Response> {
     if (object_key === missing) throw notFound("blob");
     const name = place.key.split("/").at(-1) || "blob";
     const answer = await fileResponse(c, {
-      ...{ name, size, mime, sha256, csp: BLOB_CSP },
+      name,
+      size,
+      mime,
+      sha256,
+      csp: BLOB_CSP,
       read: (range) => ctx.objects.read(object_key, range),
     });
     if (answer) return answer;
     missing = object_key;
   }
-  throw new AppError("unavailable", "the blob is replaced faster than it can be read; try again");
+  throw new AppError(
+    "unavailable",
+    "the blob is being replaced faster than it can be read; try again",
+  );
 }

@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import mime from "mime";
 import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
-import { fileResponse } from "#hub/platform/http/file-response.ts";
+import { contentDisposition, fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { PluginList } from "#shared/protocol/schema/plugin.ts";
@@ -14,7 +14,7 @@ import { PluginParams, restOf, WebParams } from "./plugin-params.ts";
 
 const tags = ["plugins"];
 /**
- * A plugin's page runs its scripts in an origin of its own (no allow-same-origin): it has no cookies and no storage,
+ * A plugin's page runs its scripts in an opaque origin (no allow-same-origin): it has no cookies and no storage,
  * and cannot read this API's answers. Nor may it call the API blindly or send forms to it. It may load images and
  * scripts from this server, its own blobs included.
  */
@@ -36,7 +36,7 @@ const list = createRoute({
   operationId: "listPlugins",
   summary: "List the plugins, broken ones with their errors",
   description:
-    "Read from the plugins directory at every call: a plugin is there as soon as its folder is.",
+    "Read from the plugins directory at every call: a plugin appears as soon as its folder exists.",
   request: { query: PageQuery },
   responses: { ...ok(PluginList), ...fails(422, 503) },
 });
@@ -48,14 +48,14 @@ const archive = createRoute({
   tags,
   operationId: "getPluginArchive",
   summary: "Download a plugin's folder as tar.gz",
-  description: "What workers unpack that do not have the folder. The ETag names what it holds.",
+  description: "For workers that do not have the folder. The ETag is a hash of the content.",
   request: { params: PluginParams },
   responses: {
     200: {
       description: "The archive",
       content: { "application/gzip": { schema: { type: "string", format: "binary" } } },
     },
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
     ...fails(404, 409),
   },
 });
@@ -66,12 +66,12 @@ const web = createRoute({
   tags,
   operationId: "getPluginPage",
   summary: "Static file of a plugin's pages",
-  description: "index.html when the path ends with a slash. With ETag, Range and If-None-Match.",
+  description: "index.html if the path ends with a slash. Supports ETag, Range and If-None-Match.",
   request: { params: WebParams },
   responses: {
     200: bytes("The file"),
     206: bytes("The requested range"),
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
     ...fails(400, 404, 409, 416),
   },
 });
@@ -90,8 +90,12 @@ export function pluginRoutes(ctx: PipelineContext) {
     const { size, sha256, on_disk } = file;
     const whole = Bun.file(on_disk);
     const answer = await fileResponse(c, {
-      ...{ name: file.path.split("/").at(-1) ?? "", mime: typeOf(file.path), size, sha256 },
-      ...{ csp: WEB_CSP, page: true },
+      name: file.path.split("/").at(-1) ?? "",
+      mime: typeOf(file.path),
+      size,
+      sha256,
+      csp: WEB_CSP,
+      page: true,
       read: async (range) => (range ? whole.slice(range.start, range.end + 1) : whole).stream(),
       file: async () => whole,
     });
@@ -125,7 +129,7 @@ export function pluginRoutes(ctx: PipelineContext) {
         headers: {
           ...headers,
           "Content-Type": "application/gzip",
-          "Content-Disposition": `attachment; filename="${name}"`,
+          "Content-Disposition": contentDisposition(name, "attachment"),
         },
       });
     });

@@ -103,7 +103,7 @@ const routes = {
     tags: ["pull workers"],
     operationId: "filterPullWorker",
     summary: "Change which workloads a worker runs",
-    description: "An empty `replace` means every workload. It counts from the next claim on.",
+    description: "An empty `replace` means every workload. Takes effect with the next claim.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(ChangeFilter, { op: "add", workloads: ["thumbnails"] }) },
     responses: { ...ok(PullWorker), ...fails(400, 404, 409, 413, 415, 422) },
@@ -114,7 +114,7 @@ const routes = {
     [
       "registerPullWorker",
       "A worker's process starts",
-      "Leases belong to the incarnation it names from now on. 409 `duplicate worker_id` while another live process has the name; `replaces` names one that is known to be dead.",
+      "From now on leases belong to the given `incarnation`. 409 `duplicate worker_id` while another live process has the name; `replaces` names an incarnation that is known to be dead.",
     ],
     RegisterPull,
     { incarnation, host: "gpu-1", slots: 4, version: "1.0.0" },
@@ -126,7 +126,7 @@ const routes = {
     [
       "renewPullWorker",
       "Renew the leases",
-      "Tells what is no longer the worker's, and what it was told to do.",
+      "Answers what the worker no longer holds, and the commands for it.",
     ],
     PullHeartbeat,
     { incarnation, in_flight: [{ ...attempt, workload: "thumbnails" }], cpu_percent: 12.5 },
@@ -137,8 +137,8 @@ const routes = {
     "v1/tasks",
     [
       "claimTasks",
-      "Claim tasks; waits for some",
-      "A batch for each slot; empty when none came within wait_ms.",
+      "Claim tasks; waits for work",
+      "A batch for each slot; empty if no task came within wait_ms.",
     ],
     ClaimTasks,
     { incarnation, slots: 4, wait_ms: 20_000 },
@@ -150,7 +150,7 @@ const routes = {
     [
       "completeTasks",
       "Report tasks that succeeded",
-      "Each is `ok`, also a second time, or `stale`: then nothing changed.",
+      "Each item is `ok`, also when reported again, or `stale`, which changes nothing.",
     ],
     CompleteTasks,
     { incarnation, items: [{ ...attempt, duration_ms: 12, output: { n: 1 } }] },
@@ -162,7 +162,7 @@ const routes = {
     [
       "failTasks",
       "Report tasks that failed",
-      "They wait by their workload's backoff, or are failed for good.",
+      "They wait according to their workload's backoff, or are failed for good.",
     ],
     FailTasks,
     {
@@ -177,7 +177,7 @@ const routes = {
     [
       "exchangeTasks",
       "Report and claim in one call",
-      "The reports come first in one transaction, so freed slots are filled at once.",
+      "The reports come first in the same transaction, so freed slots are filled immediately.",
     ],
     Exchange,
     { incarnation, done: [{ ...attempt, duration_ms: 12 }], want: { slots: 1 } },
@@ -189,7 +189,7 @@ const routes = {
     [
       "drainPullWorker",
       "Take no new tasks",
-      "Claims that wait are answered with nothing. With `leaving`, the last call of a process, its name is free.",
+      "Waiting claims get an empty answer. With `leaving`, the last call of a process, its name becomes free.",
     ],
     Drain,
     { incarnation },
@@ -218,7 +218,7 @@ async function exchange(
   { incarnation, done, failed, released, want }: Exchange,
 ): Promise<Response> {
   const worker = await requirePuller(ctx, callerOf(c), incarnation);
-  // A report is answered at once; a worker that also wants to wait asks again.
+  // A report is answered immediately; a worker that also wants to wait asks again.
   const reporting = done.length + failed.length + released.length > 0;
   const wait_ms = reporting ? 0 : want.wait_ms;
   const exclude = stillExcluded(ctx, want);

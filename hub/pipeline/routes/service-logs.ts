@@ -23,21 +23,26 @@ const SHIPPED = {
 
 const routes = {
   list: createRoute({
-    ...{ method: "get", path, tags },
+    method: "get",
+    path,
+    tags,
     access: "view",
     operationId: "listServiceLogs",
     summary: "What hubs, control planes and workers logged, newest first",
-    description: "Filters narrow one another; `next_cursor` is the `cursor` of the next page.",
+    description: "Filters combine; `next_cursor` is the `cursor` of the next page.",
     request: { query: LogQuery },
     responses: { ...ok(LogPage), ...fails(422) },
   }),
   ship: createRoute({
-    ...{ method: "post", path, tags },
+    method: "post",
+    path,
+    tags,
     access: "worker",
     changes: ["v1/service-logs"],
     operationId: "reportServiceLogs",
-    summary: "A worker tells its log",
-    description: "For the worker's daemon. Lines are kept for a bounded time and number.",
+    summary: "Send a worker's log lines",
+    description:
+      "For the worker's daemon. Lines are kept for a limited time and in a limited number.",
     middleware: [jsonBodyLimit],
     request: json(ShipLogs, SHIPPED),
     responses: { ...ok(LogsShipped), ...fails(400, 401, 413, 415, 422, 503) },

@@ -12,9 +12,9 @@ const read = createRoute({
   access: "view",
   tags: ["workloads"],
   operationId: "getWorkloadSupervisor",
-  summary: "What the supervisor saw of a workload and did with it last",
+  summary: "Read what the supervisor last saw and did about a workload",
   description:
-    "Every intervention is in the service logs too. All null: it never had to do anything.",
+    "Every intervention is in the service logs too. All fields are null if it never had to do anything.",
   request: {
     params: z.object({
       slug: z.string().openapi({ param: { name: "slug", in: "path" }, example: "thumbnails" }),

@@ -15,7 +15,7 @@ const status = createRoute({
   changes: [],
   tags: ["workloads"],
   operationId: "getTaskStatus",
-  summary: "Where up to 10,000 tasks stand",
+  summary: "Read the state of up to 10,000 tasks",
   description:
     "`items` are those in the queue: pending, claimed or failed. The others are counted as `absent`: a task leaves the queue " +
     "when it succeeds or is removed. Changes nothing.",

@@ -17,56 +17,66 @@ const tags = ["updates"];
 
 const routes = {
   read: createRoute({
-    ...{ method: "get", path, tags },
+    method: "get",
+    path,
+    tags,
     access: "view",
     operationId: "getUpdates",
-    summary: "Which version the workers are to have, and how far they are",
+    summary: "Read which version the workers should have, and their progress",
     description:
       "Workers go to the hub's version one after the other (SVC_UPDATE_PARALLEL). The first of each kind is a canary: the " +
-      "others follow when it is back, well, and has done a job. A failure stops the roll-out of that version. `workers` are those " +
-      "that have another version than they are to have, or whose update is not over.",
+      "others follow once it is back, healthy, and has done a job. A failure stops the roll-out of that version. `workers` lists those " +
+      "that do not have the version they should have, or whose update is not over.",
     responses: ok(FleetUpdates),
   }),
   pause: createRoute({
-    ...{ method: "post", path: `${path}/pause`, tags },
+    method: "post",
+    path: `${path}/pause`,
+    tags,
     access: "admin",
     changes: ["v1/updates"],
     operationId: "pauseUpdates",
-    summary: "Send no further worker to another version (administrator)",
-    description: "Workers that are on their way get there.",
+    summary: "Pause updates: no further worker changes its version (administrator)",
+    description: "Updates that have begun are completed.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
   }),
   resume: createRoute({
-    ...{ method: "post", path: `${path}/resume`, tags },
+    method: "post",
+    path: `${path}/resume`,
+    tags,
     access: "admin",
     changes: ["v1/updates"],
     operationId: "resumeUpdates",
-    summary: "Go on with updates that were paused (administrator)",
-    description: "A roll-out that a failure has stopped needs `approve`.",
+    summary: "Continue paused updates (administrator)",
+    description: "A roll-out that a failure stopped needs `approve`.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
   }),
   approve: createRoute({
-    ...{ method: "post", path: `${path}/approve`, tags },
+    method: "post",
+    path: `${path}/approve`,
+    tags,
     access: "admin",
     changes: ["v1/updates"],
     operationId: "approveUpdates",
-    summary: "Let a roll-out go on that stopped or waits for it (administrator)",
+    summary: "Approve a roll-out that stopped or waits for approval (administrator)",
     description:
-      "After a failure, or after the canary where SVC_UPDATE_APPROVAL is `manual`. It counts for this version until the next " +
-      "failure. Workers that ran the version and went back keep their old one. 409 when `version` is not the one that is rolled out.",
+      "After a failure, or after the canary if SVC_UPDATE_APPROVAL is `manual`. The approval holds for this version until the next " +
+      "failure. Workers that ran the version and went back keep their old one. 409 if `version` is not the one being rolled out.",
     middleware: [jsonBodyLimit],
     request: json(ApproveUpdate, {}),
     responses: { ...ok(FleetUpdates), ...fails(400, 401, 403, 409, 413, 415, 422, 429, 503) },
   }),
   pin: createRoute({
-    ...{ method: "post", path: `${path}/pin`, tags },
+    method: "post",
+    path: `${path}/pin`,
+    tags,
     access: "admin",
     changes: ["v1/updates"],
     operationId: "pinUpdates",
-    summary: "Keep the fleet, or one worker, at a version (administrator)",
+    summary: "Pin the fleet, or one worker, to a version (administrator)",
     description:
-      "Whatever version the hub has. A worker goes back to a version that it still has: its program's own and the one before. " +
-      "`version: null` takes the pin away. 422 for a version that no hub and no worker has or had.",
+      "Whatever version the hub has. A worker can go back to a version that it still has: its program's own and the one before. " +
+      "`version: null` removes the pin. 422 for a version that no hub or worker has or had.",
     middleware: [jsonBodyLimit],
     request: json(PinUpdate, { version: null }),
     responses: { ...ok(FleetUpdates), ...fails(400, 401, 403, 404, 413, 415, 422, 429, 503) },

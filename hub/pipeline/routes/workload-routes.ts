@@ -2,6 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit, jsonLimit } from "#hub/platform/http/guards.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { oneOf } from "#shared/kit/one-of.ts";
+import { EXECUTOR_TYPES, EXECUTORS } from "#shared/protocol/executors.ts";
 import { CheckExecutor, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import { PageQuery, QueryBoolean } from "#shared/protocol/schema/page.ts";
 import {
@@ -31,6 +33,8 @@ import {
 export const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 const batchLimit = jsonLimit(MAX_BATCH_BYTES);
 
+const HARMLESS = EXECUTOR_TYPES.filter((type) => !EXECUTORS[type].runs_code);
+const CODE = `an executor that is not ${oneOf(HARMLESS)}`;
 const path = (rest = "") => `/api/v1/workloads${rest}`;
 const tags = ["workloads"];
 const slug = z.string().openapi({ param: { name: "slug", in: "path" }, example: "thumbnails" });
@@ -42,7 +46,7 @@ const IfMatch = z.object({
   "if-match": z
     .string()
     .optional()
-    .describe("The ETag of the settings that are changed: 412 when others are stored by now"),
+    .describe("The ETag of the settings to change: 412 if they have changed since"),
 });
 /** The ETag names the settings; it grows with every edit of them. */
 const tagged = <T extends z.ZodType>(schema: T) => ({
@@ -91,13 +95,13 @@ export const routes = {
     method: "post",
     path: path(),
     access: "operate",
-    admin_for: "an executor that is not fleet_fetch",
+    admin_for: CODE,
     changes: ["v1/workloads"],
     tags,
     operationId: "createWorkload",
     summary: "Create a workload",
     description:
-      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is no workload. With `check=true` a worker loads its code, and `check` tells what it found: the workload is made either way.",
+      "The answer has every setting, with defaults filled in. An existing slug is 409, an unknown key 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is not a workload. With `check=true` a worker loads its code, and `check` has the result; the workload is created either way.",
     middleware: [jsonBodyLimit],
     request: {
       query: z.object({ check: QueryBoolean.default(false) }),
@@ -117,7 +121,7 @@ export const routes = {
     operationId: "checkWorkload",
     summary: "Have a worker load the workload's code",
     description:
-      "Answers `ok`, or `broken` with the error and its traceback. The worker hears of it with its next heartbeat, within 5 s. 409 when no live worker may run the workload, 504 when the worker does not answer within `timeout_s`.",
+      "Answers `ok`, or `broken` with the error and its traceback. The worker learns of it with its next heartbeat, within 5 s. 409 if no live worker may run the workload, 504 if the worker does not answer within `timeout_s`.",
     middleware: [jsonBodyLimit],
     request: {
       params: Params,
@@ -133,7 +137,7 @@ export const routes = {
     operationId: "getWorkload",
     summary: "Read a workload",
     description:
-      "Its settings; its tasks are counted by `GET /api/v1/workloads/{slug}/queue`. The ETag is what `If-Match` of an edit names: two who edit at once do not write over each other.",
+      "Its settings; `GET /api/v1/workloads/{slug}/queue` counts its tasks. Send the ETag as `If-Match` with an edit, so that two people who edit at the same time do not overwrite each other.",
     request: { params: Params },
     responses: { ...tagged(Workload), ...fails(404) },
   }),
@@ -141,13 +145,13 @@ export const routes = {
     method: "put",
     path: path("/{slug}"),
     access: "operate",
-    admin_for: "an executor that is not fleet_fetch",
+    admin_for: CODE,
     changes: ["v1/workloads"],
     tags,
     operationId: "replaceWorkload",
     summary: "Replace a workload's settings",
     description:
-      "Replaces every setting that can change: one that is not given becomes its default. Names are checked as at creation; a plugin or a name in `emits` that it holds already may stay although it is gone. Tasks that run go on under the settings they were claimed with.",
+      "Replaces every setting that can change; those not given get their defaults. Names are checked as at creation, but a stored plugin or name in `emits` may stay even if it no longer exists. Running tasks keep the settings they were claimed with.",
     middleware: [jsonBodyLimit],
     request: {
       params: Params,
@@ -164,7 +168,8 @@ export const routes = {
     tags,
     operationId: "setWorkloadEnabled",
     summary: "Switch a workload on or off",
-    description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
+    description:
+      "A workload that is off keeps its tasks and accepts new ones, but none is claimed.",
     middleware: [jsonBodyLimit],
     request: { params: Params, headers: IfMatch, ...json(SetEnabled, { enabled: false }) },
     responses: { ...tagged(Workload), ...fails(400, 404, 409, 412, 413, 415, 422) },
@@ -176,8 +181,8 @@ export const routes = {
     changes: ["v1/workloads"],
     tags,
     operationId: "setWorkloadSupervisorEnabled",
-    summary: "Let the supervisor intervene, or not",
-    description: "Whether the supervisor may pause this workload and reset its failed tasks.",
+    summary: "Allow or forbid the supervisor to intervene",
+    description: "Whether the supervisor may pause this workload and retry its failed tasks.",
     middleware: [jsonBodyLimit],
     request: {
       params: Params,
@@ -195,7 +200,7 @@ export const routes = {
     operationId: "deleteWorkload",
     summary: "Delete a workload and its queue; its runs stay",
     description:
-      "409 while tasks are claimed; `force=true` deletes it all the same, and what its workers report then is stale.",
+      "409 while tasks are claimed; `force=true` deletes it nevertheless; later reports of its workers are stale.",
     request: {
       params: Params,
       query: z.object({ force: QueryBoolean.default(false) }),
@@ -211,7 +216,7 @@ export const routes = {
     operationId: "submitTask",
     summary: "Submit a task",
     description:
-      "A key that is pending, claimed or failed is a duplicate and left alone; one that succeeded may be submitted again.",
+      "A key that is pending, claimed or failed is a duplicate and is not changed; one that succeeded may be submitted again.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(TaskIn, TASK) },
     responses: {
@@ -242,9 +247,9 @@ export const routes = {
     access: "view",
     tags,
     operationId: "getQueueCounts",
-    summary: "Count the queue",
+    summary: "Count the tasks in the queue",
     description:
-      "`pending` includes tasks that wait for their time. Counted while they change, so it costs the same for any length.",
+      "`pending` includes tasks that wait for their time. The counters are kept up to date, so the call costs the same for any queue length.",
     request: { params: Params },
     responses: { ...ok(QueueCounts), ...fails(404) },
   }),
@@ -254,7 +259,7 @@ export const routes = {
     access: "view",
     tags,
     operationId: "peekQueue",
-    summary: "Look at queue rows, oldest first",
+    summary: "List queue rows, oldest first",
     description:
       "`next_cursor` is the `cursor` of the next page, null on the last; it does not move as the queue drains. `next_offset` is the same for `offset`.",
     request: { params: Params, query: PeekQuery },
@@ -267,8 +272,8 @@ export const routes = {
     changes: ["v1/workloads"],
     tags,
     operationId: "resetFailedTasks",
-    summary: "Make every failed row pending",
-    description: "Each has all its attempts again.",
+    summary: "Retry all failed tasks",
+    description: "Each becomes pending with all its attempts again.",
     middleware: [jsonBodyLimit],
     request: { params: Params },
     responses: { ...ok(ResetFailed), ...fails(400, 404, 409, 413, 422) },
@@ -282,7 +287,7 @@ export const routes = {
     operationId: "removeTask",
     summary: "Remove a pending or failed task, cancel a claimed one",
     description:
-      "The run of a claimed task ends as `cancelled`; what its worker reports then is stale. Slashes in the key are written as %2F.",
+      "The run of a claimed task ends as `cancelled`; later reports of its worker are stale. Slashes in the key are written as %2F.",
     request: { params: TaskParams },
     responses: { 204: { description: "Removed" }, ...fails(400, 404, 409, 413, 422) },
   }),
@@ -293,8 +298,9 @@ export const routes = {
     changes: ["v1/workloads"],
     tags,
     operationId: "resetTask",
-    summary: "Make one failed row pending",
-    description: "With all its attempts again; 409 when the task is in the queue and not failed.",
+    summary: "Retry one failed task",
+    description:
+      "It becomes pending with all its attempts again; 409 if the task is in the queue but not failed.",
     middleware: [jsonBodyLimit],
     request: { params: TaskParams },
     responses: { 204: { description: "It is pending" }, ...fails(400, 404, 409, 413, 422) },
@@ -307,7 +313,7 @@ export const routes = {
     operationId: "getTask",
     summary: "Read a task with its attempts",
     description:
-      "Its row while it is in the queue, and every attempt that ended, also after that. What a running one prints: `GET /api/v1/workers/{id}/runs`.",
+      "Its row while it is in the queue, and every finished attempt, even afterwards. For the output of a running attempt see `GET /api/v1/workers/{id}/runs`.",
     request: { params: TaskParams },
     responses: { ...ok(TaskHistory), ...fails(404, 422) },
   }),
@@ -318,7 +324,7 @@ export const routes = {
     tags: ["runs"],
     operationId: "getTaskOfRun",
     summary: "Read the task of a run, with all its attempts",
-    description: "As `GET /api/v1/workloads/{slug}/tasks/{pk}`.",
+    description: "The same answer as `GET /api/v1/workloads/{slug}/tasks/{pk}`.",
     request: { params: RunParams },
     responses: { ...ok(TaskHistory), ...fails(404, 422) },
   }),
@@ -330,7 +336,7 @@ export const routes = {
     operationId: "listWorkloadRuns",
     summary: "Runs of a workload, newest first",
     description:
-      "`before`: only runs with a lower `run_id`; `success`, `outcome`, `pk`, `worker_id`, `since`, `until`: only such runs; `brief`: without what they printed. A search may answer with a few runs, or none, and a `next_cursor` to go on from (`next_before` is the same for `before`).",
+      "`before`: only runs with a lower `run_id`; `success`, `outcome`, `pk`, `worker_id`, `since`, `until`: only matching runs; `brief`: without output. A search may answer with only a few runs, or none, and a `next_cursor` to continue from (`next_before` is the same for `before`).",
     request: { params: Params, query: WorkloadRunsQuery },
     responses: { ...ok(RunList), ...fails(404, 422) },
   }),
@@ -341,7 +347,7 @@ export const routes = {
     tags: ["runs"],
     operationId: "listRuns",
     summary: "Runs of all workloads, newest first",
-    description: "As the runs of one workload, up to 1,000 at a time.",
+    description: "As for one workload, up to 1,000 at a time.",
     request: { query: AllRunsQuery },
     responses: { ...ok(RunList), ...fails(422) },
   }),
@@ -352,8 +358,7 @@ export const routes = {
     tags: ["runs"],
     operationId: "getRun",
     summary: "Read a run",
-    description:
-      "With all that was kept of its output: the first and last 256 KB of stdout and stderr.",
+    description: "With all of its stored output: the first and last 256 KB of stdout and stderr.",
     request: { params: RunParams },
     responses: { ...ok(Run), ...fails(404, 422) },
   }),

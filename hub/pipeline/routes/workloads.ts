@@ -4,6 +4,7 @@ import { trustedOnly } from "#hub/platform/http/admit.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { quickly } from "#hub/platform/http/quickly.ts";
+import { EXECUTORS } from "#shared/protocol/executors.ts";
 import { CheckExecutor } from "#shared/protocol/schema/executor.ts";
 import { pageOf } from "#shared/protocol/schema/page.ts";
 import { plainBatch } from "#shared/protocol/schema/plain.ts";
@@ -37,29 +38,18 @@ const ifMatch = (c: Context) => c.req.header("if-match");
 const answered = (c: Context, workload: Workload) =>
   c.json(workload, 200, { ETag: workloadTag(workload) });
 
-/** Every executor but this one runs, on the workers, whatever its workload says. */
+/** Code that a workload chooses runs on the workers: only those who are trusted with it may set it. */
 const codeIsTrusted = async (
   c: Context<HttpEnv>,
   ctx: PipelineContext,
   { executor_type }: Pick<Workload, "executor_type">,
 ): Promise<void> => {
-  if (executor_type !== "fleet_fetch") await trustedOnly(c, ctx);
+  if (EXECUTORS[executor_type].runs_code) await trustedOnly(c, ctx);
 };
 
-/**
- * Workloads, their queues and runs (rules/pipeline-workloads#fields-of-a-workload, rules/pipeline-queue#queue-counts,
- * rules/pipeline-runs#list-runs).
- */
+/** Workloads themselves (rules/pipeline-workloads#fields-of-a-workload). */
 export function workloadRoutes(ctx: PipelineContext) {
-  const app = newApp();
-  app.post(
-    "/api/v1/workloads/:slug/tasks/batch",
-    access(routes.batch.rules),
-    quickly(MAX_BATCH_BYTES, plainBatch, async (c, { items }) =>
-      c.json(await submitBatch(ctx, c.req.param("slug") ?? "", items), 201),
-    ),
-  );
-  return app
+  return newApp()
     .openapi(routes.list, async (c) => {
       const all = await listWorkloads(ctx);
       const { page, next_cursor } = pageOf(all, ({ slug }) => slug, c.req.valid("query"));
@@ -75,7 +65,7 @@ export function workloadRoutes(ctx: PipelineContext) {
       return c.json({ ...now, check }, 201, { ETag: workloadTag(now) });
     })
     .openapi(routes.check, async (c) => {
-      // A call without a body asks for nothing but the defaults.
+      // A call without a body means the defaults.
       const asked = CheckExecutor.parse(c.req.valid("json") ?? {});
       const { slug: of } = c.req.valid("param");
       return c.json(await checkExecutor(ctx, of, asked, c.req.raw.signal), 200);
@@ -100,7 +90,20 @@ export function workloadRoutes(ctx: PipelineContext) {
     .openapi(routes.remove, async (c) => {
       await deleteWorkload(ctx, c.req.valid("param").slug, c.req.valid("query").force);
       return c.body(null, 204);
-    })
+    });
+}
+
+/** The tasks of a workload, and its queue (rules/pipeline-queue#queue-counts). */
+export function taskRoutes(ctx: PipelineContext) {
+  const app = newApp();
+  app.post(
+    "/api/v1/workloads/:slug/tasks/batch",
+    access(routes.batch.rules),
+    quickly(MAX_BATCH_BYTES, plainBatch, async (c, { items }) =>
+      c.json(await submitBatch(ctx, c.req.param("slug") ?? "", items), 201),
+    ),
+  );
+  return app
     .openapi(routes.submit, async (c) => {
       const task = c.req.valid("json");
       const { slug: of } = c.req.valid("param");
@@ -125,14 +128,6 @@ export function workloadRoutes(ctx: PipelineContext) {
       await removeTask(ctx, of, pk);
       return c.body(null, 204);
     })
-    .openapi(routes.runs, async (c) => {
-      const { slug: of } = c.req.valid("param");
-      return c.json(await listRuns(ctx, c.req.valid("query"), of), 200);
-    })
-    .openapi(routes.allRuns, async (c) => c.json(await listRuns(ctx, c.req.valid("query")), 200))
-    .openapi(routes.history, async (c) =>
-      c.json(await getTaskOfRun(ctx, c.req.valid("param").run_id), 200),
-    )
     .openapi(routes.task, async (c) => {
       const { slug: of, pk } = c.req.valid("param");
       return c.json(await getTask(ctx, of, pk), 200);
@@ -141,6 +136,19 @@ export function workloadRoutes(ctx: PipelineContext) {
       const { slug: of, pk } = c.req.valid("param");
       await resetTask(ctx, of, pk);
       return c.body(null, 204);
+    });
+}
+
+/** Runs of all workloads, and of one (rules/pipeline-runs#list-runs). */
+export function runRoutes(ctx: PipelineContext) {
+  return newApp()
+    .openapi(routes.runs, async (c) => {
+      const { slug: of } = c.req.valid("param");
+      return c.json(await listRuns(ctx, c.req.valid("query"), of), 200);
     })
+    .openapi(routes.allRuns, async (c) => c.json(await listRuns(ctx, c.req.valid("query")), 200))
+    .openapi(routes.history, async (c) =>
+      c.json(await getTaskOfRun(ctx, c.req.valid("param").run_id), 200),
+    )
     .openapi(routes.run, async (c) => c.json(await getRun(ctx, c.req.valid("param").run_id), 200));
 }

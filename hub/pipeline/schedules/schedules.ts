@@ -1,8 +1,8 @@
-import { type CronSpec, NEVER, tickAfter, tickUpTo } from "#hub/platform/cron.ts";
+import { type CronSpec, checkPattern, checkZone, tickAfter, tickUpTo } from "#hub/platform/cron.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { errorMessage, invalid } from "#shared/kit/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { PipelineContext } from "../context.ts";
 import { newTask } from "../tasks/tasks.ts";
 
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 5_000;
 const LEAST_WAIT_MS = 100;
 /** Submitting a task takes milliseconds. */
 const TAKEN_MS = 30_000;
-/** Counted in addition to the metrics of the API: the flow graph draws it as an edge of its own. */
+/** Counted in addition to the metrics of the API: the flow graph draws it as a separate edge. */
 export const SCHEDULED = "scheduled";
 
 type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
@@ -24,22 +24,11 @@ const cronOf = ({ schedule, schedule_tz }: Scheduled): CronSpec => ({
 });
 const specOf = ({ schedule, schedule_tz }: Scheduled) => `${schedule} ${schedule_tz}`;
 
-/** @throws AppError invalid naming `schedule` or `schedule_tz` when the schedule has no tick to come. */
+/** @throws AppError invalid naming `schedule` or `schedule_tz` when the schedule has no future tick. */
 export function checkSchedule(workload: Scheduled, now: number): void {
   const { schedule, schedule_tz } = workload;
-  try {
-    Intl.DateTimeFormat("en", { timeZone: schedule_tz });
-  } catch {
-    throw invalid(["body", "schedule_tz"], `${schedule_tz} is no time zone such as Europe/Berlin`);
-  }
-  if (schedule === null) return;
-  let next: number;
-  try {
-    next = tickAfter(cronOf(workload), now);
-  } catch (err) {
-    throw invalid(["body", "schedule"], errorMessage(err));
-  }
-  if (next === NEVER) throw invalid(["body", "schedule"], "has no time to come");
+  checkZone(schedule_tz, "schedule_tz");
+  if (schedule !== null) checkPattern(cronOf(workload), "schedule", now);
 }
 
 /**
@@ -63,7 +52,9 @@ export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
   return next;
 }
 
-/** A pass that first waits for the next tick, or to look whether there are new schedules; for a loop without a wait. */
+/**
+ * A pass that first waits for the next tick, or until it is time to look for new schedules; for a loop without a wait.
+ */
 export function createScheduler(ctx: ScheduleContext): (signal: AbortSignal) => Promise<void> {
   let wait_ms = LEAST_WAIT_MS;
   return async (signal) => {
@@ -121,5 +112,5 @@ async function submitTick(
   const minute = Math.floor((await pipeline.store.now()) / MINUTE_MS) * MINUTE_MS;
   await db.flow
     .count({ minute, workload_id, metric: SCHEDULED, node: "schedule", n: submitted })
-    .catch((err) => log.warn({ err: errorMessage(err) }, "scheduled task not counted"));
+    .catch((err) => log.warn({ err: errorMessage(err) }, "could not count a scheduled task"));
 }

@@ -9,7 +9,7 @@ export const STREAK = 20;
 export const LASTED_MS: Record<SupervisedProblem, number> = {
   no_worker: 60_000,
   dead_instances: 60_000,
-  // A worker has tried to load it, so there is nothing to wait for.
+  // A worker has already tried to load it, so there is no need to wait.
   broken_executor: 0,
   stuck: 300_000,
 };
@@ -46,7 +46,7 @@ export interface Decision {
 
 const outcomeOf = ({ outcome }: { outcome: number }) => RUN_OUTCOMES[outcome];
 const succeeded = (run: { outcome: number }) => outcomeOf(run) === "success";
-/** Somebody cancelled it, which says nothing about the workload. */
+/** Cancelled by a person, which says nothing about the workload. */
 const failed = (run: { outcome: number }) => !succeeded(run) && outcomeOf(run) !== "cancelled";
 
 const act = (
@@ -59,8 +59,8 @@ const remember = (reason: string, set: SupervisedChange): Decision => ({ act: nu
 const NO_PROBLEM = { problem: null, problem_at: null, told: false } as const;
 
 /**
- * What the supervisor does about a workload (rules/pipeline-supervision#pause); null: nothing. A pause stands until somebody
- * switches the workload on again; the first success after that resets its failed tasks, once.
+ * What the supervisor does about a workload (rules/pipeline-supervision#pause); null: nothing. A pause lasts until
+ * somebody switches the workload on again; the first success after that retries its failed tasks, once.
  */
 export function decide(row: SupervisedRow, facts: Facts): Decision | null {
   const { now, enabled, runs } = facts;
@@ -82,14 +82,15 @@ export function decide(row: SupervisedRow, facts: Facts): Decision | null {
   }
   if (runs.length >= STREAK && runs.every(failed))
     return act("pause", now, `the last ${STREAK} runs failed; ${lastError(runs[0]?.error)}`, {
-      ...{ last_run_id, reset: false },
+      last_run_id,
+      reset: false,
       ...NO_PROBLEM,
     });
   return judgeProblem(row, facts);
 }
 
 const lastError = (error: string | null | undefined): string =>
-  error ? `the last one: ${error.slice(0, MAX_ERROR)}` : "the last one told no error";
+  error ? `the last one: ${error.slice(0, MAX_ERROR)}` : "the last one gave no error";
 
 function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
   const { now } = facts;
@@ -99,7 +100,8 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
     return act("report", now, facts.broken ?? problem, { problem, problem_at: now, told: true });
   if (problem !== row.problem)
     return remember(problem === null ? `no longer ${row.problem}` : `${problem} since now`, {
-      ...{ problem, told: false },
+      problem,
+      told: false,
       problem_at: problem === null ? null : now,
     });
   if (problem === null || now - (row.problem_at ?? now) < LASTED_MS[problem]) return null;
@@ -112,7 +114,7 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
     return act("restart", now, deadReason(facts), { told: true });
   }
   if (row.told) return null;
-  return act("report", now, `${facts.ready} tasks are ready and no live worker may run them`, {
+  return act("report", now, `${facts.ready} tasks are ready, but no live worker may run them`, {
     told: true,
   });
 }
@@ -120,9 +122,9 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
 const deadReason = ({ ready, workers, dead_instances }: Facts): string =>
   `${ready} tasks are ready for ${workers} live workers; ${dead_instances} instances were given up by their agents`;
 const stuckReason = ({ ready, idle_slots }: Facts): string =>
-  `${ready} tasks are ready and ${idle_slots} slots idle, but nothing was run for ${LASTED_MS.stuck / 60_000} minutes: the executor may be broken`;
+  `${ready} tasks are ready and ${idle_slots} slots are idle, but nothing has run for ${LASTED_MS.stuck / 60_000} minutes: the executor may be broken`;
 
-/** `undecided`: some task is claimed now, which proves neither that it is stuck nor that it is not. */
+/** `undecided`: a task is claimed now, which proves neither that the workload is stuck nor that it is not. */
 function seen(row: SupervisedRow, facts: Facts): SupervisedProblem | null | "undecided" {
   if (facts.ready === 0) return null;
   if (facts.workers === 0) return "no_worker";

@@ -19,11 +19,19 @@ interface Scene {
   agents: readonly AgentRow[];
 }
 
-/** For a workload that nothing was ever written about: there is nothing to reset, and every run counts. */
+/** For a workload without a row: there is nothing to retry, and every run counts. */
 const unknown = (workload_id: number): SupervisedRow => ({
-  ...{ workload_id, seq: 0, paused_at: null, last_run_id: 0, reset: true },
-  ...{ problem: null, problem_at: null, told: false },
-  ...{ action: null, reason: null, action_at: null },
+  workload_id,
+  seq: 0,
+  paused_at: null,
+  last_run_id: 0,
+  reset: true,
+  problem: null,
+  problem_at: null,
+  told: false,
+  action: null,
+  reason: null,
+  action_at: null,
 });
 
 /**
@@ -38,7 +46,7 @@ export async function superviseOnce(ctx: PipelineContext): Promise<void> {
     try {
       await superviseWorkload(ctx, workload, scene);
     } catch (err) {
-      ctx.log.error({ err, workload: workload.slug }, "workload was not supervised");
+      ctx.log.error({ err, workload: workload.slug }, "could not supervise a workload");
     }
 }
 
@@ -66,7 +74,7 @@ async function superviseWorkload(
   if (!counts) return;
   const { supervised } = ctx.db;
   const row = (await supervised.get(workload.workload_id)) ?? unknown(workload.workload_id);
-  // The list may be older than another control process's pause, which nobody has undone since.
+  // The list may be older than a pause by another control process, which then still holds.
   const current = row.paused_at === null ? workload : await ctx.db.workloads.get(workload.slug);
   if (!current) return;
   const decision = decide(row, await factsOf(ctx, current, row, counts, scene));
@@ -85,7 +93,11 @@ async function factsOf(
   const executor = executorState(ctx, workload, workers);
   const able = workers.filter((worker) => mayRun(worker, workload));
   return {
-    ...{ ready, claimed, failed, enabled: workload.enabled, now: ctx.clock.now() },
+    ready,
+    claimed,
+    failed,
+    enabled: workload.enabled,
+    now: ctx.clock.now(),
     runs: workload.enabled
       ? await ctx.db.supervised.outcomes(workload.workload_id, row.last_run_id, STREAK)
       : [],

@@ -2,10 +2,10 @@ import type { RunRow } from "#hub/platform/db/rows.ts";
 import type { Notes, ToldNotes } from "#shared/protocol/schema/executor.ts";
 import type { PipelineContext } from "../context.ts";
 
-/** The notes of a task that said nothing. */
+/** The notes of a task that has none. */
 export const NO_NOTES: Notes = { progress: null, log: [], log_dropped: 0 };
 
-/** What a task said about itself, as the API shows it. */
+/** A task's notes, as the API shows them. */
 export const notesRecord = ({
   progress,
   progress_text,
@@ -24,8 +24,8 @@ interface Noted {
 }
 
 /**
- * Stores what attempts said about themselves; notes older than those stored change nothing. This happens before the
- * report of their end and outside its transaction: tasks that say nothing pay nothing, and notes without a run are
+ * Stores the notes of attempts; notes older than the stored ones change nothing. This happens before the
+ * report of their end and outside its transaction: tasks without notes cost nothing, and notes without a run are
  * better than a run without its last notes.
  */
 export async function keepNotes(
@@ -38,7 +38,7 @@ export async function keepNotes(
   if (said.size > 0) await db.run_notes.write([...said.values()], clock.now());
 }
 
-/** What each of these attempts said, in order; undefined for those that said nothing. */
+/** The notes of each of these attempts, in order; undefined for those without any. */
 export async function notesOf(
   { db }: Pick<PipelineContext, "db">,
   refs: readonly { task_id: number; epoch: number }[],

@@ -4,6 +4,7 @@ import type {
   QueueCounts as StoredCounts,
   QueueRow as StoredRow,
 } from "#hub/platform/db/queue/types.ts";
+import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";
 import {
@@ -69,14 +70,13 @@ export async function peekQueue(
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const states = state ? PEEKED[state] : Object.values(STATES).flat();
   const { store } = ctx.pipeline;
-  const found = await store.peek(workload_id, states, limit + 1, offset, cursor);
-  const rows = found.slice(0, limit);
-  const more = found.length > limit;
-  return {
-    rows: rows.map(queueRow),
-    next_offset: more ? offset + limit : null,
-    next_cursor: more ? String(rows.at(-1)?.task_id) : null,
-  };
+  const { page, next_cursor } = await pageOfRows(
+    limit,
+    (rows) => store.peek(workload_id, states, rows, offset, cursor),
+    ({ task_id }) => String(task_id),
+  );
+  const next_offset = next_cursor === null ? null : offset + limit;
+  return { rows: page.map(queueRow), next_offset, next_cursor };
 }
 
 /**

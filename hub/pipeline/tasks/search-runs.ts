@@ -3,7 +3,7 @@ import type { RunRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 
 /**
- * Runs that one statement scans for what no index serves: SQLite answers nobody else meanwhile. A search of
+ * Runs that one statement scans for what no index serves: meanwhile SQLite answers nothing else. A search of
  * SEARCH_MS scanned 100,000 to 240,000 of a million runs on two busy cores.
  */
 const WINDOW = 20_000;

@@ -3,8 +3,8 @@ import type { PipelineContext } from "../context.ts";
 import { stateName } from "./queue.ts";
 
 /**
- * POST …/tasks/status: where the tasks with these keys stand. One that is not in the queue is `absent`: it succeeded, was
- * removed, or never existed.
+ * POST …/tasks/status: the state of the tasks with these keys. One that is not in the queue is `absent`: it succeeded,
+ * was removed, or never existed.
  * @throws AppError not_found
  */
 export async function taskStatus(

@@ -69,7 +69,8 @@ function newTasks(
 }
 
 /**
- * Puts tasks into the workload's queue (rules/pipeline-tasks#duplicates). A key that is pending, claimed or failed is left alone.
+ * Puts tasks into the workload's queue (rules/pipeline-tasks#duplicates). A key that is pending, claimed or failed is
+ * not changed.
  * @throws AppError not_found, invalid naming the item, at_capacity.
  */
 export async function submitTasks(

@@ -9,7 +9,7 @@ const OK: ExecutorState = { state: "ok", error: null, trace: null, since: null, 
 
 type Seen = Pick<PipelineContext, "clock" | "pipeline">;
 
-/** What the live ones of `workers` say about the workload's code, if they have tried its current settings. */
+/** What the live workers among `workers` report about the workload's code, if they have tried its current settings. */
 export function executorState(
   { clock, pipeline }: Seen,
   workload: WorkloadRow,

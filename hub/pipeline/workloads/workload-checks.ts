@@ -9,9 +9,9 @@ import { pluginOf, type Runs } from "../plugins/of-workload.ts";
 type Named = Runs & Pick<WorkloadRow, "emits">;
 
 /**
- * Judges what a workload's settings name: its plugin, that plugin's init_kwargs, the workloads it emits to. `stored`: the
- * settings being replaced. What they already name may stay even if it is gone, so that a workload whose plugin or
- * target was removed can still be edited, and what was read can be written back.
+ * Checks the names in a workload's settings: its plugin, that plugin's init_kwargs, the workloads it emits to.
+ * `stored`: the settings being replaced. What they already name may stay even if it is gone, so that a workload whose
+ * plugin or target was removed can still be edited, and what was read can be written back.
  * @throws AppError invalid naming each name that is unknown and each kwarg that breaks a rule; unavailable when the
  *   plugins directory cannot be read
  */
@@ -52,7 +52,9 @@ async function pluginIssues(
 }
 
 const codeOf = ({ executor_type, executor_config: { plugin, source_path } }: Runs) => ({
-  ...{ executor_type, plugin, source_path },
+  executor_type,
+  plugin,
+  source_path,
 });
 
 /** A workload may emit to itself. */

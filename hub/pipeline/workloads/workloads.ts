@@ -91,7 +91,7 @@ export async function changeWorkload(
     if (if_match !== undefined && (await ctx.db.workloads.get(slug)) !== null)
       throw new AppError(
         "failed_condition",
-        "the settings were changed meanwhile: read them again, and send If-Match with the new ETag",
+        "the settings have changed: read them again, and send If-Match with the new ETag",
       );
     throw notFound("workload");
   }
@@ -110,11 +110,11 @@ export async function deleteWorkload(
   const row = (await ctx.db.workloads.get(slug)) ?? missing();
   if (!(await ctx.db.workloads.delete(row.workload_id, force))) {
     if ((await ctx.db.workloads.get(slug)) === null) throw notFound("workload");
-    throw conflict("tasks of it are claimed; ?force=true deletes it all the same");
+    throw conflict("some of its tasks are claimed; ?force=true deletes it nevertheless");
   }
   ctx.pipeline.workloads.set(slug, null);
   ctx.pipeline.tell.workloads();
   ctx.log.info({ workload: slug, force }, "workload deleted");
-  // A small queue goes at once, the rest of a large one bit by bit (purgeOnce).
+  // A small queue is deleted immediately, the rest of a large one bit by bit (purgeOnce).
   await purgeWorkload(ctx, row.workload_id, { pieces: 2 });
 }
