@@ -12,8 +12,9 @@ import { openServiceNotify } from "#shared/service-notify.ts";
 import { launchedBy, tellRegistered } from "#worker/program/update/launched.ts";
 import { type FlagValues, flagOverrides, parseCommandLine } from "./program/cli/args.ts";
 import { startClean } from "./program/cli/clean-start.ts";
+import { type Command, isOperatorCommand } from "./program/cli/commands.ts";
 import { EXIT, UsageError } from "./program/cli/exit.ts";
-import { type Command, isOperatorCommand, type Mode } from "./program/cli/flags.ts";
+import type { Mode } from "./program/cli/flags.ts";
 import { helpText } from "./program/cli/help.ts";
 import { logTarget } from "./program/cli/log-target.ts";
 import { runService, type Service, stopWithin } from "./program/cli/run-service.ts";
@@ -21,7 +22,7 @@ import { systemTerminal } from "./program/cli/terminal.ts";
 import type { Reloader } from "./program/variables/reload.ts";
 
 /**
- * The program: one mode or one client command per process. What a mode needs is imported only when it runs, so that
+ * The program: one mode or one command per process. What a mode needs is imported only when it runs, so that
  * --version and the client commands start without a database driver or a browser library.
  */
 
@@ -43,13 +44,13 @@ const logTo = (level: LogLevel | (() => LogLevel), format: LogFormat) =>
 const isOn = (value: string | undefined): boolean =>
   value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase());
 
-/** A worker's way of saying that Chromium, Xvnc or the like is not installed. */
+/** How a worker reports that Chromium, Xvnc or another program is not installed. */
 const missingPackages = (err: unknown): string[] | null =>
   err instanceof Error && err.name === "MissingProgramError" && "packages" in err
     ? (err.packages as string[])
     : null;
 
-/** What SIGHUP does: the variables are read again, then the service takes what else has changed. */
+/** On SIGHUP: rereads the variables, then the service applies what else has changed. */
 const reloads =
   <C extends { readonly tls_ca: string | null }>(
     reloader: Reloader<C>,
@@ -65,12 +66,18 @@ const reloads =
       for (const warning of warnings) log.warn({}, warning);
       log.info({ changed, needs_restart }, "configuration reloaded");
     } catch (err) {
-      log.error({ err: errorMessage(err) }, "configuration not reloaded, the one before stays");
+      log.error(
+        { err: errorMessage(err) },
+        "could not reload the configuration; the previous one stays in effect",
+      );
     }
     try {
       service?.reload?.();
     } catch (err) {
-      log.error({ err: errorMessage(err) }, "TLS certificate not taken, the one before stays");
+      log.error(
+        { err: errorMessage(err) },
+        "could not load the TLS certificate; the previous one stays in use",
+      );
     }
   };
 
@@ -123,7 +130,7 @@ async function runWorker(flags: FlagValues): Promise<number> {
 async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) {
   const clock = systemClock;
   const { blame, loadConfig } = await import("./program/variables/load.ts");
-  // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
+  // A hub that lives for one job needs no known address, so a busy port does not stop it.
   const defaults = mode === "dev" && flags.once ? { SVC_PORT: "0" } : {};
   const sources = { env, flags: flagOverrides(flags, mode), defaults };
   const loaded = loadConfig(mode, sources);
@@ -166,7 +173,7 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
 }
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
-  // From the first moment on: what is asked for before the configuration is read is done by reading it.
+  // Before anything else: a SIGHUP before the configuration is read needs nothing more than reading it.
   process.on("SIGHUP", () => {});
   try {
     if (mode === "worker") return await runWorker(flags);
@@ -182,12 +189,12 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
     if (packages === null) throw err;
     terminal.err(`flotilla: ${errorMessage(err)}\n`);
     terminal.err(`flotilla: on Debian: apt-get install ${packages.join(" ")}\n`);
-    terminal.err("flotilla: everything that this machine lacks: flotilla doctor worker\n");
+    terminal.err("flotilla: to see everything this machine lacks: flotilla doctor worker\n");
     return EXIT.missing_program;
   }
 }
 
-/** Of a command, before its first connection to a hub. */
+/** For a command, before its first connection to a hub. */
 function trust(command: Command, flags: FlagValues): void {
   const given = flagOverrides(flags, command).SVC_TLS_CA;
   try {
@@ -247,7 +254,7 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
   }
 }
 
-// From source the runtime is the developer's own, and an updated version runs in a program that did this.
+// From source, the runtime is the developer's own, and an updated version runs in a program that has done this already.
 if (launched === null && SELF.length === 1)
   startClean(process.execPath, process.argv.slice(2), env, terminal);
 try {
@@ -261,5 +268,5 @@ try {
     process.exitCode = EXIT.internal;
   }
 }
-// A stray handle (a kept-alive connection) must not hold a process that is done.
+// A stray handle (a kept-alive connection) must not keep a finished process alive.
 process.exit(process.exitCode);

@@ -10,8 +10,8 @@ import { loadConfig } from "./variables/load.ts";
 
 /**
  * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash
- * (rules/access#administrator). Anybody who can open the database is the administrator; a SQLite file has one owner, so
- * its hub must not run.
+ * (rules/access#administrator). Anybody who can open the database may act as the administrator. A SQLite file has one
+ * owner, so its hub must be stopped first.
  * @returns the exit code (`EXIT`).
  */
 export async function runAdminCommand(
@@ -35,7 +35,7 @@ export async function runAdminCommand(
       await db.close();
     }
     if (admin_password !== null)
-      terminal.err("flotilla: SVC_ADMIN_PASSWORD is set and counts instead of it\n");
+      terminal.err("flotilla: SVC_ADMIN_PASSWORD is set and takes precedence over it\n");
     return EXIT.ok;
   } catch (err) {
     if (err instanceof ConfigError && !(err instanceof UnavailableError))

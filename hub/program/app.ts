@@ -4,30 +4,37 @@ import type { FleetContext } from "#hub/fleet/context.ts";
 import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
 import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
 import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
-import { conventionRoutes } from "#hub/fleet/routes/conventions.ts";
+import { comparisonRoutes } from "#hub/fleet/routes/comparison.ts";
 import { directUploadRoutes } from "#hub/fleet/routes/direct-uploads.ts";
 import { engineRoutes } from "#hub/fleet/routes/engines.ts";
 import { extensionRoutes } from "#hub/fleet/routes/extension.ts";
 import { fleetSettingRoutes } from "#hub/fleet/routes/fleet-settings.ts";
 import { healthRoutes } from "#hub/fleet/routes/health.ts";
+import { hostCookieRoutes } from "#hub/fleet/routes/host-cookies.ts";
+import { hostRecipeRoutes } from "#hub/fleet/routes/host-recipes.ts";
 import { hostRoutes } from "#hub/fleet/routes/hosts.ts";
 import { jobEventRoutes } from "#hub/fleet/routes/job-events.ts";
 import { jobFileRoutes } from "#hub/fleet/routes/job-files.ts";
 import { jobScreenshotRoutes } from "#hub/fleet/routes/job-screenshot.ts";
 import { jobRoutes } from "#hub/fleet/routes/jobs.ts";
+import { libraryRoutes } from "#hub/fleet/routes/library.ts";
 import { linkRoutes } from "#hub/fleet/routes/links.ts";
-import { checkRelayMark, toOwner } from "#hub/fleet/routes/pass-on.ts";
-import { presetRoutes } from "#hub/fleet/routes/presets.ts";
+import { toOwner } from "#hub/fleet/routes/pass-on.ts";
 import { profileSaveRoutes } from "#hub/fleet/routes/profile-save.ts";
-import { profileRoutes } from "#hub/fleet/routes/profiles.ts";
+import { profileRoutes, profileUploadRoutes } from "#hub/fleet/routes/profiles.ts";
+import { recordingRoutes } from "#hub/fleet/routes/recordings.ts";
 import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
+import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
-import { skillRoutes } from "#hub/fleet/routes/skills.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
 import { viewerRoutes } from "#hub/fleet/routes/viewer.ts";
+import { watchRoutes } from "#hub/fleet/routes/watches.ts";
+import { importRoutes, webArchiveRoutes } from "#hub/fleet/routes/web-archive.ts";
 import { workerLinkRoutes } from "#hub/fleet/routes/worker-link.ts";
 import { workerProfileRoutes } from "#hub/fleet/routes/worker-profiles.ts";
+import { workerRecordingRoutes } from "#hub/fleet/routes/worker-recordings.ts";
+import { workerReplayRoutes } from "#hub/fleet/routes/worker-replays.ts";
 import { workerSourceRoutes } from "#hub/fleet/routes/worker-source.ts";
 import { workerUploadRoutes } from "#hub/fleet/routes/worker-uploads.ts";
 import { workerRoutes } from "#hub/fleet/routes/workers.ts";
@@ -37,6 +44,7 @@ import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { auditRoutes } from "#hub/platform/access/routes/audit.ts";
 import { tokenRoutes } from "#hub/platform/access/routes/tokens.ts";
 import { peerNames } from "#hub/platform/cluster/hubs.ts";
+import { relayGuesses } from "#hub/platform/cluster/relay-guesses.ts";
 import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
 import { access, routeTable } from "#hub/platform/http/access.ts";
 import { accessLog } from "#hub/platform/http/access-log.ts";
@@ -67,16 +75,18 @@ type BaseDeps = Pick<
   | "own_names"
 >;
 
-/** Added for a server that is one of several. */
+/** Added when the server is one of several. */
 interface Fleet {
   readonly signed_links: GateDeps["signed_links"];
   readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
   readonly passOn: GateDeps["passOn"];
+  /** Judges what says that another hub passed it on. */
+  readonly relayed: MiddlewareHandler<HttpEnv>;
 }
 
 /**
- * An app with what every call passes through: one log line, one error shape, the rule for hosts, the gate of all
- * routes.
+ * An app with everything that each call passes through: one log line, one error shape, the host check, and the gate of
+ * all routes.
  */
 function baseApp(
   { config, log, clock, access_log, audit, changes, own_names, ...who }: BaseDeps,
@@ -90,6 +100,7 @@ function baseApp(
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
   app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
+  if (fleet) app.use(fleet.relayed);
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
   const { passOn, signed_links } = fleet ?? {};
@@ -100,7 +111,8 @@ function baseApp(
 }
 
 /**
- * Calls from another hub were judged there, if that hub proves itself; without a secret anybody could claim to be one.
+ * Calls from another hub were already judged there, if that hub proves itself; without a secret anybody could claim to
+ * be one.
  */
 const fleetOf = (ctx: FleetContext): Fleet => ({
   signed_links: ctx.signed_links,
@@ -109,10 +121,11 @@ const fleetOf = (ctx: FleetContext): Fleet => ({
     isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
   },
   passOn: toOwner(ctx),
+  relayed: relayGuesses(ctx),
 });
 
 /**
- * 405 with Allow for the paths that exist, whatever the method; sent to those whom the path's first route answers. Call
+ * Answers 405 with Allow for paths that exist, to callers whom the path's first route would let in. Call
  * it after the last route but the catch-all.
  */
 function refuseOtherMethods(app: App): void {
@@ -138,7 +151,8 @@ const INFO = {
     "no such method) or 429 (too many wrong tokens came from its address). Who may call what is `x-access`. Among several hubs, calls " +
     "of sessions and workers are passed on to the hub that has them, which may end in " +
     "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
-    "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
+    "24 h get the first answer, and another body gets 409 (among administrators' calls only deploys and " +
+    "PATCH /settings, among workers' none).",
 };
 
 /** The pipeline's part of the description. */
@@ -151,35 +165,43 @@ const PIPELINE = {
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (rules/http#addresses). */
 export function createHubApp(ctx: ProgramContext): App {
   const app = baseApp(ctx, () => corsOrigins(ctx), fleetOf(ctx));
-  app.use(checkRelayMark(ctx));
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     healthRoutes(ctx),
     jobRoutes(ctx),
     attemptRoutes(ctx),
     jobFileRoutes(ctx),
+    comparisonRoutes(ctx),
+    webArchiveRoutes(ctx),
+    importRoutes(ctx),
     jobScreenshotRoutes(ctx),
     jobEventRoutes(ctx),
+    watchRoutes(ctx),
     workerRoutes(ctx),
     sessionRoutes(ctx),
     sessionActionRoutes(ctx),
+    sessionCookieRoutes(ctx),
     sessionFileRoutes(ctx),
     hostRoutes(ctx),
+    hostRecipeRoutes(ctx),
+    hostCookieRoutes(ctx),
     viewerRoutes(ctx),
     cdpRoutes(ctx),
     linkRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
     directUploadRoutes(ctx),
+    recordingRoutes(ctx),
+    workerRecordingRoutes(ctx),
     workerSourceRoutes(ctx),
     extensionRoutes(),
     profileRoutes(ctx),
+    profileUploadRoutes(ctx),
     profileSaveRoutes(ctx),
     workerProfileRoutes(ctx),
+    workerReplayRoutes(ctx),
     engineRoutes(ctx),
-    presetRoutes(ctx),
-    skillRoutes(ctx),
-    conventionRoutes(ctx),
+    ...libraryRoutes(ctx),
     fleetSettingRoutes(ctx),
     tokenRoutes(ctx),
     auditRoutes(ctx),
@@ -198,7 +220,7 @@ export function createHubApp(ctx: ProgramContext): App {
   return app;
 }
 
-/** The control plane alone. */
+/** Only the control plane. */
 export function createControlApp(ctx: PipelineContext): App {
   const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));

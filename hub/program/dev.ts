@@ -3,6 +3,8 @@ import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import type { HubConfig } from "#hub/platform/config.ts";
 import { quoteWord } from "#hub/platform/quote-word.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import type { Http } from "#shared/client/http.ts";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
@@ -12,7 +14,7 @@ import { trustAuthority } from "#shared/protocol/trust.ts";
 import type { FlagValues } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { runFetchCommand } from "./cli/fetch.ts";
-import { createHubClient, type HubClient, HubUnreachable } from "./cli/hub-client.ts";
+import { createHubClient } from "./cli/hub-client.ts";
 import type { Terminal } from "./cli/print.ts";
 import { checkTarget } from "./cli/run-command.ts";
 import type { Service } from "./cli/run-service.ts";
@@ -21,10 +23,10 @@ import { listenDemo } from "./demo/listen.ts";
 import { pickLanePorts } from "./lane-ports.ts";
 import { type RunningHub, startHub } from "./serve.ts";
 
-/** A first start compiles nothing, but Chromium's first launch on a cold disk was seen to take 6 s. */
+/** Chromium's first launch on a cold disk was seen to take 6 s. */
 const WORKER_READY_MS = 90_000;
 
-/** The worker judges LANE_POOL; this only says how many ports to look at. */
+/** The worker validates LANE_POOL; this is only the number of ports to look at. */
 const DEFAULT_LANES = 2;
 const MAX_LANES = 100;
 
@@ -82,8 +84,8 @@ async function startBrowserWorker(deps: DevDeps, url: string): Promise<Supervise
 }
 
 /**
- * A process of its own: a browser worker that dies, or that cannot start because Chromium is missing, takes no task
- * along, and a task that takes the memory of its worker takes no browser.
+ * A separate process: a browser worker that dies, or that cannot start because Chromium is missing, takes no task
+ * down with it, and a task that exhausts its worker's memory takes no browser down.
  */
 const startPipelineWorker = (deps: DevDeps, url: string, token: string): SupervisedChild =>
   startWorkerChild(deps, "pipeline-worker", {
@@ -100,8 +102,8 @@ function reachableHost(host: string): string {
 }
 
 /**
- * Where dev mode's own workers reach its hub. Under TLS by a name that the certificate has, and trusting the certificate
- * itself, or what it comes with, where no authority is named.
+ * Where dev mode's own workers reach its hub. With TLS by a name that the certificate has, trusting the certificate
+ * itself, or its chain, if no authority is named.
  * @throws ConfigError when it has no such name.
  */
 function ownUrl({ host, tls, tls_ca }: HubConfig, { port, certificate }: RunningHub): string {
@@ -111,7 +113,7 @@ function ownUrl({ host, tls, tls_ca }: HubConfig, { port, certificate }: Running
   const name = [address, "localhost"].find((one) => hasName(certificate, one));
   if (name === undefined)
     throw new ConfigError(
-      `SVC_TLS_CERT: dev mode's own workers reach the hub as ${address} or localhost, and the certificate has neither name`,
+      `SVC_TLS_CERT: dev mode's own workers reach the hub as ${address} or localhost, but the certificate has neither name`,
     );
   return `https://${name}:${port}`;
 }
@@ -122,18 +124,16 @@ function hasName(certificate: X509Certificate, name: string): boolean {
   return found !== undefined;
 }
 
-async function hasWarmLane(client: HubClient): Promise<boolean> {
-  const { status, body } = await client.call("GET", "/workers", undefined, 5_000);
-  if (status !== 200) return false;
-  const { workers } = body as { workers: { alive: boolean; lanes: { state: string }[] }[] };
+async function hasWarmLane(client: Http): Promise<boolean> {
+  const { workers } = await client.call("GET /workers", { timeout_ms: 5_000 });
   return workers.some((w) => w.alive && w.lanes.some((lane) => lane.state === "warm"));
 }
 
-async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal): Promise<void> {
+async function waitForLane(deps: DevDeps, client: Http, signal: AbortSignal): Promise<void> {
   const end = deps.clock.monotonic() + WORKER_READY_MS;
   while (!signal.aborted && deps.clock.monotonic() < end) {
     const ready = await hasWarmLane(client).catch((err) => {
-      if (err instanceof HubUnreachable) return false;
+      if (err instanceof FlotillaError) return false;
       throw err;
     });
     if (ready) return;
@@ -142,11 +142,11 @@ async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal
   if (signal.aborted) return;
   const seconds = WORKER_READY_MS / 1000;
   throw new Error(
-    `no lane was ready within ${seconds} s; what this machine lacks: ${ownCommand(deps.self)} doctor worker`,
+    `no lane was ready within ${seconds} s; to see what this machine lacks: ${ownCommand(deps.self)} doctor worker`,
   );
 }
 
-/** The one job of `--fetch` or `--demo`; its exit code. */
+/** Runs the one job of `--fetch` or `--demo`; returns its exit code. */
 async function runFirstJob(
   deps: DevDeps,
   url: string,
@@ -172,7 +172,7 @@ function ownCommand([program = "flotilla", script]: readonly string[]): string {
   return Bun.which("flotilla") === program ? "flotilla" : quoteWord(program);
 }
 
-/** `code`: what logs the owner of this machine in; null where nobody is asked. */
+/** `code`: logs in the owner of this machine; null if no login is needed. */
 interface Shown {
   demo_url: string;
   new_password: string | null;
@@ -188,7 +188,7 @@ function banner(deps: DevDeps, url: string, { demo_url, new_password, code }: Sh
       ? []
       : [
           `  log in     ${url}/#login=${code}`,
-          "             once, within 15 minutes; another link with the next start",
+          "             valid once, within 15 minutes; the next start prints another link",
         ]),
     `  API        ${url}   explorer ${url}/docs`,
     `  demo page  ${demo_url}`,
@@ -198,7 +198,7 @@ function banner(deps: DevDeps, url: string, { demo_url, new_password, code }: Sh
       ? []
       : [
           `  admin      user admin, password ${new_password}`,
-          "             shown this once; another one, while this is stopped:",
+          "             shown only once; to get another one, stop this and run",
           `             ${program} admin reset-password --data-dir ${quoteWord(deps.config.data_dir)}`,
         ]),
     "  stop       Ctrl-C",
@@ -221,7 +221,7 @@ export async function startDev(deps: DevDeps): Promise<Service> {
   try {
     if (!deps.config.given.has("SVC_PLUGINS_DIR"))
       await installExamplePlugins(deps.config.plugins_dir).catch((err) =>
-        // A data directory that cannot be written is the hub's to tell.
+        // The hub reports a data directory that cannot be written.
         deps.log.warn({ err }, "example plugins not installed"),
       );
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());

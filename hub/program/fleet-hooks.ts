@@ -15,7 +15,9 @@ import { sessionReply } from "#hub/fleet/sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "#hub/fleet/sessions/end.ts";
 import { sessionMessage } from "#hub/fleet/sessions/messages.ts";
 
-/** What links tell the rooms above them: jobs, sessions and scripts. `hub` gives the context once it is whole. */
+/**
+ * What links report to the rooms above them: jobs, sessions and scripts. `hub` gives the context once it is complete.
+ */
 export const createFleetHooks = (hub: () => FleetContext): FleetHooks => ({
   laneFree: () => {
     const { changes, dispatcher, candidate } = hub();

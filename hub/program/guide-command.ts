@@ -5,7 +5,7 @@ import { DEFAULT_HUB } from "./cli/flags.ts";
 import type { Terminal } from "./cli/print.ts";
 
 /**
- * `flotilla guide [PAGE]`, from what the program carries: no hub is asked.
+ * `flotilla guide [PAGE]`, from what the program carries; it calls no hub.
  * @throws UsageError when there is no such page
  */
 export async function runGuideCommand(

@@ -18,33 +18,33 @@ export interface HubDeps {
   self?: readonly string[];
   /** Breaks ties between workers; Math.random by default. */
   random?: () => number;
-  /** For tests: called at moments that are otherwise invisible. */
+  /** For tests: called at moments that cannot be observed otherwise. */
   signal?: (name: Signal, data: Record<string, unknown>) => void;
-  /** For tests: stores that several hubs of one process share; whoever created them closes them. */
+  /** For tests: stores that several hubs of one process share; their creator closes them. */
   shared?: SharedStores;
-  /** For tests: what runs and plans scripts in the place of the real ones. */
+  /** For tests: runs and plans scripts instead of the real ones. */
   script_tools?: Partial<ScriptTools>;
-  /** For tests: given the context, to run single passes on it. */
+  /** For tests: receives the context, to run single passes on it. */
   onContext?: (ctx: ProgramContext) => void;
 }
 
-/** What a start is given, and what it makes of the log. */
+/** What a start receives, and the log that it makes. */
 export type ServeDeps = HubDeps & OwnLogs & { tls: LoadedTls | null };
 
 export interface RunningHub {
   url: string;
   port: number;
-  /** Its own, as it was at the start; null for plain HTTP. */
+  /** Its own certificate, as it was at the start; null for plain HTTP. */
   certificate: X509Certificate | null;
-  /** The administrator's password, created at this start; shown once. */
+  /** The administrator's password if this start created it; shown once. */
   new_password: string | null;
   /** Whether people need a token. */
   asksForToken(): boolean;
-  /** Lets one browser in as the administrator, once; for minutes. */
+  /** Logs one browser in as the administrator, once and within minutes. */
   newLoginCode(): Promise<string>;
   /** For calls of this program's own. */
   own_token: string;
-  /** Takes a certificate that has changed. @throws ConfigError when its files cannot be used; what is served stays. */
+  /** Takes a changed certificate. @throws ConfigError when its files cannot be used; the old one stays in use. */
   reload(): void;
   /** Drains, then stops in order; idempotent. */
   stop(): Promise<void>;

@@ -14,7 +14,7 @@ const BASES = {
 const STEP = 100;
 const TRIES = 10;
 
-/** Whether somebody could listen there now, on loopback as on every address. */
+/** Whether a program could listen there now, on loopback and on every address. */
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const free = await new Promise<boolean>((resolve) => {
@@ -25,7 +25,7 @@ async function isFree(port: number): Promise<boolean> {
   return free;
 }
 
-/** An X server answers there; the socket file alone may be left of one that was killed. */
+/** Whether an X server answers there; the socket file alone may be left over from a killed one. */
 async function hasDisplay(display: number): Promise<boolean> {
   const socket = connect(`/tmp/.X11-unix/X${display}`);
   const answered = await new Promise<boolean>((resolve) => {
@@ -48,7 +48,7 @@ async function lanesFree(offset: number, lanes: number): Promise<boolean> {
 
 /**
  * Displays and ports for dev mode's worker: the usual ones, or, while another worker of this machine holds one of them, the
- * same numbers plus 100, 200, …. Empty when the environment names any of them, and when all are taken.
+ * same numbers plus 100, 200, …. Empty if the environment names any of them, or if all are taken.
  */
 export async function pickLanePorts(env: EnvSource, lanes: number): Promise<EnvSource> {
   if (Object.keys(BASES).some((name) => env[name]?.trim())) return {};

@@ -1,11 +1,11 @@
 /** A configuration whose values may be replaced while the program runs. */
 export interface LiveConfig<C extends object> {
-  /** Every property is that of the configuration of the moment: read it where it is used, and keep no copy. */
+  /** Every property is that of the current configuration: read it where it is used, and keep no copy. */
   readonly config: C;
   replace(next: C): void;
 }
 
-/** Begins with `first`; what replaces it has the same properties. */
+/** Starts with `first`; later configurations have the same properties. */
 export function liveConfig<C extends object>(first: C): LiveConfig<C> {
   let current = first;
   const config = {} as C;

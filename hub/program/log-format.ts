@@ -1,13 +1,13 @@
 import { jsonLine, type LogFormat, type LogFormatter, type LogLevel } from "#shared/kit/log.ts";
 
-/** What one line of the log looks like where it is written. */
+/** How a log line looks where it is written. */
 
 /** The stream that the log is written to. */
 export interface LogTarget {
   terminal: boolean;
   /** Whether the terminal shows colours. */
   colours: boolean;
-  /** systemd's journal reads it, which takes a line's priority from `<N>` at its beginning (sd-daemon(3)). */
+  /** Whether systemd's journal reads it, which takes a line's priority from a leading `<N>` (sd-daemon(3)). */
   journal: boolean;
 }
 
@@ -15,16 +15,16 @@ export interface LogTarget {
 const PRIORITY: Record<LogLevel, number> = { error: 3, warn: 4, info: 6, debug: 7 };
 const COLOUR: Record<LogLevel, number> = { error: 31, warn: 33, info: 32, debug: 90 };
 
-/** Every line of `text` with the priority in front: the journal makes an entry of each. */
+/** Every line of `text` with the priority in front: each becomes an entry of the journal. */
 export const withPriority = (text: string, level: LogLevel): string =>
   text.replace(/^(?=.)/gm, `<${PRIORITY[level]}>`);
 
-/** What pages and programs wrote must not steer the terminal: controls but line feeds become `?`. */
+/** What pages and programs wrote must not steer the terminal: control characters except line feeds become `?`. */
 const harmless = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is removed
   text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
 
-/** A block below the line, further in than it, so that nobody takes what a field holds for a line of the log. */
+/** An indented block below the line, so that nobody mistakes a field's content for a line of the log. */
 const indented = (text: string): string => `\n${text.replace(/^/gm, "    ")}`;
 
 const isError = (value: unknown): value is { name: string; message: string; stack?: string } =>
@@ -37,7 +37,7 @@ const valueText = (value: unknown): string => {
   return JSON.stringify(value) ?? "undefined";
 };
 
-/** What a person reads: time, level, message, `name=value`; errors' stacks and other texts of several lines below. */
+/** For people: time, level, message, `name=value`; stacks and other multi-line texts below. */
 const humanLine =
   (colours: boolean): LogFormatter =>
   ({ ts, level, message, fields }) => {

@@ -7,9 +7,11 @@ import { storeUnstoredOnce } from "#hub/fleet/jobs/unstored.ts";
 import { retryReleasesOnce } from "#hub/fleet/links/lanes.ts";
 import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "#hub/fleet/links/passes.ts";
 import { publishChangesOnce } from "#hub/fleet/links/registration.ts";
+import { endLostRecordings } from "#hub/fleet/recordings/keep.ts";
 import { type ProfileSweeper, SWEEP_EVERY_MS } from "#hub/fleet/registries/profile-sweep.ts";
 import { PLACE_BEAT_MS, publishPlacesOnce } from "#hub/fleet/sessions/places.ts";
 import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
+import { createWatcher } from "#hub/fleet/watches/passes.ts";
 import { startPipelineLoops } from "#hub/pipeline/background.ts";
 import { beatHubOnce, HUB_BEAT_MS } from "#hub/platform/cluster/hubs.ts";
 import type { Db } from "#hub/platform/db/types.ts";
@@ -22,12 +24,15 @@ import { backUpOnce } from "./backups/backups.ts";
 import { runBackupProcess } from "./backups/run-backup.ts";
 import type { ProgramContext } from "./context.ts";
 import type { HubDeps } from "./hub-deps.ts";
+import { backupsOf } from "./open-parts.ts";
 
 const LIVENESS_EVERY_MS = 5_000;
 const REAP_EVERY_MS = 1_000;
-/** A job whose result came while the database was away ends so soon after it is back. */
+/** How often to look for recordings whose worker is gone. */
+const LOST_RECORDINGS_EVERY_MS = 10_000;
+/** How soon a job ends after the database is back, if its result came while it was away. */
 const UNSTORED_EVERY_MS = 1_000;
-/** How often hubs tell each other of their lanes, changed or not. */
+/** How often hubs report their lanes to each other, changed or not. */
 const NEWS_EVERY_MS = 1_000;
 
 /** Starts the loop that rolls updates out to the workers. */
@@ -42,20 +47,18 @@ export function startRollout(
 const BACKUP_LOOK_MS = 5_000;
 
 /** Makes the scheduled backups, where there are any. */
-export function startBackups(
-  { config, self, clock, log }: HubDeps,
-  { db }: { db: Db },
-  scope: Scope,
-): void {
-  const { backup } = config;
-  if (backup === null || self === undefined) return;
+export function startBackups(deps: HubDeps, { db }: { db: Db }, scope: Scope): void {
+  const { config, clock, log } = deps;
+  const made = backupsOf(deps);
+  if (made === null) return;
+  const { backup, self } = made;
   const run = (signal: AbortSignal) => runBackupProcess(self, config, signal);
   const backups = { clock, log, db, backup, run, hub: newToken().slice(0, 12) };
   const pass = (signal: AbortSignal) => backUpOnce(backups, signal);
   addLoop(scope, { name: "backups", everyMs: BACKUP_LOOK_MS, clock, log, pass });
 }
 
-/** A hub looks in its liveness loop. */
+/** A hub checks this in its liveness loop. */
 export function watchWallClock({ clock, log }: HubDeps, scope: Scope): void {
   const jumps = createWallJumps(clock, log);
   const pass = async () => jumps.look();
@@ -71,7 +74,10 @@ export function startLoops(
   const { clock, log, config } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<unknown>) =>
     addLoop(scope, {
-      ...{ name, everyMs, clock, log },
+      name,
+      everyMs,
+      clock,
+      log,
       pass: async (signal) => void (await pass(signal)),
     });
   let touched = 0;
@@ -104,6 +110,8 @@ export function startLoops(
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("job retention", RETAIN_JOBS_EVERY_MS, (signal) => retainJobsOnce(ctx, signal));
+  loop("lost recordings", LOST_RECORDINGS_EVERY_MS, () => endLostRecordings(ctx));
+  loop("watches", 0, createWatcher(ctx));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
   startPipelineLoops(ctx, scope);

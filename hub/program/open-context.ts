@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { settleScripts } from "#hub/fleet/codegen/run-scripted.ts";
 import { SCRIPT_TOOLS } from "#hub/fleet/codegen/tools.ts";
+import { createComparisons } from "#hub/fleet/compare/compare-jobs.ts";
 import type { FleetContext } from "#hub/fleet/context.ts";
 import { createArrivals } from "#hub/fleet/jobs/arrivals.ts";
 import { createJobBus } from "#hub/fleet/jobs/bus.ts";
@@ -14,11 +15,14 @@ import { createCandidateTeller } from "#hub/fleet/links/candidate.ts";
 import { dropLink, leaveLink } from "#hub/fleet/links/registry.ts";
 import { canBeLeft, linkFarewell } from "#hub/fleet/links/take-up.ts";
 import type { WorkerLink } from "#hub/fleet/links/worker-link.ts";
+import { sealLeftParts } from "#hub/fleet/recordings/keep.ts";
+import { openParts } from "#hub/fleet/recordings/open-parts.ts";
 import { profileKey } from "#hub/fleet/registries/profiles.ts";
 import { closeSandboxes } from "#hub/fleet/runner/sandbox.ts";
 import { sweepScratch } from "#hub/fleet/runner/scratch.ts";
 import { publishPlacesOnce } from "#hub/fleet/sessions/places.ts";
 import { browserPart } from "#hub/fleet/updates/browsers.ts";
+import { createWatching } from "#hub/fleet/watches/watching.ts";
 import { openOperations } from "#hub/pipeline/operations/start.ts";
 import { pullPart } from "#hub/pipeline/pull/updates.ts";
 import { openAccess } from "#hub/platform/access/access.ts";
@@ -34,6 +38,7 @@ import { sealedObjects } from "#hub/platform/secrets/sealed-objects.ts";
 import { sealedSettings } from "#hub/platform/secrets/sealed-settings.ts";
 import { openUpdateKey } from "#hub/platform/secrets/update-key.ts";
 import { openKeptFiles } from "#hub/platform/stores/kept-files.ts";
+import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
@@ -51,20 +56,13 @@ import {
   openStoresHealth,
 } from "./open-parts.ts";
 
-/** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
-export async function openContext(
-  deps: ServeDeps,
-  scope: Scope,
-  draining: AbortSignal,
-  beforeStores: () => Promise<void>,
-): Promise<ProgramContext> {
-  const { config, log, clock, version } = deps;
-  const stopping = new AbortController();
+/** Opens what is stored and who is let in, each closed after what is opened later. */
+async function openStores(deps: ServeDeps, hub_id: string, scope: Scope) {
+  const { config, log, clock } = deps;
   const sealed = await openSealedDb({ config, log, clock, as_hub: alone(deps) });
   const { keys, stored_hosts } = sealed;
   const db = scope.add("db", sealed.db, (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
-  const hub_id = newToken().slice(0, 12);
   const audit = openAudit(deps, db, hub_id, scope);
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   if (keys !== null) {
@@ -74,28 +72,113 @@ export async function openContext(
   const shared = await openSharedOf(deps, scope);
   const who = await openAccess({ ...deps, db, kv: shared.kv }, scope);
   const pipeline = await openPipeline(deps, db, shared, scope);
-  scope.add("connections", beforeStores, (close) => close());
-  const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
-  const teller = createCandidateTeller(clock, () => ctx);
-  const changes = createChanges();
-  const rollout = createRollout({
-    ...{ ...deps, ...db, changes },
-    hubVersions: () => hubVersions(ctx, ctx),
-  });
-  const failed = (err: unknown) => log.error({ err }, "message of another hub was not handled");
-  const cluster = createCluster({
-    ...{ hub_id, clock, log, pubsub: shared.pubsub, shared: !alone(deps) },
-    hear: (message) => void hubMessage(ctx, message).catch(failed),
+  return { keys, db, operations, audit, objects, shared, who, pipeline };
+}
+
+/** The other hubs, and what this one does when it hears of them. */
+function openCluster(
+  deps: ServeDeps,
+  hub_id: string,
+  { pubsub }: SharedStores,
+  ctxOf: () => ProgramContext,
+) {
+  const { clock, log } = deps;
+  const failed = (err: unknown) => log.error({ err }, "a message from another hub was not handled");
+  return createCluster({
+    hub_id,
+    clock,
+    log,
+    pubsub,
+    shared: !alone(deps),
+    hear: (message) => void hubMessage(ctxOf(), message).catch(failed),
     met: () => {
-      for (const link of ctx.links.values()) link.untold = true;
-      teller.tell();
+      for (const link of ctxOf().links.values()) link.untold = true;
+      ctxOf().candidate.tell();
     },
     gap: () => {
-      void afterGapOnce(ctx);
-      void publishPlacesOnce(ctx);
+      void afterGapOnce(ctxOf());
+      void publishPlacesOnce(ctxOf());
     },
   });
+}
+
+/** What the fleet holds in this process. */
+type Held =
+  | "awaited"
+  | "advertise"
+  | "relays"
+  | "links"
+  | "handshakes"
+  | "sessions"
+  | "session_calls"
+  | "lanes_wanted"
+  | "previews"
+  | "fleet_cache"
+  | "settings_cache"
+  | "waiters"
+  | "scripted"
+  | "unstored"
+  | "profile_writers"
+  | "streams";
+
+const nothingYet = (): Pick<FleetContext, Held> => ({
+  awaited: noneAwaited(),
+  advertise: { url: "" },
+  relays: { calls: 0 },
+  links: new Map(),
+  handshakes: new Map(),
+  sessions: new Map(),
+  session_calls: new Map(),
+  lanes_wanted: new Set(),
+  previews: new Map(),
+  fleet_cache: { last: null },
+  settings_cache: new Map(),
+  waiters: new Map(),
+  scripted: newScripted(),
+  unstored: new Map(),
+  profile_writers: new Map(),
+  streams: new Set(),
+});
+
+/** The last that was opened is closed first. */
+function closeWith(scope: Scope, ctx: ProgramContext, stopping: AbortController): void {
+  scope.add("script sandboxes", ctx.config.data_dir, closeSandboxes);
+  scope.add("scripts", ctx, settleScripts);
+  scope.add("cluster", ctx.cluster, (c) => c.stop());
+  scope.add("webhooks", ctx.webhooks, (w) => w.stop());
+  scope.add("captures being compared", ctx.watching, (w) => w.stop());
+  scope.add("candidate", ctx.candidate, (t) => t.stop());
+  scope.add("event streams", ctx.streams, (streams) =>
+    Promise.all([...streams].map((end) => end())),
+  );
+  scope.add("links", ctx, closeLinks);
+  scope.add("dispatcher", ctx.dispatcher, (d) => d.stop());
+  scope.add("stop signal", stopping, (s) => s.abort());
+  scope.add("waiting claims of the pipeline", ctx.pipeline, (p) => p.stopWaiting());
+}
+
+/** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
+export async function openContext(
+  deps: ServeDeps,
+  scope: Scope,
+  draining: AbortSignal,
+  beforeStores: () => Promise<void>,
+): Promise<ProgramContext> {
+  const { config, log, clock, version } = deps;
+  const stopping = new AbortController();
+  const hub_id = newToken().slice(0, 12);
+  const stores = await openStores(deps, hub_id, scope);
+  const { keys, db, objects, shared, who } = stores;
+  scope.add("connections", beforeStores, (close) => close());
+  const changes = createChanges();
+  const rollout = createRollout({
+    ...deps,
+    ...db,
+    changes,
+    hubVersions: () => hubVersions(ctx, ctx),
+  });
   const ctx: ProgramContext = {
+    ...nothingYet(),
     config,
     log,
     clock,
@@ -104,50 +187,39 @@ export async function openContext(
     version,
     hub_id,
     own_names: namesOf(deps),
-    cluster,
-    candidate: teller,
+    cluster: openCluster(deps, hub_id, shared, () => ctx),
+    candidate: createCandidateTeller(clock, () => ctx),
     db,
-    ...{ kv: shared.kv, leases: shared.leases, pubsub: shared.pubsub },
+    kv: shared.kv,
+    leases: shared.leases,
+    pubsub: shared.pubsub,
     kept: alone(deps) ? openKeptFiles(join(config.data_dir, "kept")) : shared.kv,
-    awaited: noneAwaited(),
-    advertise: { url: "" },
-    relays: { calls: 0 },
     objects,
+    recordings: openParts(config.data_dir),
     profile_archives: keys ? sealedObjects(objects, keys) : objects,
     update_key: await openUpdateKey(db.settings, keys, { makes: true, now: clock.now(), log }),
-    links: new Map(),
-    handshakes: new Map(),
-    sessions: new Map(),
-    session_calls: new Map(),
-    lanes_wanted: new Set(),
-    previews: new Map(),
-    pipeline,
-    operations,
+    pipeline: stores.pipeline,
+    operations: stores.operations,
     rollout,
     ...who,
-    audit,
+    audit: stores.audit,
     signed_links: createSignedLinks({
       settings: keys ? sealedSettings(db.settings, keys) : db.settings,
       tokens: who.tokens,
       clock,
     }),
     access_log: deps.access_log,
-    fleet_cache: { last: null },
     stores_health: openStoresHealth(deps, db, objects),
     hooks: createFleetHooks(() => ctx),
     bus: createJobBus(() => ctx),
-    dispatcher,
-    settings_cache: new Map(),
+    dispatcher: createDispatcher(log, () => dispatchOnce(ctx)),
     webhooks: createWebhooks(() => ctx),
+    comparisons: createComparisons(() => ctx),
+    watching: createWatching(() => ctx),
     changes,
     arrivals: createArrivals(clock),
-    waiters: new Map(),
-    scripted: newScripted(),
     script_tools: { ...SCRIPT_TOOLS, ...deps.script_tools },
-    unstored: new Map(),
-    profile_writers: new Map(),
     running_calls: createRunningCalls({ clock, db }),
-    streams: new Set(),
     draining,
     stopping: stopping.signal,
     signal: deps.signal ?? (() => {}),
@@ -156,18 +228,8 @@ export async function openContext(
   rollout.addPart(pullPart(ctx));
   deps.onContext?.(ctx);
   sweepScratch(ctx.config.data_dir);
-  scope.add("script sandboxes", ctx.config.data_dir, closeSandboxes);
-  scope.add("scripts", ctx, settleScripts);
-  scope.add("cluster", cluster, (c) => c.stop());
-  scope.add("webhooks", ctx.webhooks, (w) => w.stop());
-  scope.add("candidate", teller, (t) => t.stop());
-  scope.add("event streams", ctx.streams, (streams) =>
-    Promise.all([...streams].map((end) => end())),
-  );
-  scope.add("links", ctx, closeLinks);
-  scope.add("dispatcher", dispatcher, (d) => d.stop());
-  scope.add("stop signal", stopping, (s) => s.abort());
-  scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
+  void sealLeftParts(ctx).catch((err) => log.warn({ err }, "open recordings were not sealed"));
+  closeWith(scope, ctx, stopping);
   return ctx;
 }
 

@@ -37,20 +37,31 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   const who = await openAccess({ ...deps, db, kv }, scope);
   const changes = createChanges();
   const rollout = createRollout({
-    ...{ ...deps, ...db, changes },
+    ...deps,
+    ...db,
+    changes,
     hubVersions: () => hubVersions({ ...deps, kv }, null),
   });
   const own_key = readKeyFile(config.secret_key_file);
   const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
   const ctx = {
     update_key: await openUpdateKey(db.settings, keys, {
-      // Where a file of keys should be, the hub creates it.
+      // If a key file is missing, the hub creates it, not the control plane.
       makes: keys !== null || !config.makes_secret_key,
       now: deps.clock.now(),
       log,
     }),
     own_names: namesOf(deps),
-    ...{ ...deps, ...who, db, operations, audit, kv, objects, pipeline, changes, rollout },
+    ...deps,
+    ...who,
+    db,
+    operations,
+    audit,
+    kv,
+    objects,
+    pipeline,
+    changes,
+    rollout,
     stores_health: openStoresHealth(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };

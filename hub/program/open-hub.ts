@@ -1,3 +1,4 @@
+import { sweepImports } from "#hub/fleet/imports/spool.ts";
 import { failAwaited, failLeftovers } from "#hub/fleet/jobs/finish.ts";
 import { awaitWorkers, readAwaited } from "#hub/fleet/links/awaited.ts";
 import { drainHub } from "#hub/fleet/links/drain.ts";
@@ -21,7 +22,7 @@ export async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub
   const draining = new AbortController();
   const ctx = await openContext(deps, scope, draining.signal, async () => server?.close());
   const sweeper = createProfileSweeper(ctx);
-  // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.
+  // Before it looks for others: two hubs that start together must not take each other's jobs for leftovers.
   scope.add("hub registry", ctx, leaveHubs);
   await beatHubOnce(ctx);
   await ctx.cluster.listen();
@@ -30,6 +31,7 @@ export async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub
     await failLeftovers(ctx);
     await sweeper.sweepAll();
   }
+  await sweepImports(ctx).catch((err) => log.warn({ err }, "imports left behind were not removed"));
   // Closed in reverse: work under way → listener → loops → waiting calls → dispatcher → links (1012) → connections → stores → db.
   server = serve(deps, createHubApp(ctx), scope);
   ctx.advertise.url = config.advertise_url ?? advertisedUrl(config, server.port);
@@ -37,7 +39,7 @@ export async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub
   ctx.cluster.greet();
   startLoops(deps, ctx, scope, sweeper);
   void awaitWorkers(ctx, (worker_id) => failAwaited(ctx, worker_id)).catch((err) =>
-    log.error({ err }, "jobs of workers that are not back were not failed"),
+    log.error({ err }, "could not fail the jobs of workers that have not come back"),
   );
   scope.add("listener", server, (s) => s.stopListening());
   scope.add("work under way", ctx, () => drainHub(ctx, draining));

@@ -12,8 +12,9 @@ import type { Scope } from "#shared/kit/scope.ts";
 import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
 import type { HubDeps, ServeDeps } from "./hub-deps.ts";
 
-/** Without shared stores a second hub on the same database would give its lanes out twice. */
-export const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === null && !shared;
+/** Without shared stores, a second hub on the same database would lease lanes twice. */
+export const alone = ({ config, shared }: HubDeps): boolean =>
+  config.shared_store === null && !shared;
 
 export const namesOf = ({ config, tls }: ServeDeps): string[] =>
   ownNames(config, tls?.certificate ?? null);
@@ -23,8 +24,7 @@ export const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
 
 export async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
   if (deps.shared) return deps.shared;
-  const { redis_url, redis_prefix: prefix } = deps.config;
-  const opened = await openShared(redis_url, { ...deps, prefix });
+  const opened = await openShared(deps.config.shared_store, deps);
   return scope.add("shared stores", opened, (s) => s.close());
 }
 
@@ -40,14 +40,19 @@ export function openAudit(
   return scope.add("audit log", audit, (a) => a.stop());
 }
 
-/** What the stores take, and how the backups that are made of them fare. */
+/** The scheduled backups that this process makes, and how it starts itself for one; null: none. */
+export function backupsOf({ config: { backup }, self }: Pick<HubDeps, "config" | "self">) {
+  return backup === null || self === undefined ? null : { backup, self };
+}
+
+/** Watches whether the stores accept writes and whether their backups succeed. */
 export function openStoresHealth(
   { config, clock, self }: HubDeps,
   db: Db,
   objects: ObjectStore,
 ): StoresHealth {
   const backupTrouble = () => backupTroubleOf({ clock, db });
-  const makes_backups = config.backup !== null && self !== undefined;
+  const makes_backups = backupsOf({ config, self }) !== null;
   return createStoresHealth({ clock, db, objects, ...(makes_backups && { backupTrouble }) });
 }
 

@@ -14,7 +14,7 @@ export type { HubDeps, RunningHub } from "./hub-deps.ts";
  * @throws ConfigError naming the variable when a store cannot be opened, the port is taken, or no backup is ever due.
  */
 export async function startHub(given: HubDeps): Promise<RunningHub> {
-  // Before anything is opened: a certificate or a schedule that cannot be used is reported at once.
+  // Before anything is opened, so that an unusable certificate or schedule is reported immediately.
   const { backup } = given.config;
   const tls = given.config.tls && loadTls(given.config.tls);
   if (backup !== null) demandTick(backup.schedule, given.clock.now());

@@ -9,12 +9,12 @@ import type { RunningHub, ServeDeps } from "./hub-deps.ts";
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
 
-/** A server that rereads the files of its certificate when told to, and by itself. */
+/** A server that rereads its certificate's files on request and by itself. */
 export interface Serving extends HttpServer {
   look(): void;
 }
 
-/** Listens, and follows the files of the certificate where there is one. */
+/** Listens, and watches the certificate's files if it has one. */
 export function serve({ config, clock, log, tls }: ServeDeps, app: App, scope: Scope): Serving {
   const server = listen(app, { ...config, tls, max_body_bytes: largestBody(config) }, log);
   if (config.tls === null || tls === null) return { ...server, look: () => {} };

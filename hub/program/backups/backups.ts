@@ -10,8 +10,8 @@ import type { MadeBackup } from "./run-backup.ts";
 
 /**
  * Scheduled backups (`SVC_BACKUP_DIR`). One row of the settings' table holds when the next one is due and which hub
- * makes it: each change is one conditional update, so that of several hubs one makes a backup, and never two at once. A
- * tick that passed while no hub ran is made up for at the next start.
+ * makes it: each change is one conditional update, so that only one of several hubs makes a backup, never two at a
+ * time. A tick that was missed while no hub ran is made up for at the next start.
  */
 
 export const BACKUP_STATE_KEY = "backup.state";
@@ -20,7 +20,7 @@ const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 /** The wait after a failed backup, unless a tick comes first. */
 const RETRY_MS = 15 * 60_000;
-/** A backup that is overdue by this long is reported: every hub is away, or its loop is stuck. */
+/** A backup that is overdue by this long is reported: every hub is down, or its loop is stuck. */
 const LATE_MS = 60 * 60_000;
 
 interface LastBackup {
@@ -31,7 +31,7 @@ interface LastBackup {
 }
 
 export interface BackupState {
-  /** Epoch ms; also that of the row, by which a change finds out whether another hub was faster. */
+  /** Epoch ms; also the version of the row, by which a change finds out whether another hub was faster. */
   written_at: number;
   /** The schedule that `next_at` was computed from. */
   spec: string;
@@ -46,13 +46,13 @@ export interface BackupContext {
   readonly log: Log;
   readonly db: Pick<Db, "settings">;
   readonly backup: NonNullable<HubConfig["backup"]>;
-  /** Identifies this process among those of the fleet. */
+  /** Identifies this process within the fleet. */
   readonly hub: string;
   /** Makes, verifies and names one, and removes those beyond `keep`. */
   readonly run: (signal: AbortSignal) => Promise<MadeBackup>;
 }
 
-/** @throws ConfigError for a schedule that names no time to come. */
+/** @throws ConfigError for a schedule that has no future time. */
 export function demandTick(schedule: string, now: number): void {
   let next = NEVER;
   try {
@@ -62,7 +62,7 @@ export function demandTick(schedule: string, now: number): void {
   }
   if (next === NEVER)
     throw new ConfigError(
-      "SVC_BACKUP_SCHEDULE: must be a cron pattern with a time to come, such as 0 3 * * *",
+      "SVC_BACKUP_SCHEDULE: must be a cron pattern that matches a future time, such as 0 3 * * *",
     );
 }
 
@@ -89,12 +89,12 @@ export async function backUpOnce(ctx: BackupContext, signal: AbortSignal): Promi
   const state = await readState(ctx);
   if (state === null) {
     const first: BackupState = {
-      ...{
-        written_at: now,
-        spec: backup.schedule,
-        next_at: tickAfter({ pattern: backup.schedule }, now),
-      },
-      ...{ running: null, last: null, last_ok_at: null },
+      written_at: now,
+      spec: backup.schedule,
+      next_at: tickAfter({ pattern: backup.schedule }, now),
+      running: null,
+      last: null,
+      last_ok_at: null,
     };
     await db.settings.add(BACKUP_STATE_KEY, first, now);
     return;
@@ -126,13 +126,14 @@ async function makeOne(ctx: BackupContext, begun: BackupState, signal: AbortSign
       held = await change(ctx, held, { running: { hub: ctx.hub, until } }).catch(() => held);
       if (held !== null && held.running?.hub === ctx.hub && held.running.until > clock.now())
         continue;
-      log.error({}, "the backup is given up: another hub makes it, or the database is away");
+      log.error({}, "giving up the backup: another hub makes it, or the database is unreachable");
       stop.abort();
     }
   })();
   const made = await ctx.run(both).then(
     ({ file, warned }): LastBackup => {
-      if (warned !== "") log.warn({ file, warned }, "the backup does not bring back everything");
+      if (warned !== "")
+        log.warn({ file, warned }, "a restore of this backup would not bring everything back");
       return { at: clock.now(), ok: true, said: file };
     },
     (err): LastBackup => ({ at: clock.now(), ok: false, said: errorMessage(err) }),
@@ -162,13 +163,15 @@ export async function backupTrouble({
   if (state === null) return null;
   const { last, last_ok_at, next_at, running } = state;
   const before =
-    last_ok_at === null ? "there is none yet" : `the last good one is of ${isoTime(last_ok_at)}`;
+    last_ok_at === null
+      ? "no backup has succeeded yet"
+      : `the last good one is from ${isoTime(last_ok_at)}`;
   if (last !== null && !last.ok)
     return {
       part: "backup",
-      detail: `the backup of ${isoTime(last.at)} failed: ${last.said}; ${before}`,
+      detail: `the backup at ${isoTime(last.at)} failed: ${last.said}; ${before}`,
     };
   if (running === null && next_at + LATE_MS < clock.now())
-    return { part: "backup", detail: `a backup is due since ${isoTime(next_at)}; ${before}` };
+    return { part: "backup", detail: `a backup has been due since ${isoTime(next_at)}; ${before}` };
   return null;
 }

@@ -1,8 +1,8 @@
 import type { HubConfig } from "#hub/platform/config.ts";
 
-/** A backup as a process of its own: packing and hashing would hold up every call of the hub. */
+/** Runs the backup in its own process: packing and hashing would hold up every call of the hub. */
 
-/** How much of its output a reason needs. */
+/** How much of its output is kept as the reason. */
 const MAX_SAID = 500;
 const NICE = ["nice", "-n", "10"];
 
@@ -13,7 +13,7 @@ export interface MadeBackup {
   warned: string;
 }
 
-/** Only for asking the bucket whether it keeps versions: bodies that are in one are left to it. */
+/** Only for asking the bucket whether it keeps versions: bodies in a bucket are not part of the backup. */
 const keysOf = ({ object_keys: keys }: HubConfig): Record<string, string | undefined> =>
   keys === null
     ? {}
@@ -52,7 +52,11 @@ export async function runBackupProcess(
       SVC_PLUGINS_DIR: plugins_dir,
       SVC_DATA_DIR: data_dir,
     },
-    ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe", signal, killSignal: "SIGTERM" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    signal,
+    killSignal: "SIGTERM",
   });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
@@ -60,6 +64,6 @@ export async function runBackupProcess(
     child.exited,
   ]);
   if (code === 0) return { file: (JSON.parse(out) as { file: string }).file, warned: wordsOf(err) };
-  if (signal.aborted) throw new Error("the hub was stopped meanwhile");
+  if (signal.aborted) throw new Error("the hub was stopped during the backup");
   throw new Error(wordsOf(err) || `the backup ended with ${child.signalCode ?? code}`);
 }

@@ -1,18 +1,9 @@
 import type { EnvSource } from "#shared/kit/env.ts";
+import { COMMANDS, type Command, isCommand, RESERVED_COMMANDS } from "./commands.ts";
 import { UsageError } from "./exit.ts";
-import {
-  COMMAND_FLAGS,
-  COMMAND_WORDS,
-  COMMANDS,
-  type Command,
-  type Flag,
-  MODE_FLAGS,
-  MODES,
-  type Mode,
-  RESERVED_COMMANDS,
-} from "./flags.ts";
+import { type Flag, MODE_FLAGS, MODES, type Mode } from "./flags.ts";
 
-/** Values by flag name; a switch is `"1"` or, given as `--name=0`, what was written. */
+/** Values by flag name; a switch is `"1"`, or what was written in `--name=0`. */
 export type FlagValues = Record<string, string[]>;
 
 export type Invocation =
@@ -22,10 +13,12 @@ export type Invocation =
   | { kind: "command"; command: Command; words: string[]; flags: FlagValues };
 
 const isMode = (word: string): word is Mode => MODES.some((m) => m === word);
-const isCommand = (word: string): word is Command => COMMANDS.some((c) => c === word);
 
-const ALL_FLAGS: Flag[] = [...Object.values(MODE_FLAGS), ...Object.values(COMMAND_FLAGS)].flat();
-/** Switches must be known before the topic is, to tell a flag's value from the first word. */
+const ALL_FLAGS: Flag[] = [
+  ...Object.values(MODE_FLAGS),
+  ...Object.values(COMMANDS).map((command) => command.flags),
+].flat();
+/** Switches must be known before the topic, to tell a flag's value from the first word. */
 const TAKES_VALUE = new Set(
   ALL_FLAGS.filter((f) => f.value).flatMap((f) =>
     f.short ? [`--${f.name}`, `-${f.short}`] : [`--${f.name}`],
@@ -91,7 +84,7 @@ function readTopic(
 }
 
 function readFlags(tokens: Token[], topic: Mode | Command): FlagValues {
-  const known = isMode(topic) ? MODE_FLAGS[topic] : COMMAND_FLAGS[topic];
+  const known: readonly Flag[] = isMode(topic) ? MODE_FLAGS[topic] : COMMANDS[topic].flags;
   const values: FlagValues = {};
   for (const token of tokens) {
     if (token.flag === null || token.flag === "--mode") continue;
@@ -132,14 +125,14 @@ export function parseCommandLine(argv: string[], env: EnvSource): Invocation {
       !ALL_FLAGS.some((f) => `--${f.name}` === stray.flag || `-${f.short}` === stray.flag)
     )
       throw new UsageError(`unknown flag ${stray.flag}`);
-    throw new UsageError(`no mode given: one of ${MODES.join(", ")}, or a command`);
+    throw new UsageError(`no mode given: expected ${MODES.join(", ")}, or a command`);
   }
   const flags = readFlags(tokens, topic);
   if (isMode(topic)) {
     if (words.length > 0) throw new UsageError(`unexpected word "${words[0]}" after ${topic}`);
     return { kind: "mode", mode: topic, flags };
   }
-  const expected = COMMAND_WORDS[topic];
+  const expected: readonly string[] = COMMANDS[topic].words;
   const needed = expected.filter((word) => !word.startsWith("["));
   const any = expected.some((word) => word.includes("…"));
   if (words.length < needed.length) throw new UsageError(`${topic} needs ${needed.join(" ")}`);
@@ -150,7 +143,7 @@ export function parseCommandLine(argv: string[], env: EnvSource): Invocation {
 
 /** What the flags set, under the names of their variables; a flag wins over its variable. */
 export function flagOverrides(flags: FlagValues, topic: Mode | Command): EnvSource {
-  const known = isMode(topic) ? MODE_FLAGS[topic] : COMMAND_FLAGS[topic];
+  const known: readonly Flag[] = isMode(topic) ? MODE_FLAGS[topic] : COMMANDS[topic].flags;
   const overrides: EnvSource = {};
   for (const flag of known) {
     const value = flags[flag.name]?.at(-1);

@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Root that writes into a service's data directory leaves files there which the service cannot write: from here on the
- * process is the directory's owner. Nothing happens to anybody else, or where root owns it.
+ * When root writes into a service's data directory, it leaves files there that the service cannot write. From here on
+ * the process runs as the directory's owner. Does nothing for other users, or where root owns the directory.
  */
 export function becomeOwner(dir: string): void {
   if (process.getuid?.() !== 0) return;

@@ -12,7 +12,7 @@ export function startClean(
 ): void {
   const names = Object.keys(env).filter(isOfRuntime);
   if (names.length === 0) return;
-  terminal.err(`flotilla: ${names.sort().join(", ")}: not for Flotilla, started again without\n`);
+  terminal.err(`flotilla: ${names.sort().join(", ")}: not meant for Flotilla; restarted without\n`);
   const clean = Object.entries(env).filter(([name]) => !isOfRuntime(name));
   process.execve?.(program, [program, ...args], Object.fromEntries(clean) as NodeJS.ProcessEnv);
   process.exit(EXIT.internal);

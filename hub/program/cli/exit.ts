@@ -11,7 +11,7 @@ export const EXIT = {
   migrations_pending: 10,
   /** `migrate --dry-run`: there is no database yet. */
   no_database: 11,
-  /** Worker: it has another version to run, and its supervisor must restart it (rules/updates#exit-42). */
+  /** Worker: another version is ready to run, and the supervisor must restart it (rules/updates#exit-42). */
   updated: 42,
   /** sysexits EX_UNAVAILABLE: a database, Redis or bucket cannot be reached, or another hub uses it; the next start may succeed. */
   unavailable: 69,

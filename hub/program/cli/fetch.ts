@@ -1,18 +1,18 @@
+import { FlotillaError, refusalOf } from "#shared/client/errors.ts";
+import type { Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
-import type { TooBusy } from "#shared/protocol/schema/error.ts";
 import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { followJob } from "./follow-job.ts";
-import { describeError, type HubClient } from "./hub-client.ts";
 import { formatTable, printable, type Terminal } from "./print.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { type SavedFiles, saveJob } from "./save-job.ts";
 
 export interface FetchRequest {
   url: string;
-  /** Slug of named options; `options` win over them. */
+  /** Slug of a preset; `options` override it. */
   preset: string | null;
   options: Record<string, unknown>;
   out: string | null;
@@ -20,12 +20,14 @@ export interface FetchRequest {
 }
 
 export interface FetchDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
   clock: Clock;
   /** Aborts on the first Ctrl-C: the job is cancelled. */
   signal: AbortSignal;
 }
+
+const CANCEL_MS = 10_000;
 
 /** `key=value` of --option; the value is JSON where it reads as JSON (`1`, `true`, `null`), else the text itself. */
 export function parseOption(raw: string): [string, unknown] {
@@ -47,7 +49,7 @@ export function captureLine(job: Job): string {
   const missing = [
     c.partial > 0 ? `${c.partial} partial` : "",
     c.lost > 0 ? `${c.lost} lost` : "",
-    c.skipped > 0 ? `${c.skipped} left out by size` : "",
+    c.skipped > 0 ? `${c.skipped} skipped because of their size` : "",
   ].filter(Boolean);
   const reasons = Object.entries(c.reasons)
     .filter(([, n]) => n > 0)
@@ -85,33 +87,30 @@ function showEvent(progress: Progress, event: JobEvent): void {
   if (level !== "debug") progress.step(stage ?? "", message ?? "");
 }
 
-/** Submits; the job's id, whether the hub took it at once or keeps it queued (503, rules/jobs#at-capacity). */
-async function submit(
-  client: HubClient,
-  request: FetchRequest,
-  progress: Progress,
-): Promise<string> {
+/** Submits; returns the job's id, whether the hub started it immediately or queued it (503, rules/jobs#at-capacity). */
+async function submit(client: Http, request: FetchRequest, progress: Progress): Promise<string> {
   const { url, preset, options } = request;
   const job = preset === null ? { url, options } : { url, preset, options };
-  const answer = await client.call("POST", "/jobs", job);
-  const body = answer.body as Partial<TooBusy> | null;
-  if (answer.status === 200 && body?.job_id) return body.job_id;
-  if (answer.status === 503 && body?.job_id) {
-    const why = body.waiting_for?.detail ?? "it waits for a free lane";
-    progress.note(`fleet at capacity: job ${body.job_id} is queued: ${printable(why)}`);
-    return body.job_id;
+  try {
+    return (await client.call("POST /jobs", { json: job })).job_id;
+  } catch (err) {
+    const queued = refusalOf(err, "POST /jobs", 503);
+    if (!queued?.job_id) throw err;
+    const why = queued.waiting_for?.detail ?? "it waits for a free lane";
+    progress.note(`fleet at capacity: job ${queued.job_id} is queued: ${printable(why)}`);
+    return queued.job_id;
   }
-  const message = printable(describeError(answer));
-  throw answer.status === 400 || answer.status === 422
-    ? new UsageError(message)
-    : new Error(message);
 }
 
-async function listAssets(client: HubClient, job_id: string): Promise<Asset[]> {
-  const answer = await client.call("GET", `/jobs/${job_id}/assets.json`);
-  if (answer.status !== 200) throw new Error(describeError(answer));
-  return (answer.body as { items: Asset[] }).items;
-}
+/** Cancels the job that nobody waits for any longer. @returns null, or why the hub refused */
+const cancel = (client: Http, job_id: string): Promise<string | null> =>
+  client.call("POST /jobs/{id}/cancel", { params: { id: job_id }, timeout_ms: CANCEL_MS }).then(
+    () => null,
+    (err) => {
+      if (err instanceof FlotillaError && err.status !== 0) return err.message;
+      throw err;
+    },
+  );
 
 function report(terminal: Terminal, job: Job, assets: Asset[], saved: SavedFiles | null): void {
   if (assets.length > 0) terminal.out(`${assetTable(assets, terminal.width)}\n\n`);
@@ -146,15 +145,12 @@ export async function runFetchCommand(deps: FetchDeps, request: FetchRequest): P
     );
     progress.end();
     if (!job) {
-      const answer = await client.call("POST", `/jobs/${job_id}/cancel`, undefined, 10_000);
-      progress.note(
-        answer.status === 200
-          ? `job ${job_id} cancelled`
-          : `job ${job_id}: ${describeError(answer)}`,
-      );
+      const refused = await cancel(client, job_id);
+      progress.note(`job ${job_id}${refused === null ? " cancelled" : `: ${refused}`}`);
       return EXIT.interrupted;
     }
-    const assets = await listAssets(client, job_id);
+    const of = { params: { id: job_id } };
+    const { items: assets } = await client.call("GET /jobs/{id}/assets.json", of);
     const saved = request.out === null ? null : await saveJob(client, job_id, assets, request.out);
     if (request.json) terminal.out(`${JSON.stringify({ job, assets, saved }, null, 2)}\n`);
     else report(terminal, job, assets, saved);

@@ -1,14 +1,14 @@
+import { everyItem, type Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { EXIT, UsageError } from "./exit.ts";
-import { describeError, type HubClient } from "./hub-client.ts";
 import { printable, type Terminal } from "./print.ts";
 
 export interface DrainDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
   clock: Clock;
-  /** Ends the waiting; the workers stay as they are. */
+  /** Stops waiting; the workers stay as they are. */
   signal: AbortSignal;
 }
 
@@ -19,26 +19,10 @@ export const isDrainWord = (word: string | undefined): word is DrainWord =>
 
 const LOOK_MS = 1_000;
 
-/** @throws Error with the hub's reason */
-async function ask<T>(client: HubClient, method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await client.call(method, path, body);
-  if (answer.status !== 200) throw new Error(describeError(answer));
-  return answer.body as T;
-}
+const listWorkers = (client: Http): Promise<Worker[]> =>
+  everyItem(client, "GET /workers", "workers");
 
-async function listWorkers(client: HubClient): Promise<Worker[]> {
-  const workers: Worker[] = [];
-  for (let query = ""; ; ) {
-    type Page = { workers: Worker[]; next_cursor?: string | null };
-    const page = await ask<Page>(client, "GET", `/workers${query}`);
-    workers.push(...page.workers);
-    // A hub of an earlier version has one page.
-    if (!page.next_cursor) return workers;
-    query = `?${new URLSearchParams({ cursor: page.next_cursor })}`;
-  }
-}
-
-/** The named workers, or all present ones that need the change. @throws UsageError for a name nobody has */
+/** The named workers, or all present ones that need the change. @throws UsageError for an unknown name */
 function pick(all: Worker[], word: DrainWord, ids: string[]): Worker[] {
   const unknown = ids.find((id) => all.every(({ worker_id }) => worker_id !== id));
   if (unknown !== undefined) throw new UsageError(`fleet ${word}: there is no worker ${unknown}`);
@@ -48,11 +32,11 @@ function pick(all: Worker[], word: DrainWord, ids: string[]): Worker[] {
   return all.filter(({ alive, status }) => alive && status !== "standby");
 }
 
-/** What still runs there: leased lanes, or jobs that have given theirs back and are still uploading. */
-async function inUse(client: HubClient, worker: Worker): Promise<number> {
+/** What still runs there: leased lanes, and jobs that have returned their lane but are still uploading. */
+async function inUse(client: Http, worker: Worker): Promise<number> {
   if (worker.in_flight > 0) return worker.in_flight;
-  const query = new URLSearchParams({ status: "running", worker_id: worker.worker_id, limit: "1" });
-  return (await ask<{ jobs: unknown[] }>(client, "GET", `/jobs?${query}`)).jobs.length;
+  const query = { status: "running", worker_id: worker.worker_id, limit: 1 } as const;
+  return (await client.call("GET /jobs", { query })).jobs.length;
 }
 
 /** @returns false when `signal` came first. */
@@ -73,8 +57,8 @@ async function waitUntilIdle(deps: DrainDeps, ids: ReadonlySet<string>): Promise
 }
 
 /**
- * `flotilla fleet drain [WORKER…]`: browser workers take nothing new, and it ends when nothing runs on them; jobs that come
- * meanwhile wait in the queue. `activate` lets them work again. `ids`: of all when empty.
+ * `flotilla fleet drain [WORKER…]`: makes browser workers take nothing new, and returns when nothing runs on them any
+ * more; jobs that come meanwhile wait in the queue. `activate` lets them work again. Empty `ids` mean all workers.
  * @returns the exit code (`EXIT`).
  */
 export async function runDrain(
@@ -89,20 +73,23 @@ export async function runDrain(
   const status = STATUS_OF[word];
   for (const worker of before.filter(({ worker_id }) => names.includes(worker_id)))
     if (worker.status !== status)
-      await ask(client, "POST", `/workers/${encodeURIComponent(worker.worker_id)}/status`, {
-        status,
+      await client.call("POST /workers/{id}/status", {
+        params: { id: worker.worker_id },
+        json: { status },
       });
-  // Those in standby may run what they had taken.
+  // Workers in standby may still run what they had taken.
   const awaited = ids.length > 0 ? names : before.map(({ worker_id }) => worker_id);
   const listed = printable(names.join(" "));
   if (word === "drain" && !(await waitUntilIdle(deps, new Set(awaited)))) {
-    terminal.err(`flotilla: not waited for any longer; drained all the same: ${listed}\n`);
+    terminal.err(`flotilla: stopped waiting; these workers still drain: ${listed}\n`);
     return EXIT.failed;
   }
   if (json) terminal.out(`${JSON.stringify({ workers: names, status }, null, 2)}\n`);
   else if (names.length === 0) terminal.out(`no worker to ${word}\n`);
   else if (word === "activate") terminal.out(`active: ${listed}\n`);
   else
-    terminal.out(`nothing runs on them; let them work again: flotilla fleet activate ${listed}\n`);
+    terminal.out(
+      `drained: nothing runs on them. To let them work again: flotilla fleet activate ${listed}\n`,
+    );
   return EXIT.ok;
 }

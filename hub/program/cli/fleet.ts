@@ -1,48 +1,56 @@
+import type { Http } from "#shared/client/http.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
-import { EXIT, UsageError } from "./exit.ts";
-import { describeError, type HubAnswer, type HubClient } from "./hub-client.ts";
+import { UsageError } from "./exit.ts";
+import { tell } from "./hub-client.ts";
 import { formatTable, printable, type Terminal } from "./print.ts";
 
 export interface FleetDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
   env: EnvSource;
 }
 
-const PATH = "/api/v1/updates";
 const FORMS =
   "fleet needs status, pause-updates, resume-updates, approve [VERSION], pin VERSION|WORKER=VERSION|off, drain [WORKER…], or activate [WORKER…]";
 
+type Change = (client: Http, headers: Record<string, string>) => Promise<FleetUpdates>;
+
 /** What to send; null reads. @throws UsageError for words that mean nothing */
-function readWords([what, word, ...more]: string[]): { path: string; body: unknown } | null {
+function readWords([what, word, ...more]: string[]): Change | null {
   const pinned = what === "pin" && word !== undefined;
   const takes_word = what === "approve" || what === "pin";
   if (more.length > 0 || (word !== undefined && !takes_word))
     throw new UsageError(`unexpected word "${more[0] ?? word}" after fleet ${what}`);
   if (what === "status") return null;
-  if (what === "pause-updates") return { path: `${PATH}/pause`, body: undefined };
-  if (what === "resume-updates") return { path: `${PATH}/resume`, body: undefined };
+  if (what === "pause-updates")
+    return (client, headers) => client.call("POST /api/v1/updates/pause", { headers });
+  if (what === "resume-updates")
+    return (client, headers) => client.call("POST /api/v1/updates/resume", { headers });
   if (what === "approve")
-    return { path: `${PATH}/approve`, body: word === undefined ? {} : { version: word } };
+    return (client, headers) => {
+      const json = word === undefined ? {} : { version: word };
+      return client.call("POST /api/v1/updates/approve", { headers, json });
+    };
   if (!pinned) throw new UsageError(FORMS);
   const [left = "", right] = word.split("=", 2);
   const version = right ?? left;
   if (version === "" || left === "") throw new UsageError(FORMS);
-  return {
-    path: `${PATH}/pin`,
-    body: {
-      version: version === "off" ? null : version,
-      ...(right !== undefined && { worker_id: left }),
-    },
-  };
+  return (client, headers) =>
+    client.call("POST /api/v1/updates/pin", {
+      headers,
+      json: {
+        version: version === "off" ? null : version,
+        ...(right !== undefined && { worker_id: left }),
+      },
+    });
 }
 
-/** What an operator may do now. */
+/** What an operator can do now. */
 const NEXT: Partial<Record<FleetUpdates["state"], string>> = {
-  stopped: "flotilla fleet approve lets the others go on all the same",
-  waiting_for_approval: "flotilla fleet approve lets them go",
-  paused: "flotilla fleet resume-updates lets them go",
+  stopped: "run flotilla fleet approve to update the others nevertheless",
+  waiting_for_approval: "run flotilla fleet approve to start the update",
+  paused: "run flotilla fleet resume-updates to continue",
 };
 
 function statusText(found: FleetUpdates, width: number | null): string {
@@ -81,7 +89,7 @@ function statusText(found: FleetUpdates, width: number | null): string {
   return lines.map((line) => (line.includes("\n") ? line : printable(line))).join("\n");
 }
 
-/** `flotilla fleet …`: which version the workers should have, and the operator's orders about it. */
+/** `flotilla fleet …`: which version the workers should run, and the operator's orders about it. */
 export async function runFleetCommand(
   { client, terminal, env }: FleetDeps,
   words: string[],
@@ -89,22 +97,16 @@ export async function runFleetCommand(
 ): Promise<number> {
   const change = readWords(words);
   const password = env.SVC_ADMIN_PASSWORD?.trim();
-  // A token with a role may be an administrator's; the hub says so when it is not.
+  // A token with a role may be an administrator's; the hub refuses it if it is not.
   const has_role = client.headers.authorization?.startsWith("Bearer flt_") === true;
   if (change && !password && !has_role)
     throw new UsageError(
-      `fleet ${words[0]} is the administrator's: set SVC_ADMIN_PASSWORD to the hub's`,
+      `fleet ${words[0]} needs the administrator: set SVC_ADMIN_PASSWORD to the hub's`,
     );
-  const answer: HubAnswer = change
-    ? await client.call("POST", change.path, change.body, undefined, {
-        "x-admin-password": password ?? "",
-      })
-    : await client.call("GET", PATH);
-  if (answer.status !== 200) {
-    terminal.err(`flotilla: ${printable(describeError(answer))}\n`);
-    return answer.status === 400 || answer.status === 422 ? EXIT.usage : EXIT.failed;
-  }
-  const found = answer.body as FleetUpdates;
-  terminal.out(`${json ? JSON.stringify(found, null, 2) : statusText(found, terminal.width)}\n`);
-  return EXIT.ok;
+  const asked = change
+    ? change(client, { "x-admin-password": password ?? "" })
+    : client.call("GET /api/v1/updates");
+  return tell(terminal, asked, (found) =>
+    json ? JSON.stringify(found, null, 2) : statusText(found, terminal.width),
+  );
 }

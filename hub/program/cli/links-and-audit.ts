@@ -1,28 +1,26 @@
+import type { Http } from "#shared/client/http.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
-import type { AuditEntry, AuditPage } from "#shared/protocol/schema/audit.ts";
-import { LINK_KINDS, type SignedLink } from "#shared/protocol/schema/signed-link.ts";
-import { EXIT, UsageError } from "./exit.ts";
-import { describeError, type HubAnswer, type HubClient } from "./hub-client.ts";
-import { formatTable, printable, type Terminal } from "./print.ts";
+import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
+import { LINK_KINDS } from "#shared/protocol/schema/signed-link.ts";
+import { UsageError } from "./exit.ts";
+import { asTyped, tell } from "./hub-client.ts";
+import { formatTable, type Terminal } from "./print.ts";
 
 export interface SharingDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
   env: EnvSource;
 }
 
-/** The administrator's password, where there is one here. */
+/** The administrator's password, if it is set here. */
 const asAdmin = ({ SVC_ADMIN_PASSWORD }: EnvSource): Record<string, string> => {
   const password = SVC_ADMIN_PASSWORD?.trim();
   return password ? { "x-admin-password": password } : {};
 };
 
-function refused({ terminal }: SharingDeps, answer: HubAnswer): number {
-  terminal.err(`flotilla: ${printable(describeError(answer))}\n`);
-  return answer.status === 400 || answer.status === 422 ? EXIT.usage : EXIT.failed;
-}
-
-/** `flotilla link viewer ID`: a link that opens one thing for a time; `flotilla link end-all` ends every link. */
+/**
+ * `flotilla link viewer ID`: a link that opens one thing for a limited time; `flotilla link end-all` ends every link.
+ */
 export async function runLinkCommand(
   deps: SharingDeps,
   words: string[],
@@ -32,24 +30,23 @@ export async function runLinkCommand(
   const { client, terminal, env } = deps;
   const [kind = "", id, name, ...more] = words;
   if (kind === "end-all" && id === undefined) {
-    const ended = await client.call("DELETE", "/links", undefined, undefined, asAdmin(env));
-    if (ended.status !== 204) return refused(deps, ended);
-    terminal.out("every signed link has ended\n");
-    return EXIT.ok;
+    const ended = client.call("DELETE /links", { headers: asAdmin(env) });
+    return tell(terminal, ended, () => "every signed link has ended");
   }
   if (!LINK_KINDS.some((known) => known === kind) || id === undefined || more.length > 0)
     throw new UsageError("link needs viewer ID, cdp ID, asset ID [NAME], or end-all");
   if (name !== undefined && kind !== "asset")
     throw new UsageError(`unexpected word "${name}" after link ${kind}`);
-  const answer = await client.call("POST", "/links", {
-    ...{ kind, id, mode },
+  const asked = {
+    kind,
+    id,
+    mode,
     ...(name !== undefined && { name }),
     ...(expires !== undefined && { expires_in_s: Number(expires) }),
-  });
-  if (answer.status !== 201) return refused(deps, answer);
-  const made = answer.body as SignedLink;
-  terminal.out(`${json ? JSON.stringify(made, null, 2) : made.url}\n`);
-  return EXIT.ok;
+  };
+  return tell(terminal, client.call("POST /links", { json: asTyped(asked) }), (made) =>
+    json ? JSON.stringify(made, null, 2) : made.url,
+  );
 }
 
 const callerText = ({ caller: { kind, name, role } }: AuditEntry): string =>
@@ -62,16 +59,18 @@ export async function runAuditCommand(
   json: boolean,
 ): Promise<number> {
   const { client, terminal, env } = deps;
-  const query = new URLSearchParams({ limit: "50" });
-  for (const [key, value] of Object.entries(filter)) if (value !== undefined) query.set(key, value);
-  const answer = await client.call("GET", `/audit?${query}`, undefined, undefined, asAdmin(env));
-  if (answer.status !== 200) return refused(deps, answer);
-  const { entries, dropped } = answer.body as AuditPage;
-  if (json) {
-    terminal.out(`${JSON.stringify(answer.body, null, 2)}\n`);
-    return EXIT.ok;
-  }
-  const table = formatTable(
+  const query = asTyped({ ...filter, limit: filter.limit ?? "50" });
+  const asked = client.call("GET /audit", { query, headers: asAdmin(env) });
+  return tell(terminal, asked, (page) => {
+    if (json) return JSON.stringify(page, null, 2);
+    const { entries, dropped } = page;
+    if (dropped > 0) terminal.err(`flotilla: this hub could not record ${dropped} calls\n`);
+    return entries.length === 0 ? "no entries" : auditTable(entries, terminal.width);
+  });
+}
+
+const auditTable = (entries: AuditEntry[], width: number | null): string =>
+  formatTable(
     [
       { title: "when" },
       { title: "who" },
@@ -90,9 +89,5 @@ export async function runAuditCommand(
       String(entry.times),
       entry.error ?? "",
     ]),
-    terminal.width,
+    width,
   );
-  terminal.out(`${entries.length === 0 ? "no entries" : table}\n`);
-  if (dropped > 0) terminal.err(`flotilla: this hub could not record ${dropped} calls\n`);
-  return EXIT.ok;
-}

@@ -1,24 +1,21 @@
+import type { Http } from "#shared/client/http.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Engine } from "#shared/protocol/schema/engine.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { EXIT } from "./exit.ts";
-import { describeError, type HubAnswer, type HubClient } from "./hub-client.ts";
-import { formatTable, printable, type Terminal } from "./print.ts";
+import { asTyped, tell } from "./hub-client.ts";
+import { formatTable, type Terminal } from "./print.ts";
 
 export interface ListDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
 }
 
-function show(terminal: Terminal, answer: HubAnswer, json: boolean, text: () => string): number {
-  if (answer.status !== 200) {
-    terminal.err(`flotilla: ${printable(describeError(answer))}\n`);
-    return answer.status === 400 || answer.status === 422 ? EXIT.usage : EXIT.failed;
-  }
-  terminal.out(`${json ? JSON.stringify(answer.body, null, 2) : text()}\n`);
-  return EXIT.ok;
-}
+/** As it was answered with `json`, else as text. */
+const shown =
+  <T>(json: boolean, text: (answer: T) => string) =>
+  (answer: T): string =>
+    json ? JSON.stringify(answer, null, 2) : text(answer);
 
 /** `flotilla jobs`: newest first. */
 export async function runJobsCommand(
@@ -26,11 +23,7 @@ export async function runJobsCommand(
   filter: { status?: string; limit?: string },
   json: boolean,
 ): Promise<number> {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(filter)) if (value !== undefined) query.set(key, value);
-  const answer = await client.call("GET", `/jobs?${query}`);
-  return show(terminal, answer, json, () => {
-    const { jobs } = answer.body as { jobs: Job[] };
+  const text = ({ jobs }: { jobs: Job[] }): string => {
     if (jobs.length === 0) return "no jobs";
     return formatTable(
       [
@@ -51,7 +44,8 @@ export async function runJobsCommand(
       ]),
       terminal.width,
     );
-  });
+  };
+  return tell(terminal, client.call("GET /jobs", { query: asTyped(filter) }), shown(json, text));
 }
 
 /** `flotilla workers`: every known worker and what its lanes do. */
@@ -59,9 +53,7 @@ export async function runWorkersCommand(
   { client, terminal }: ListDeps,
   json: boolean,
 ): Promise<number> {
-  const answer = await client.call("GET", "/workers");
-  return show(terminal, answer, json, () => {
-    const { workers } = answer.body as { workers: Worker[] };
+  const text = ({ workers }: { workers: Worker[] }): string => {
     if (workers.length === 0) return "no workers";
     return formatTable(
       [
@@ -84,7 +76,8 @@ export async function runWorkersCommand(
       ]),
       terminal.width,
     );
-  });
+  };
+  return tell(terminal, client.call("GET /workers"), shown(json, text));
 }
 
 /** `flotilla engines`: the AI backends, the promoted one marked. */
@@ -92,9 +85,7 @@ export async function runEnginesCommand(
   { client, terminal }: ListDeps,
   json: boolean,
 ): Promise<number> {
-  const answer = await client.call("GET", "/engines");
-  return show(terminal, answer, json, () => {
-    const { engines } = answer.body as { engines: Engine[] };
+  const text = ({ engines }: { engines: Engine[] }): string => {
     if (engines.length === 0) return "no engines";
     return formatTable(
       [
@@ -115,7 +106,8 @@ export async function runEnginesCommand(
       ]),
       terminal.width,
     );
-  });
+  };
+  return tell(terminal, client.call("GET /engines"), shown(json, text));
 }
 
 /** `flotilla cancel ID`. */
@@ -124,6 +116,10 @@ export async function runCancelCommand(
   job_id: string,
   json: boolean,
 ): Promise<number> {
-  const answer = await client.call("POST", `/jobs/${encodeURIComponent(job_id)}/cancel`);
-  return show(terminal, answer, json, () => `job ${job_id} cancelled`);
+  const asked = client.call("POST /jobs/{id}/cancel", { params: { id: job_id } });
+  return tell(
+    terminal,
+    asked,
+    shown(json, () => `job ${job_id} cancelled`),
+  );
 }

@@ -4,8 +4,8 @@ import type { EnvSource } from "#shared/kit/env.ts";
 import type { LogTarget } from "../log-format.ts";
 
 /**
- * What reads the file descriptor. systemd sets JOURNAL_STREAM to the device and inode of what it connected to the journal
- * (systemd.exec(5)); a process below may have inherited the variable and write to a file.
+ * Finds out what reads the file descriptor. systemd sets JOURNAL_STREAM to the device and inode of what it connected to
+ * the journal (systemd.exec(5)); a child process may have inherited the variable while it writes to a file.
  */
 export function logTarget(fd: number, env: EnvSource): LogTarget {
   const terminal = isatty(fd);

@@ -1,12 +1,12 @@
 import type { QueueCounts } from "#shared/client/index.ts";
 import type { WatchDeps } from "./watch-queue.ts";
 
-/** Keys per call, so that the control plane can answer others in between. */
+/** Keys per call, so that the control plane can answer other calls in between. */
 const CHUNK = 2_000;
 const CALL_MS = 10_000;
 
 /**
- * Counts these tasks and no others of the workload. A task that has left the queue is done and is not checked again; a
+ * Counts only these tasks of the workload. A task that has left the queue is done and is not checked again; a
  * failed one is, because somebody may retry it meanwhile.
  */
 export function ownTasks(

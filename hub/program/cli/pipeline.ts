@@ -1,8 +1,8 @@
 import { createClient } from "#shared/client/index.ts";
 import { authorityOption } from "#shared/protocol/trust.ts";
 import type { FlagValues } from "./args.ts";
+import type { Command } from "./commands.ts";
 import { UsageError } from "./exit.ts";
-import type { Command } from "./flags.ts";
 import { runQueueCommand } from "./queue.ts";
 import { runRunsCommand } from "./runs.ts";
 import { runSubmitCommand } from "./submit.ts";
@@ -47,7 +47,8 @@ export function runPipelineCommand(
   { url, token, ...rest }: PipelineDeps,
 ): Promise<number> {
   const { workloads } = createClient({
-    ...{ base_url: url, ...(token ? { token } : {}) },
+    base_url: url,
+    ...(token ? { token } : {}),
     ...authorityOption(),
   });
   const deps = { ...rest, workloads };

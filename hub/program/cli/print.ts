@@ -1,9 +1,9 @@
-/** What a page wrote (URLs, titles, errors) must not steer the terminal: controls become `?`. */
+/** What a page wrote (URLs, titles, errors) must not steer the terminal: control characters become `?`. */
 export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is removed
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "?");
 
-/** Cuts `text` to `width` terminal columns, in the middle when `middle`, with `…` for what is gone. */
+/** Cuts `text` to `width` terminal columns, in the middle when `middle`, with `…` for what was removed. */
 export function fitText(text: string, width: number, middle = false): string {
   if (Bun.stringWidth(text) <= width) return text;
   if (width <= 1) return "…".slice(0, Math.max(0, width));
@@ -31,7 +31,7 @@ const padTo = (text: string, width: number, right: boolean): string => {
 export interface Column {
   title: string;
   right?: boolean;
-  /** Least width when the terminal is narrow; a column without one keeps its natural width. */
+  /** Minimum width when the terminal is narrow; a column without one keeps its natural width. */
   shrink?: number;
 }
 
@@ -78,11 +78,11 @@ export function formatTable(columns: Column[], rows: string[][], width: number |
 }
 
 export interface Terminal {
-  /** Results: what a pipe wants. */
+  /** Results, for pipes. */
   out(text: string): void;
   /** Progress and errors. */
   err(text: string): void;
-  /** Columns of standard output, null when it is not a terminal. */
+  /** Width of standard output in columns; null when it is not a terminal. */
   width: number | null;
   /** Standard error is a terminal: progress may rewrite its line. */
   live: boolean;

@@ -8,15 +8,16 @@ const RETRY_MS = 5_000;
 export interface RetryDeps {
   clock: Clock;
   log: Log;
-  /** Ends the waiting: the last error is thrown. */
+  /** Stops waiting: the last error is thrown. */
   signal: AbortSignal;
-  /** Called with a line for people that says what is awaited. */
+  /** Called with a line for people that says what it waits for. */
   say(text: string): void;
 }
 
 /**
  * Calls `open` until everything that it needs is available, however long that takes: systemd would restart a service
- * that exits over and over, and give it up for what is not its fault. Every other error is thrown.
+ * that exits over and over, and in the end give up on it for something that is not its fault. Every other error is
+ * thrown.
  */
 export async function retryUnavailable<T>(open: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { clock, log, signal, say } = deps;

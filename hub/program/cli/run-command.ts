@@ -1,14 +1,18 @@
 import { FlotillaError } from "#shared/client/index.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { withScheme } from "#shared/protocol/missing-scheme.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
+import type { ClientCommand } from "./commands.ts";
+import { runDiffCommand } from "./diff.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
-import { type ClientCommand, DEFAULT_HUB } from "./flags.ts";
+import { DEFAULT_HUB } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
 import { isDrainWord, runDrain } from "./fleet-drain.ts";
-import { createHubClient, HubUnreachable } from "./hub-client.ts";
+import { awayText, createHubClient, isAway } from "./hub-client.ts";
+import { runImportCommand } from "./import-archive.ts";
 import { runAuditCommand, runLinkCommand } from "./links-and-audit.ts";
 import {
   runCancelCommand,
@@ -17,8 +21,9 @@ import {
   runWorkersCommand,
 } from "./list-commands.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
-import type { Terminal } from "./print.ts";
+import { printable, type Terminal } from "./print.ts";
 import { runTokensCommand } from "./tokens.ts";
+import { runWatchCommand } from "./watch.ts";
 
 /** @throws UsageError unless `raw` is an absolute http(s) URL. */
 export function checkTarget(raw: string): string {
@@ -29,6 +34,24 @@ export function checkTarget(raw: string): string {
   }
   return raw;
 }
+
+const jobOptions = (flags: FlagValues) => Object.fromEntries((flags.option ?? []).map(parseOption));
+
+function fetchAsked(word: string, flags: FlagValues) {
+  const options = jobOptions(flags);
+  if (flags.headless) options.headless = true;
+  const preset = flags.preset?.at(-1) ?? null;
+  return { url: checkTarget(word), preset, options, out: flags.out?.at(-1) ?? null };
+}
+
+const watchAsked = (word: string, flags: FlagValues) => ({
+  url: word === "" ? null : checkTarget(word),
+  cron: flags.cron?.at(-1),
+  cron_tz: flags.tz?.at(-1),
+  every: flags.every?.at(-1),
+  name: flags.name?.at(-1),
+  options: jobOptions(flags),
+});
 
 /**
  * Runs a client command against the hub at SVC_HUB (rules/clients#address-of-the-hub), and prints what goes wrong.
@@ -51,24 +74,21 @@ export async function runClientCommand(
   try {
     if (isPipelineCommand(command))
       return await runPipelineCommand(command, words, flags, {
-        ...{ url: client.url, token: env.SVC_API_TOKEN?.trim() },
-        ...{ terminal, clock: systemClock, signal },
+        url: client.base_url,
+        token: env.SVC_API_TOKEN?.trim(),
+        terminal,
+        clock: systemClock,
+        signal,
       });
     switch (command) {
       case "fetch": {
-        const options = Object.fromEntries((flags.option ?? []).map(parseOption));
-        if (flags.headless) options.headless = true;
-        const preset = flags.preset?.at(-1) ?? null;
-        const out = flags.out?.at(-1) ?? null;
-        const request = { url: checkTarget(word), preset, options, out, json };
+        const request = { ...fetchAsked(word, flags), json };
         return await runFetchCommand({ ...deps, clock: systemClock, signal }, request);
       }
-      case "jobs":
-        return await runJobsCommand(
-          deps,
-          { status: flags.status?.at(-1), limit: flags.limit?.at(-1) },
-          json,
-        );
+      case "jobs": {
+        const filter = { status: flags.status?.at(-1), limit: flags.limit?.at(-1) };
+        return await runJobsCommand(deps, filter, json);
+      }
       case "workers":
         return await runWorkersCommand(deps, json);
       case "engines":
@@ -93,15 +113,24 @@ export async function runClientCommand(
         const filter = Object.fromEntries(names.map((name) => [name, flags[name]?.at(-1)]));
         return await runAuditCommand({ ...deps, env }, filter, json);
       }
+      case "watch":
+        return await runWatchCommand(deps, watchAsked(word, flags), json);
+      case "diff":
+        return await runDiffCommand(deps, word, words[1] ?? "", json);
+      case "import":
+        return await runImportCommand(deps, word, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }
   } catch (err) {
     if (err instanceof UsageError) throw err;
     if (err instanceof FlotillaError && (err.status === 400 || err.status === 422))
-      throw new UsageError(err.message);
-    terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
-    const away = err instanceof FlotillaError ? err.status === 0 : err instanceof HubUnreachable;
-    return away ? EXIT.hub_unreachable : EXIT.failed;
+      throw new UsageError(printable(err.message));
+    const why =
+      err instanceof FlotillaError
+        ? printable(isAway(err) ? awayText(client.base_url, err) : err.message)
+        : errorMessage(err);
+    terminal.err(`flotilla: ${why}\n`);
+    return isAway(err) ? EXIT.hub_unreachable : EXIT.failed;
   }
 }

@@ -4,10 +4,10 @@ import type { Log } from "#shared/kit/log.ts";
 import { EXIT } from "./exit.ts";
 
 /**
- * How long a stop takes besides its drain: cancelled runs, lanes that are reset, open calls. Anything longer is a bug.
+ * How long a stop takes besides its drain: cancelling runs, resetting lanes, finishing calls. Anything longer is a bug.
  */
 const STOP_DEADLINE_MS = 60_000;
-/** The longest time that a stop with such a drain may take, in milliseconds. */
+/** The longest time that a stop with this drain may take, in milliseconds. */
 export const stopWithin = (drain_ms: number): number => drain_ms + STOP_DEADLINE_MS;
 /** Time to end the browsers after a bug has reached the top. */
 const CRASH_STOP_MS = 5_000;
@@ -16,15 +16,15 @@ export interface Service {
   /** Stops in order; idempotent, and safe while half started. */
   stop(): Promise<void>;
   /**
-   * Applies what has changed outside, after the configuration was replaced. @throws ConfigError for what stays as it
-   * was.
+   * Applies what has changed outside, after the configuration was replaced. @throws ConfigError for what has to stay as
+   * it was.
    */
   reload?(): void;
   /** Resolves with an exit code when the service ends by itself (a watchdog, an update). */
   exited?: Promise<number>;
 }
 
-/** What a process offers to a service; `hub/main.ts` passes the real one. */
+/** What a service needs from its process; `hub/main.ts` passes the real one. */
 export interface Host {
   on(event: string, listener: (reason: unknown) => void): unknown;
   exit(code: number): unknown;
@@ -34,8 +34,8 @@ export interface Host {
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 /**
- * Runs a service until a signal, the end of standard input (when asked), or its own end.
- * The first signal drains, the second exits at once with 128 + its number. `start` is given a signal that aborts when
+ * Runs a service until a signal, the end of standard input (if requested), or its own end.
+ * The first signal drains, the second exits immediately with 128 + its number. `start` gets a signal that aborts when
  * a stop is requested, so that a slow start need not finish. SIGHUP never ends it: `reload` is called.
  * @param drain_ms how long `stop` may wait for what runs (SVC_DRAIN_TIMEOUT_S).
  * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
@@ -57,7 +57,7 @@ export async function runService(
   let draining = false;
   const drain = (why: string) => {
     draining = true;
-    log.info({ reason: why }, "stop asked for");
+    log.info({ reason: why }, "stop requested");
     asked(EXIT.ok);
     stopping.abort();
   };

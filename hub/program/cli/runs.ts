@@ -48,7 +48,7 @@ const line = (run: Run, json: boolean): string =>
   json ? JSON.stringify(run) : cells(run).map(printable).join("  ");
 
 /**
- * Runs that were recorded since `after`, oldest first. A call rereads what the last one found, because a run whose
+ * Runs that were recorded since `after`, oldest first. Each call rereads what the last one found, because a run whose
  * number is lower may be committed a moment later than its neighbours.
  */
 export function createRunReader(
@@ -103,7 +103,10 @@ async function follow(deps: WatchDeps, request: RunsRequest, filter: RunFilter):
   }
 }
 
-/** `flotilla runs`: newest first; with `follow` oldest first and on as they are recorded, until Ctrl-C (exit code 130). */
+/**
+ * `flotilla runs`: newest first; with `follow` oldest first, and then as they are recorded, until Ctrl-C (exit code
+ * 130).
+ */
 export async function runRunsCommand(deps: WatchDeps, request: RunsRequest): Promise<number> {
   const { workloads, terminal } = deps;
   const filter: RunFilter = {

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { FlotillaError } from "#shared/client/errors.ts";
+import type { Http } from "#shared/client/http.ts";
+import { ARCHIVED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
-import type { HubClient } from "./hub-client.ts";
 
 /** A file that takes longer than this to arrive is abandoned. */
 const FILE_DEADLINE_MS = 600_000;
 const PARALLEL = 4;
-const DOCUMENTS = ["page.html", "log.txt", "links.json", "har.json"];
 
 export interface SavedFiles {
   dir: string;
@@ -23,18 +24,19 @@ function ownDirectory(dir: string): void {
   if (!lstatSync(dir).isDirectory()) throw new Error(`${dir} is not a directory`);
 }
 
-/** Streams `path` of the hub into `target` by way of a temporary name; false when the hub has no such file. */
+/** Streams what `open` brings into `target`, through a temporary name; false when the hub has no such file. */
 async function saveFile(
-  client: HubClient,
-  path: string,
+  open: (signal: AbortSignal) => Promise<Response>,
   dir: string,
   name: string,
   sha256: string | null,
 ): Promise<boolean> {
-  const signal = AbortSignal.timeout(FILE_DEADLINE_MS);
-  const response = await client.open(path, signal);
-  if (response.status === 404 && sha256 === null) return false;
-  if (!response.ok || !response.body) throw new Error(`the hub answered ${response.status}`);
+  const response = await open(AbortSignal.timeout(FILE_DEADLINE_MS)).catch((err) => {
+    if (err instanceof FlotillaError && err.status === 404 && sha256 === null) return null;
+    throw err;
+  });
+  if (response === null) return false;
+  if (!response.body) throw new Error("the hub answered without a body");
   const temporary = join(dir, `.${randomBytes(6).toString("hex")}.part`);
   const writer = Bun.file(temporary).writer();
   try {
@@ -56,11 +58,11 @@ async function saveFile(
 }
 
 /**
- * Writes page.html, log.txt, links.json, har.json and assets/ of a job below `out`. Nothing is ever written outside it, and no
- * file has its name before it is whole and its checksum right.
+ * Writes the documents and assets/ of a job below `out`. Nothing is ever written outside it, and no file gets its name
+ * before it is complete and its checksum is right.
  */
 export async function saveJob(
-  client: HubClient,
+  client: Http,
   job_id: string,
   assets: Asset[],
   out: string,
@@ -71,16 +73,21 @@ export async function saveJob(
   ownDirectory(assetDir);
   const saved: SavedFiles = { dir, files: [], problems: [] };
   const work = [
-    ...DOCUMENTS.map((name) => ({
+    ...ARCHIVED_DOCUMENTS.map((name) => ({
       name,
-      path: `/jobs/${job_id}/${name}`,
+      open: (signal: AbortSignal) =>
+        client.open(`GET /jobs/{id}/${name}`, { params: { id: job_id }, signal }),
       to: dir,
       sha: null,
       shown: name,
     })),
     ...assets.map((asset) => ({
       name: asset.name,
-      path: `/jobs/${job_id}/assets/${encodeURIComponent(asset.name)}`,
+      open: (signal: AbortSignal) =>
+        client.open("GET /jobs/{id}/assets/{name}", {
+          params: { id: job_id, name: asset.name },
+          signal,
+        }),
       to: assetDir,
       sha: asset.sha256,
       shown: `assets/${asset.name}`,
@@ -90,8 +97,7 @@ export async function saveJob(
     for (let item = work.shift(); item; item = work.shift()) {
       try {
         if (!isSafeName(item.name)) throw new Error("is not a safe file name");
-        if (await saveFile(client, item.path, item.to, item.name, item.sha))
-          saved.files.push(item.shown);
+        if (await saveFile(item.open, item.to, item.name, item.sha)) saved.files.push(item.shown);
       } catch (err) {
         saved.problems.push({
           name: item.shown,

@@ -31,13 +31,13 @@ const HINT_MS = 5_000;
 interface Sent {
   submitted: number;
   duplicates: number;
-  /** Keys of the tasks, those in the queue already among them; kept only where they are waited for. */
+  /** Keys of the tasks, including those already in the queue; kept only for `wait`. */
   pks: Set<string> | null;
-  /** Place of the last task that was accepted. */
+  /** Where the last accepted task was written. */
   last: string | null;
 }
 
-/** What is wrong with a task of this batch, at the line where it stands. */
+/** What is wrong with a task of this batch, with its line. */
 function blameLine(err: unknown, batch: PlacedTask[]): unknown {
   if (!(err instanceof FlotillaError) || err.status !== 422 || !Array.isArray(err.detail))
     return err;
@@ -80,21 +80,21 @@ const submittedText = ({ submitted, duplicates }: Sent): string => {
     : `${tasks}, ${duplicates.toLocaleString("en-US")} already in the queue`;
 };
 
-/** What an error leaves behind. A batch whose answer never came may be in the queue or not. */
+/** What was submitted before an error. A batch whose answer never came may or may not be in the queue. */
 function takenText(sent: Sent, err: unknown): string {
   const taken =
     sent.last === null
       ? "nothing was submitted"
       : `${submittedText(sent)}, the last is ${sent.last}`;
   const unknown = err instanceof FlotillaError && err.status === 0;
-  return unknown ? `${taken}; the batch after that may be in the queue or not` : taken;
+  return unknown ? `${taken}; the batch after that may or may not be in the queue` : taken;
 }
 
 /** Says why nothing moves: a workload that is off, or no worker at all. */
 async function explainIdle({ workloads }: SubmitDeps, slug: string): Promise<string> {
   const { enabled } = await workloads.get(slug);
   return enabled
-    ? "nothing has moved: is a worker there that may run it? (GET /api/v1/workers)"
+    ? "nothing has moved: is there a worker that may run it? (GET /api/v1/workers)"
     : `nothing will move: ${slug} is switched off (enabled: false)`;
 }
 
@@ -127,8 +127,8 @@ function sourceOf(request: SubmitRequest, stream: ReadableStream<Uint8Array> | n
 }
 
 /**
- * `flotilla submit`: sends tasks in batches as they are read, so that a file of any size takes the memory of one batch; with
- * `wait` also of the keys, because these tasks are waited for and no others of the workload.
+ * `flotilla submit`: sends tasks in batches as they are read, so that a file of any size needs the memory of one batch;
+ * with `wait` also that of the keys, because it waits for these tasks and no others of the workload.
  * @returns the exit code: 0 submitted (with `wait`: and none of them failed), 1 some failed, 130 after Ctrl-C.
  * @throws UsageError naming the line and field of a bad task, and how many tasks were submitted before it.
  */
@@ -146,7 +146,7 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
     terminal.out(`${json ? JSON.stringify(record) : text}\n`);
   };
   try {
-    // Before anything is read, check that the workload exists and that somebody answers.
+    // Before anything is read, check that the hub answers and that the workload exists.
     await deps.workloads.get(slug, { timeout_ms: FIRST_CALL_MS });
     await sendAll(deps, slug, sourceOf(request, stream), progress, sent).catch((err) => {
       if (signal.aborted) return;
@@ -165,7 +165,7 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
     say({ queue }, `${submittedText(sent)}${queue ? `; ${countsText(queue)}` : ""}`);
     if (queue === null) return EXIT.interrupted;
     if (queue.failed > 0 && !json)
-      terminal.err(`flotilla: why tasks failed: flotilla runs ${slug} --failed\n`);
+      terminal.err(`flotilla: to see why tasks failed: flotilla runs ${slug} --failed\n`);
     return queue.failed > 0 ? EXIT.failed : EXIT.ok;
   } finally {
     progress.end();

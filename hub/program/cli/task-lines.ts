@@ -5,7 +5,7 @@ import { UsageError } from "./exit.ts";
 export interface PlacedTask {
   task: TaskIn;
   place: string;
-  /** Length of its line: what it costs to hold. */
+  /** Length of its line, which is what it costs in memory. */
   bytes: number;
 }
 
@@ -18,7 +18,7 @@ interface Line {
   bytes: Uint8Array;
 }
 
-/** Lines of a stream; never more than one line and one chunk are held. @throws UsageError for a line that is too long. */
+/** Lines of a stream; holds at most one line and one chunk. @throws UsageError for a line that is too long. */
 async function* readLines(
   stream: ReadableStream<Uint8Array>,
   name: string,
@@ -67,7 +67,7 @@ function parseJsonLine(text: string, place: string): TaskIn {
 /**
  * Tasks of a file: a line that begins with `{` is a task as JSON (rules/clients#tasks-of-a-file), any other line is a key. Blank
  * lines are left out. What a task may hold is judged by the control plane alone.
- * @throws UsageError naming the line that is no UTF-8, no JSON or has no pk.
+ * @throws UsageError naming the line that is not UTF-8, not JSON or has no pk.
  */
 export async function* readTaskLines(
   stream: ReadableStream<Uint8Array>,

@@ -28,12 +28,12 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-/** Refusals and failures begin with the program's name; all other lines are for information. */
+/** Refusals and failures begin with the program's name; all other lines are information. */
 const forJournal = (text: string): string =>
   withPriority(text, text.startsWith("flotilla: ") ? "error" : "info");
 
 /**
- * The process's own streams as the client commands see them. A terminal that does not know its width says 0.
+ * The process's own streams as the client commands see them. A terminal that does not know its width reports 0.
  * @param journal standard error is read by systemd's journal
  */
 export const systemTerminal = (stdout: Stream, stderr: Stream, journal: boolean): Terminal => ({

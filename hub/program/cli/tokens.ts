@@ -1,62 +1,70 @@
+import type { Http } from "#shared/client/http.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
-import type { CreatedToken, Role, Token } from "#shared/protocol/schema/token.ts";
+import type { Role, Token } from "#shared/protocol/schema/token.ts";
 import { EXIT, UsageError } from "./exit.ts";
-import { describeError, type HubAnswer, type HubClient } from "./hub-client.ts";
-import { formatTable, printable, type Terminal } from "./print.ts";
+import { tellRefusal } from "./hub-client.ts";
+import { formatTable, type Terminal } from "./print.ts";
 
 export interface TokensCommandDeps {
-  client: HubClient;
+  client: Http;
   terminal: Terminal;
   env: EnvSource;
 }
 
-const PATH = "/tokens";
 const FORMS = "tokens needs list, create NAME ROLE [--expires 90d], or revoke ID";
 const ROLE_WORDS: readonly string[] = ["viewer", "submitter", "operator", "admin"] satisfies Role[];
+const isRole = (word: string): word is Role => ROLE_WORDS.includes(word);
 const UNIT_S: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Seconds. @throws UsageError */
 function readDuration(text: string): number {
   const [, amount, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (amount === undefined || Number(amount) === 0)
-    throw new UsageError(`--expires: "${text}" is no duration such as 30m, 12h or 90d`);
+    throw new UsageError(`--expires: "${text}" is not a duration such as 30m, 12h or 90d`);
   return Number(amount) * (UNIT_S[unit] ?? 1);
 }
 
-interface Wanted {
-  method: string;
-  path: string;
-  body?: unknown;
-  /** Fields of the answer. */
-  text: (body: unknown, width: number | null) => string;
+/** What was answered, and what is printed of it. */
+interface Told {
+  answer: object | null;
+  text: string;
+  warnings?: readonly string[];
 }
+type Wanted = (
+  client: Http,
+  headers: Record<string, string>,
+  width: number | null,
+) => Promise<Told>;
 
 /** @throws UsageError for words that mean nothing */
 function readWords([what, word, role, ...more]: string[], expires: string | undefined): Wanted {
   if (expires !== undefined && what !== "create")
-    throw new UsageError("--expires is of tokens create");
+    throw new UsageError("--expires is only for tokens create");
   if (more.length > 0) throw new UsageError(FORMS);
-  if (what === "list" && word === undefined) return { method: "GET", path: PATH, text: listText };
+  if (what === "list" && word === undefined)
+    return async (client, headers, width) => {
+      const answer = await client.call("GET /tokens", { headers });
+      return { answer, text: listText(answer.tokens, width) };
+    };
   if (what === "revoke" && word !== undefined && role === undefined)
-    return {
-      ...{ method: "DELETE", path: `${PATH}/${encodeURIComponent(word)}` },
-      text: () => `token ${word} revoked`,
+    return async (client, headers) => {
+      const answer = await client.call("DELETE /tokens/{id}", { headers, params: { id: word } });
+      return { answer, text: `token ${word} revoked` };
     };
   if (what !== "create" || word === undefined || role === undefined) throw new UsageError(FORMS);
-  if (!ROLE_WORDS.includes(role))
-    throw new UsageError(`"${role}" is not a role: ${ROLE_WORDS.join(", ")}`);
+  if (!isRole(role)) throw new UsageError(`"${role}" is not a role: ${ROLE_WORDS.join(", ")}`);
   const expires_in_s = expires === undefined ? {} : { expires_in_s: readDuration(expires) };
-  return {
-    ...{ method: "POST", path: PATH, body: { name: word, role, ...expires_in_s } },
-    text: (body) => (body as CreatedToken).token,
+  return async (client, headers) => {
+    const json = { name: word, role, ...expires_in_s };
+    const answer = await client.call("POST /tokens", { headers, json });
+    return { answer, text: answer.token, warnings: answer.warnings };
   };
 }
 
 const when = (time: string | null): string =>
   time === null ? "never" : time.replace("T", " ").slice(0, 16);
 
-function listText(body: unknown, width: number | null): string {
-  const { tokens } = body as { tokens: Token[] };
+function listText(tokens: Token[], width: number | null): string {
   if (tokens.length === 0) return "no tokens";
   return formatTable(
     [
@@ -68,32 +76,33 @@ function listText(body: unknown, width: number | null): string {
       { title: "name", shrink: 12 },
     ],
     tokens.map(({ token_id, role, created_at, last_used_at, expires_at, expired, name }) => [
-      ...[token_id, role, when(created_at), when(last_used_at)],
-      ...[expired ? "expired" : when(expires_at), name],
+      token_id,
+      role,
+      when(created_at),
+      when(last_used_at),
+      expired ? "expired" : when(expires_at),
+      name,
     ]),
     width,
   );
 }
 
-/** `flotilla tokens`: the token itself goes to standard output alone, so that a shell can keep it. */
+/** `flotilla tokens`: only the token itself goes to standard output, so that a shell can keep it. */
 export async function runTokensCommand(
   { client, terminal, env }: TokensCommandDeps,
   words: string[],
   expires: string | undefined,
   json: boolean,
 ): Promise<number> {
-  const { method, path, body, text } = readWords(words, expires);
+  const wanted = readWords(words, expires);
   const password = env.SVC_ADMIN_PASSWORD?.trim();
   const headers: Record<string, string> = password ? { "x-admin-password": password } : {};
-  const answer: HubAnswer = await client.call(method, path, body, undefined, headers);
-  if (answer.status >= 300) {
-    terminal.err(`flotilla: ${printable(describeError(answer))}\n`);
-    return answer.status === 400 || answer.status === 422 ? EXIT.usage : EXIT.failed;
+  try {
+    const { answer, text, warnings = [] } = await wanted(client, headers, terminal.width);
+    terminal.out(`${json && answer !== null ? JSON.stringify(answer, null, 2) : text}\n`);
+    for (const warning of warnings) terminal.err(`flotilla: warning: ${warning}\n`);
+    return EXIT.ok;
+  } catch (err) {
+    return tellRefusal(terminal, err);
   }
-  terminal.out(
-    `${json && answer.body !== null ? JSON.stringify(answer.body, null, 2) : text(answer.body, terminal.width)}\n`,
-  );
-  for (const warning of (answer.body as Partial<CreatedToken> | null)?.warnings ?? [])
-    terminal.err(`flotilla: warning: ${warning}\n`);
-  return EXIT.ok;
 }

@@ -15,7 +15,7 @@ const POLL_MS = 500;
 const CALL_MS = 10_000;
 /** How long the control plane may be away before watching gives up. */
 const PATIENCE_MS = 30_000;
-/** Where lines cannot be rewritten, one line per interval says what changed. */
+/** Where lines cannot be rewritten, one line per interval reports what changed. */
 const PLAIN_EVERY_MS = 2_000;
 /** Width of the bar, on wide terminals and on others. */
 const BAR_COLUMNS = { wide: 20, narrow: 10 };
@@ -50,7 +50,7 @@ export function drainText(counts: QueueCounts, most: number, ms: number): string
   return `${counted(done)} of ${counted(most)} done, ${countsText(counts)}${paceText(done, left, ms)}`;
 }
 
-/** The same as one line of a terminal; what matters least stands where it may be cut. */
+/** The same as one line of a terminal; what matters least comes last, where it may be cut. */
 export function drainBar(counts: QueueCounts, most: number, ms: number, width: number): string {
   const left = counts.pending + counts.claimed;
   const done = most - left;
@@ -81,7 +81,7 @@ async function* pollCounts(
   }
 }
 
-/** What is watched: the tasks of `count`, at first `most` of them; a workload's whole queue where it is not given. */
+/** What is watched: the tasks that `count` counts, `most` of them at first; without it the workload's whole queue. */
 export interface Watched {
   count: () => Promise<QueueCounts>;
   most: number;

@@ -8,7 +8,7 @@ import { unknownNames } from "../variables/unknown.ts";
 import type { GatheredVariables } from "../variables/variable-sources.ts";
 import type { CommandDeps } from "./migrate.ts";
 
-/** What a mode would find wrong with its variables, and what it would say at its start. */
+/** What a mode would find wrong with its variables, and what it would warn about when it starts. */
 interface Verdict {
   errors: string[];
   warnings: string[];
@@ -33,9 +33,9 @@ function readMode(word: string | undefined, given: string | undefined): Mode {
 }
 
 /**
- * `flotilla config check|show [dev|hub|worker|control]`: judges the variables as a start of the mode would, and shows each
- * with its value and where it comes from; secrets are masked. Opens nothing and starts nothing.
- * @returns the exit code: 2 when the mode would not start with them.
+ * `flotilla config check|show [dev|hub|worker|control]`: checks the variables as a start of the mode would, and shows
+ * each with its value and where it comes from; secrets are masked. Opens nothing and starts nothing.
+ * @returns the exit code: 2 if the mode would not start with them.
  */
 export async function runConfig(
   [action, word]: string[],

@@ -18,9 +18,9 @@ import type { GatheredVariables } from "../variables/variable-sources.ts";
 import { CommandRefused } from "./refused.ts";
 
 export interface CommandDeps {
-  /** Every variable that was given: environment, flags, files of secrets and configuration file, as a start reads them. */
+  /** Every given variable: environment, flags, secret files and configuration file, as a start reads them. */
   env: EnvSource;
-  /** Of every name in `env`. */
+  /** The source of every name in `env`. */
   origins: GatheredVariables["origins"];
   /** What the flags set, by the names of their variables. */
   overrides: EnvSource;
@@ -34,9 +34,9 @@ const reach = (url: string): Promise<SchemaState> =>
   });
 
 /**
- * `flotilla migrate`: applies the migrations the database lacks and names them. Hubs do the same when they start; of
- * several at once on Postgres one applies each. `--dry-run` only reports: `EXIT.ok` up to date, `migrations_pending`,
- * or `no_database`.
+ * `flotilla migrate`: applies the migrations that the database lacks and lists them. Hubs do the same when they start;
+ * if several start on Postgres, one of them applies each. `--dry-run` only reports: `EXIT.ok` up to date,
+ * `migrations_pending`, or `no_database`.
  * @returns the exit code (`EXIT`). @throws ConfigError when the database is newer than this program.
  */
 export async function runMigrate({ env, overrides, flags, terminal }: CommandDeps) {
@@ -70,8 +70,8 @@ function tellState(url: string, state: SchemaState, pending: string[], terminal:
 
 const noDatabase = (url: string): string =>
   isPostgres(url)
-    ? `the server has no database ${new URL(url).pathname.slice(1)}: create database makes it, or set SVC_DB_URL to another`
-    : `there is no database at ${resolve(sqlitePath(url) ?? "")}: the first start of a hub makes it, or set --data-dir or SVC_DB_URL to where it is`;
+    ? `the server has no database ${new URL(url).pathname.slice(1)}: create it with create database, or set SVC_DB_URL to another`
+    : `there is no database at ${resolve(sqlitePath(url) ?? "")}: the first start of a hub creates it, or set --data-dir or SVC_DB_URL to where it is`;
 
 const upToDate = ({ dialect, applied }: SchemaState): string =>
   `${dialect === "sqlite" ? "SQLite" : "Postgres"} is up to date: ${applied.length} migrations, the last is ${applied.at(-1)?.name ?? "none"}\n`;

@@ -1,4 +1,4 @@
-/** A command that cannot do what was asked: one sentence with the way out, exit 1. */
+/** A command cannot do what was asked: one sentence that says what to do instead, exit 1. */
 export class CommandRefused extends Error {
   constructor(message: string) {
     super(message);

@@ -1,8 +1,8 @@
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { type FlagValues, flagOverrides } from "../cli/args.ts";
+import type { OperatorCommand } from "../cli/commands.ts";
 import { EXIT, UsageError } from "../cli/exit.ts";
-import type { OperatorCommand } from "../cli/flags.ts";
 import type { Terminal } from "../cli/print.ts";
 import { gatherConfig, judgeNames } from "../variables/load.ts";
 import { runBackup } from "./backup/backup.ts";
@@ -31,7 +31,7 @@ export interface OperatorCall {
 }
 
 /**
- * Runs a command of the machine's operator and prints why it was refused.
+ * Runs an operator's command and prints why it was refused.
  * @returns the exit code (`EXIT`). @throws UsageError for wrong words, flags and variables.
  */
 export async function runOperatorCommand(call: OperatorCall, deps: OperatorDeps): Promise<number> {
@@ -47,7 +47,7 @@ export async function runOperatorCommand(call: OperatorCall, deps: OperatorDeps)
   }
 }
 
-/** What the variables come to for a command, which says what is wrong with their names before it works. */
+/** The variables for a command, which reports wrong names before it does anything. */
 function withVariables<T extends OperatorDeps & { overrides: EnvSource }>(deps: T) {
   const gathered = gatherConfig({ env: deps.env, flags: deps.overrides });
   for (const warning of judgeNames(gathered)) deps.terminal.err(`flotilla: warning: ${warning}\n`);

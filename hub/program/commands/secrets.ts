@@ -36,9 +36,9 @@ const said = ({
 };
 
 /**
- * `flotilla secrets status|rotate|decrypt|forget`: what cookies and profiles are encrypted with, a new key for all of them,
- * none at all (for a version that does not know keys), or without those whose key is lost. No hub may run; a SQLite
- * file that one has open is refused.
+ * `flotilla secrets status|rotate|decrypt|forget`: shows the key of cookies and profiles, replaces it for all of them,
+ * decrypts them (for a version that does not know keys), or deletes those whose key is lost. No hub may run; a SQLite
+ * file that a hub has open is refused.
  * @returns the exit code (`EXIT`). @throws CommandRefused, ConfigError
  */
 export async function runSecrets([word = ""]: string[], deps: CommandDeps): Promise<number> {
@@ -70,11 +70,11 @@ async function convert({ config, db }: Opened, keys: Keyring, to: Conversion): P
   }
 }
 
-/** @throws CommandRefused where something was left as it was */
+/** @throws CommandRefused if something stayed unchanged */
 function demandAll({ unreadable }: Converted): void {
   if (unreadable.cookies + unreadable.profiles + unreadable.proxies === 0) return;
   throw new CommandRefused(
-    `${said(unreadable)} are encrypted with keys that are not in the file and stay as they are: add the keys, or run flotilla secrets forget`,
+    `${said(unreadable)} are encrypted with keys that are not in the file and stay unchanged: add the keys, or run flotilla secrets forget`,
   );
 }
 
@@ -88,7 +88,9 @@ const actions: Record<Action, (opened: Opened) => Promise<number>> = {
     );
     demandKey(stored, keys, config.secret_key_file);
     terminal.out(
-      stored === null ? "nothing is encrypted\n" : "the database is encrypted with a key of it\n",
+      stored === null
+        ? "nothing is encrypted\n"
+        : "the database is encrypted with a key from this file\n",
     );
     return EXIT.ok;
   },
@@ -102,7 +104,7 @@ const actions: Record<Action, (opened: Opened) => Promise<number>> = {
     await db.scrub(Number.POSITIVE_INFINITY);
     terminal.out(`${said(done)} are encrypted with the new key ${added.first.id}\n`);
     demandAll(done);
-    terminal.out(`no key after the first is needed any more in ${path}, but for older backups\n`);
+    terminal.out(`only the first key in ${path} is still needed, unless you keep older backups\n`);
     return EXIT.ok;
   },
   decrypt: async (opened) => {
@@ -111,7 +113,7 @@ const actions: Record<Action, (opened: Opened) => Promise<number>> = {
     if (keys) {
       const done = await convert(opened, keys, "open");
       demandAll(done);
-      terminal.out(`${said(done)} are stored as they are from now on\n`);
+      terminal.out(`${said(done)} are stored unencrypted from now on\n`);
     }
     await db.settings.delete(KEY_CHECK);
     terminal.out("the next start of this version encrypts them again\n");

@@ -12,7 +12,10 @@ import wordManifest from "./plugins/word-count/plugin.json" with { type: "text" 
 import wordPage from "./plugins/word-count/web/index.html" with { type: "text" };
 import wordModule from "./plugins/word-count/word_count.py" with { type: "text" };
 
-/** One plugin of each executor type. JSON, pages and modules are typed as what they hold, and are text; hence String. */
+/**
+ * One plugin of each executor type. JSON, pages and modules are typed by their content although they are text, hence
+ * String.
+ */
 const FILES: Record<string, unknown> = {
   "word-count/plugin.json": wordManifest,
   "word-count/word_count.py": wordModule,
@@ -27,7 +30,7 @@ const FILES: Record<string, unknown> = {
   "page-fetch/web/index.html": pagePage,
 };
 
-/** Creates the folder `dir` with the example plugins, whole or not at all. An existing folder stays as it is. */
+/** Creates the folder `dir` with the example plugins, completely or not at all. An existing folder is left alone. */
 export async function installExamplePlugins(dir: string): Promise<void> {
   if (await stat(dir).catch(() => null)) return;
   const temp = `${dir}.${process.pid}.part`;

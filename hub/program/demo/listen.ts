@@ -3,8 +3,8 @@ import { serveDemo } from "./site.ts";
 const MAX_PORT = 65_535;
 
 /**
- * Serves the demo page from an origin of its own, because no lane may open the hub's: at `port` where it is free, so that
- * its address is the same at every start, else at any other.
+ * Serves the demo page from its own origin, because no lane may open the hub's: at `port` if it is free, so that
+ * its address stays the same, else at any other port.
  */
 export function listenDemo(
   hostname: string,

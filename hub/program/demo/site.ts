@@ -15,7 +15,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <h1>Flotilla demo page</h1>
-<p>Two pictures, a style sheet, a script, data it fetches, a sound, a frame and a link.</p>
+<p>Two images, a style sheet, a script, the data it fetches, a sound, a frame and a link.</p>
 <img src="gradient.png" alt="a gradient" width="240" height="160">
 <img src="waves.svg" alt="waves" width="240" height="160">
 <p><audio src="tone.wav" preload="auto" controls></audio></p>
@@ -30,7 +30,7 @@ const PAGE = `<!doctype html>
 const FRAME = `<!doctype html>
 <meta charset="utf-8">
 <title>A frame</title>
-<p>This frame has a picture of its own:</p>
+<p>This frame has its own image:</p>
 <img src="squares.png" alt="squares" width="96" height="48">
 `;
 
@@ -63,7 +63,7 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return out;
 }
 
-/** An RGB PNG whose pixels `paint` gives. */
+/** An RGB PNG; `paint` gives its pixels. */
 function png(
   width: number,
   height: number,

@@ -8,7 +8,7 @@ export interface ConfigFile {
   values: EnvSource;
 }
 
-/** As the same variable would be written in the environment; undefined for what no variable can be. */
+/** The value as it would be written in the environment; undefined for what cannot be a variable's value. */
 function spell(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return value ? "1" : "0";
@@ -24,9 +24,9 @@ function spellList(values: readonly unknown[]): string | undefined {
 }
 
 /**
- * Reads a configuration file: TOML, with the names of the environment's variables at its top level. It is never looked for:
- * only a file that was named is read.
- * @throws ConfigError naming the file, and the name of what cannot be the value of a variable.
+ * Reads a configuration file: TOML, with the names of the environment's variables at its top level. It is never
+ * searched for: only a file that is named is read.
+ * @throws ConfigError naming the file, and the variable whose value cannot be used.
  */
 export function readConfigFile(given: string, argv_names: ReadonlySet<string>): ConfigFile {
   const path = resolve(given);

@@ -4,18 +4,18 @@ import type { Mode } from "../cli/flags.ts";
 import { shapeOf, shownValue, type VariableSchema } from "./known.ts";
 import type { GatheredVariables, Origin } from "./variable-sources.ts";
 
-/** A variable as a person is shown it. */
+/** A variable as people see it. */
 export interface VariableLine extends Origin {
   name: string;
   /** As it would be written, the default included; null when it is unset. A secret is `***`. */
   value: string | null;
 }
 
-/** Where a value comes from, in words: `credential /run/credentials/…`. */
+/** The source of a value, in words: `credential /run/credentials/…`. */
 export const spellOrigin = ({ from, file }: Origin): string =>
   `${from.replace("_", " ")}${file === null ? "" : ` ${file}`}`;
 
-/** The default as somebody would write it into the variable; null for none. */
+/** The default as it would be written into the variable; null for none. */
 export function spellDefault(name: string, schema: VariableSchema): string | null {
   const value = schema.safeParse(undefined).data;
   if (value === undefined) return null;
@@ -43,12 +43,12 @@ function derivedDefaults(mode: Mode, env: GatheredVariables["env"]): Record<stri
       SVC_PLUGINS_DIR: config.plugins_dir,
     };
   } catch {
-    // A value is wrong, which is said beside.
+    // A value is wrong, which is reported separately.
     return {};
   }
 }
 
-/** Every variable of the mode by name: its effective value and where that comes from. */
+/** Every variable of the mode by name: its effective value and its source. */
 export function describeVariables(mode: Mode, { env, origins }: GatheredVariables): VariableLine[] {
   const derived = derivedDefaults(mode, env);
   return Object.entries(shapeOf(mode))

@@ -1,4 +1,6 @@
-/** How many letters must be put in, left out, changed or swapped with their neighbour to make one word of the other. */
+/**
+ * How many letters must be inserted, deleted, changed or swapped with their neighbour to turn one word into the other.
+ */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -20,8 +22,8 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * The word of `known` that was probably meant by `word`; null when none is near. `limit`: letters that may be wrong; left out,
- * a third of the word, and no more than three.
+ * The word of `known` that `word` probably meant; null when none is close. `limit`: letters that may be wrong; by
+ * default a third of the word, and no more than three.
  */
 export function nearestWord(
   word: string,

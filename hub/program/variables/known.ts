@@ -10,36 +10,36 @@ import type { Mode } from "../cli/flags.ts";
 interface VariableMeta {
   /** `whole`: never shown. `in_url`: shown without its password. Both may come from a file. */
   secret?: "whole" | "in_url";
-  /** A command line: a list is one argument each. */
+  /** A command line: each list entry is one argument. */
   argv?: boolean;
-  /** SIGHUP makes a new value count; without it a restart does. */
+  /** A new value takes effect with SIGHUP; without this, after a restart. */
   reload?: boolean;
 }
 
 export type VariableSchema = z.ZodType;
 
-/** Those that no schema has: the command line and the client commands read them by themselves. */
+/** Variables without a schema: the command line and the client commands read them themselves. */
 const ELSEWHERE = ["SVC_MODE", "SVC_HUB", "SVC_CONFIG", "SVC_EXIT_ON_STDIN_CLOSE"];
-/** The keys of a bucket by the names that other tools know them under. */
+/** The keys of a bucket, under the names that other tools use. */
 const ALIASES = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
 const SHAPES: Record<string, VariableSchema> = { ...HubEnv.shape, ...WorkerEnv.shape };
 
 const metaOf = (name: string): VariableMeta => (SHAPES[name]?.meta() as VariableMeta) ?? {};
 
-/** What a mode reads, by name. */
+/** The variables that a mode reads, by name. */
 export const shapeOf = (mode: Mode): Readonly<Record<string, VariableSchema>> =>
   mode === "worker" ? WorkerEnv.shape : HubEnv.shape;
 
-/** Whether a new value counts while the program runs. */
+/** Whether a new value takes effect while the program runs. */
 export const isReloadable = (mode: Mode, name: string): boolean =>
   (shapeOf(mode)[name]?.meta() as VariableMeta | undefined)?.reload === true;
 
-/** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is no secret. */
+/** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is not secret. */
 export const secrecyOf = (name: string): "whole" | "in_url" | null =>
   ALIASES.includes(name) ? "whole" : (metaOf(name).secret ?? null);
 
-/** The value as it may be shown, without what is secret in it. */
+/** The value as it may be shown, without its secret parts. */
 export function shownValue(name: string, value: string): string {
   const secrecy = secrecyOf(name);
   if (secrecy === "whole") return MASK;

@@ -8,24 +8,25 @@ import { unknownNames } from "./unknown.ts";
 import { type GatheredVariables, gatherVariables, type Origin } from "./variable-sources.ts";
 
 export interface ConfigSources {
-  /** The process's environment, or what an environment file of a unit sets. */
+  /** The process's environment, or what a unit's environment file sets. */
   env: EnvSource;
   /** What the command line sets, under the names of the variables; SVC_CONFIG names the configuration file. */
   flags?: EnvSource;
-  /** What counts in the place of the mode's own default. */
+  /** Values that replace the mode's own defaults. */
   defaults?: EnvSource;
 }
 
 /** A configuration, and how it came about. */
 export interface LoadedConfig<C> extends GatheredVariables {
   config: C;
-  /** What must be said at the start: one sentence each, beginning with the name of a variable. */
+  /** Warnings to log at the start: one sentence each, beginning with the name of a variable. */
   warnings: readonly string[];
 }
 
 /**
- * What recipes and engines may read is named by the operator, and may come from files as the program's own secrets do. An
- * engine may name whatever fits a pattern too, but no file by it: whoever may put an engine must not read files with it.
+ * The operator names what recipes and engines may read; it may come from files, as the program's own secrets do. An
+ * engine may also name whatever matches a pattern, but not through a file: a caller who may store an engine must not
+ * read files with it.
  */
 function secretsOf(...layers: EnvSource[]): string[] {
   const lists = layers.flatMap((layer) => [layer.SVC_RECIPE_ENV, layer.SVC_ENGINE_KEY_ENV]);
@@ -38,8 +39,8 @@ function secretsOf(...layers: EnvSource[]): string[] {
 }
 
 /**
- * Every variable that was given, once, and where it comes from: flag, then environment, then credential of the service
- * manager, then configuration file. Judges no value.
+ * Every given variable, once, with its source: flag, then environment, then credential of the service
+ * manager, then configuration file. Does not validate values.
  * @throws ConfigError for a file that cannot be read and a secret that is given twice.
  */
 export function gatherConfig(sources: ConfigSources): GatheredVariables {
@@ -68,7 +69,7 @@ export function blame(err: unknown, mode: Mode, origins: ReadonlyMap<string, Ori
 }
 
 /**
- * What the variables come to for `mode`.
+ * The configuration that the variables give for `mode`.
  * @throws ConfigError naming every bad value by its flag, variable or file.
  */
 export function judgeConfig(mode: "worker", gathered: GatheredVariables): WorkerConfig;
@@ -82,7 +83,7 @@ export function judgeConfig(mode: Mode, { env, origins }: GatheredVariables) {
   }
 }
 
-/** @returns what to say about unknown names. @throws ConfigError for those that were meant to be secrets. */
+/** @returns warnings about unknown names. @throws ConfigError for those that were meant to be secrets. */
 export function judgeNames(gathered: GatheredVariables): string[] {
   const { warnings, refusals } = unknownNames(gathered);
   if (refusals.length > 0) throw new ConfigError(refusals.join("\n"));
@@ -90,8 +91,9 @@ export function judgeNames(gathered: GatheredVariables): string[] {
 }
 
 /**
- * The configuration of a mode, read and judged as its start reads and judges it.
- * @throws ConfigError naming every bad value by its flag, variable or file, and every unknown name that was to be a secret.
+ * The configuration of a mode, read and validated as its start does.
+ * @throws ConfigError naming every bad value by its flag, variable or file, and every unknown name that was meant to be
+ * a secret.
  */
 export function loadConfig(mode: "worker", sources: ConfigSources): LoadedConfig<WorkerConfig>;
 export function loadConfig(mode: HubMode, sources: ConfigSources): LoadedConfig<HubConfig>;

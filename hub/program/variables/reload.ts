@@ -11,18 +11,18 @@ import {
   type LoadedConfig,
 } from "./load.ts";
 
-/** What reading the variables again comes to. */
+/** The result of reading the variables again. */
 interface Reloaded {
-  /** `NAME: before → after`, of those that count from now on; secrets masked. */
+  /** `NAME: before → after` for those that take effect now; secrets masked. */
   changed: readonly string[];
-  /** The same of those that count after a restart. */
+  /** The same for those that take effect after a restart. */
   needs_restart: readonly string[];
   warnings: readonly string[];
 }
 
 export interface Reloader<C> {
   /**
-   * `take` is given the new configuration and makes it count. @throws ConfigError when a value or a file is bad, and what
+   * `take` applies the new configuration. @throws ConfigError when a value or a file is bad, and what
    * `take` throws; nothing has changed then.
    */
   reload(take: (config: C) => void): Reloaded;
@@ -34,8 +34,8 @@ function shown(name: string, value: string | undefined): string {
 }
 
 /**
- * Reads variables again where they may have changed since the start: configuration file, files of secrets, credentials. Those
- * that count at the start alone keep their values until then.
+ * Rereads variables from where they may have changed since the start: configuration file, secret files, credentials.
+ * Those that only take effect at a start keep their values until then.
  */
 export function createReloader<C extends WorkerConfig | HubConfig>(
   mode: Mode,

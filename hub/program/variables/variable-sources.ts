@@ -4,14 +4,14 @@ import { blankIsUnset, ConfigError, type EnvSource } from "#shared/kit/env.ts";
 import { readSecretFile } from "#shared/kit/secret-file.ts";
 
 /**
- * Where the value of a variable comes from. Of several that give one, the first in this order counts; a variable that none
- * gives has its default.
+ * Sources of a variable's value. If several give one, the first in this order counts; if none does,
+ * the default applies.
  */
 const ORIGINS = ["flag", "environment", "credential", "config_file", "default"] as const;
 
 export interface Origin {
   from: (typeof ORIGINS)[number];
-  /** The file that the value was read from; null where it was given as it is. */
+  /** The file that the value was read from; null if it was given directly. */
   file: string | null;
 }
 
@@ -21,14 +21,16 @@ export interface VariableSources {
   flags?: EnvSource;
   /** What the configuration file sets, and its path. */
   config?: { path: string; values: EnvSource } | null;
-  /** Variables that may come from a file that NAME_FILE names, or from a credential of the service manager. */
+  /** Variables that may come from a file named by NAME_FILE, or from a credential of the service manager. */
   secrets: readonly string[];
 }
 
 export interface GatheredVariables {
-  /** Everything that was given, variables of other programs included, each once; what named a file of a secret is gone. */
+  /**
+   * Everything given, including other programs' variables, each once; variables that named a secret file are removed.
+   */
   env: EnvSource;
-  /** Of every name in `env`. */
+  /** The source of every name in `env`. */
   origins: ReadonlyMap<string, Origin>;
 }
 
@@ -40,7 +42,7 @@ interface Layer {
   values: EnvSource;
 }
 
-/** Puts what the files hold into the place of the variables that name them. @throws ConfigError */
+/** Replaces variables that name files with the files' content. @throws ConfigError */
 function readFiles(layer: Layer, secrets: readonly string[]): [string, string, Origin][] {
   const values = blankIsUnset(layer.values);
   const found: [string, string, Origin][] = [];
@@ -49,7 +51,7 @@ function readFiles(layer: Layer, secrets: readonly string[]): [string, string, O
     if (path === undefined) continue;
     if (values[name] !== undefined)
       throw new ConfigError(
-        `${name}: is set, and so is ${fileVariable(name)}: set one of them, so that it is plain which one counts`,
+        `${name}: is set, and so is ${fileVariable(name)}: set only one of them, so that it is clear which one counts`,
       );
     delete values[fileVariable(name)];
     const secret = readSecretFile(path, fileVariable(name));
@@ -60,7 +62,7 @@ function readFiles(layer: Layer, secrets: readonly string[]): [string, string, O
   return found;
 }
 
-/** What the service manager keeps for this service (systemd's LoadCredential=), under the names of the variables. */
+/** Credentials that the service manager holds for this service (systemd's LoadCredential=), by variable name. */
 function credentials(env: EnvSource, secrets: readonly string[]): [string, string, Origin][] {
   const dir = env.CREDENTIALS_DIRECTORY?.trim();
   if (!dir) return [];
@@ -71,8 +73,8 @@ function credentials(env: EnvSource, secrets: readonly string[]): [string, strin
 }
 
 /**
- * Every variable once, from where it counts: flag, then environment, then credential, then configuration file. Blank means
- * unset; a secret may stand in a file that NAME_FILE names, in the environment as in the configuration file.
+ * Every variable once, from its first source: flag, then environment, then credential, then configuration file. Blank
+ * means unset; a secret may be in a file named by NAME_FILE, both in the environment and in the configuration file.
  * @throws ConfigError for a secret that is given twice in one place, or a file that cannot be read.
  */
 export function gatherVariables(sources: VariableSources): GatheredVariables {

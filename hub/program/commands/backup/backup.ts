@@ -35,10 +35,10 @@ const WORK_PREFIX = ".flotilla-backup-";
 const HOST = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 
 /**
- * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
- * directory the file is named after the time. The file appears whole and verified, or not at all. Objects in a bucket are
- * left to it, with a warning about what it does not keep.
- * `flotilla backup verify FILE`: whether it could be restored.
+ * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, whether it runs or not, in one
+ * tar.gz; in a directory the file is named after the time. The file appears complete and verified, or not at all.
+ * Objects in a bucket stay there, with a warning about what the bucket does not keep.
+ * `flotilla backup verify FILE`: checks whether it could be restored.
  * @returns the exit code (`EXIT`).
  */
 export async function runBackup(
@@ -49,7 +49,7 @@ export async function runBackup(
     throw new UsageError(`unexpected word "${more[0] ?? file_to_verify}" after backup`);
   if (file_to_verify !== undefined) return runVerify(file_to_verify, deps);
   if (word === VERIFY)
-    throw new UsageError("backup verify needs FILE; ./verify writes a backup of that name");
+    throw new UsageError("backup verify needs FILE (to write a backup named verify, use ./verify)");
   return writeBackup(word, deps);
 }
 
@@ -66,7 +66,7 @@ async function writeBackup(
     );
   const with_key = flags["with-key"] !== undefined;
   if (with_key && !existsSync(places.key))
-    throw new CommandRefused(`--with-key: there is no file of keys at ${places.key}`);
+    throw new CommandRefused(`--with-key: there is no key file at ${places.key}`);
   const keep = readKeep(flags.keep?.at(-1));
   const at = isoTime(systemClock.now());
   const file = await targetOf(word, at, keep === null);
@@ -99,7 +99,7 @@ async function writeBackup(
       terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
       if (left !== null)
         terminal.out(
-          `it holds the database and plugins; bodies are left to ${bucketText(left)}${left.versions.state === "enabled" ? ", which keeps versions" : ""}\n`,
+          `it holds the database and plugins; bodies stay in ${bucketText(left)}${left.versions.state === "enabled" ? ", which keeps versions" : ""}\n`,
         );
       for (const old of removed) terminal.out(`removed ${old}\n`);
     }
@@ -107,12 +107,12 @@ async function writeBackup(
     if (risk !== null) terminal.err(`flotilla: warning: ${risk.found}: ${risk.advice}\n`);
     if (missing.length > 0)
       terminal.err(
-        `flotilla: ${missing.length} objects were deleted while they were copied, or were gone before: ${missing.slice(0, 3).join(", ")}\n`,
+        `flotilla: ${missing.length} objects were deleted before or during the copy: ${missing.slice(0, 3).join(", ")}\n`,
       );
     return EXIT.ok;
   } catch (err) {
     await rm(work, { recursive: true, force: true });
-    // The database exists twice while it is packed.
+    // While it is packed, the database takes its space twice.
     return await tellFull(err, dir, [places.database, ...pathsOf(places)]);
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -127,7 +127,7 @@ function readKeep(given: string | undefined): number | null {
   return keep;
 }
 
-/** Removes old backups among those named after their time; the newest `keep` stay. */
+/** Removes old backups, of those named after their time; the newest `keep` stay. */
 async function removeOldest(dir: string, keep: number): Promise<string[]> {
   const named = (await readdir(dir)).filter((name) => NAMED.test(name)).sort();
   const old = named.slice(0, Math.max(0, named.length - keep)).map((name) => join(dir, name));
@@ -135,7 +135,7 @@ async function removeOldest(dir: string, keep: number): Promise<string[]> {
   return old;
 }
 
-/** @param may_be_file otherwise a directory that is missing, as one that is not mounted, is no name for a backup. */
+/** @param may_be_file if false, a missing directory (perhaps one that is not mounted) is not taken for a file name. */
 async function targetOf(word: string, at: string, may_be_file: boolean): Promise<string> {
   const path = resolve(word);
   const found = await stat(path).catch(() => null);
@@ -146,7 +146,7 @@ async function targetOf(word: string, at: string, may_be_file: boolean): Promise
   return path;
 }
 
-/** Database first: what it names was there before, and is copied afterwards. */
+/** Database first: the objects it names were there before it, and are copied afterwards. */
 async function write(
   { places, bucket, with_key }: { places: Places; bucket: Bucket | null; with_key: boolean },
   snapshot_file: string,
@@ -158,8 +158,12 @@ async function write(
   const contents: Contents = { files: [], modes: [], missing: [] };
   const format = with_key ? KEY_FORMAT : bucket === null ? FORMAT : BUCKET_FORMAT;
   const finish = (): Manifest => ({
-    ...{ format, version: nodeVersion(undefined) },
-    ...{ created_at: at, migrations: snapshot.applied, ...contents, bucket },
+    format,
+    version: nodeVersion(undefined),
+    created_at: at,
+    migrations: snapshot.applied,
+    ...contents,
+    bucket,
   });
   // It holds cookies and password hashes.
   const file = await open(out, "wx", 0o600);
@@ -173,7 +177,7 @@ async function write(
   return finish();
 }
 
-/** What a backup of this machine that was killed left in the directory, which several may share. */
+/** What a killed backup of this machine left in the directory, which several machines may share. */
 async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     const own = `${WORK_PREFIX}${HOST}-`;

@@ -61,8 +61,9 @@ function dirNoter(top: string, dir: string, contents: Contents) {
 }
 
 /**
- * The entries of a backup: the snapshot, then the objects (unless they are in a bucket) and plugins as they are found,
- * then the manifest. What is deleted meanwhile is left out and noted; `contents` is filled as the entries are read.
+ * The entries of a backup: the snapshot, then the objects (unless they are in a bucket) and plugins in the order found,
+ * then the manifest. What is deleted in the meantime is left out and noted; `contents` is filled as the entries are
+ * read.
  */
 export async function* entriesOf(
   places: Places,
@@ -94,7 +95,7 @@ async function* objectEntries(
   const seen = new Set<string>();
   const noteObjects = dirNoter(OBJECTS_DIR, dir, contents);
   for await (const path of walk(dir)) {
-    // Jobs that came after the snapshot would be files without a row.
+    // Jobs created after the snapshot would be files without a row.
     if (path[0] === "jobs" && !snapshot.job_ids.has(path[1] ?? "")) continue;
     await noteObjects(path);
     for await (const entry of readEntry([OBJECTS_DIR, ...path], join(dir, ...path), contents)) {
@@ -109,7 +110,7 @@ async function* chunksOfText(text: Uint8Array): AsyncGenerator<Uint8Array> {
   yield text;
 }
 
-/** One entry, or none when the file is gone. An open file keeps its bytes when it is replaced or deleted. */
+/** One entry, or none if the file is gone. An open file keeps its bytes when it is replaced or deleted. */
 async function* readEntry(
   path: string[],
   file: string,

@@ -10,14 +10,14 @@ import type { Bucket } from "./manifest.ts";
 /** Where a hub in SQLite mode keeps its data; absolute paths. */
 export interface Places {
   database: string;
-  /** Null: bodies are in a bucket, and its own tools keep them. */
+  /** Null: bodies are in a bucket, whose own tools back them up. */
   objects: string | null;
   plugins: string;
-  /** The file of keys; in a backup only on request. */
+  /** The key file; in a backup only on request. */
   key: string;
 }
 
-/** A command to run as printed, without the password: a command line is visible to everybody on the machine. */
+/** A command to run as printed, without the password: everybody on the machine can see a command line. */
 function pgDump(db_url: string): string {
   const url = URL.parse(db_url);
   if (url) url.password = "";
@@ -28,11 +28,11 @@ function pgDump(db_url: string): string {
 
 export const isS3 = (objects_url: string): boolean => /^s3:/i.test(objects_url.trim());
 
-/** @throws CommandRefused saying what to use where this program's backup is not the means. */
+/** @throws CommandRefused saying what to use instead, where this program cannot back up the data. */
 export function placesOf({ db_url, objects_url, plugins_dir, secret_key_file }: HubConfig): Places {
   if (isPostgres(db_url))
     throw new CommandRefused(
-      `backup and restore are for SQLite. For Postgres: ${pgDump(db_url)} (of the server's version or later; PGPASSWORD has the password, or it asks), and pg_restore --clean --if-exists; bodies: the versions of the bucket, or a copy of the directory after the dump`,
+      `backup and restore work with SQLite only. For Postgres use ${pgDump(db_url)} (of the server's version or later; it takes the password from PGPASSWORD or asks for it) and pg_restore --clean --if-exists; for bodies, use the versions of the bucket, or copy the directory after the dump`,
     );
   const file = sqlitePath(db_url);
   if (file === null) throw unsupported(db_url);
@@ -44,16 +44,20 @@ export function placesOf({ db_url, objects_url, plugins_dir, secret_key_file }: 
     );
   const objects = dir === undefined ? null : resolve(dir);
   return {
-    ...{ database: resolve(file), objects },
-    ...{ plugins: resolve(plugins_dir), key: secret_key_file },
+    database: resolve(file),
+    objects,
+    plugins: resolve(plugins_dir),
+    key: secret_key_file,
   };
 }
 
-/** The paths of the data that there are. */
+/** The paths of the data that exist. */
 export const pathsOf = ({ database, objects, plugins }: Places): string[] =>
   [database, objects, plugins].filter((path) => path !== null);
 
-/** Where bodies are that a backup leaves alone; null: they are in a directory. @throws ConfigError for a wrong URL. */
+/**
+ * The bucket whose bodies a backup leaves alone; null: they are in a directory. @throws ConfigError for a wrong URL.
+ */
 export function bucketOf(objects_url: string): Bucket | null {
   if (!isS3(objects_url)) return null;
   const { endpoint, bucket, prefix } = readS3Url(objects_url);

@@ -14,16 +14,16 @@ import {
   PLUGINS_DIR,
 } from "./manifest.ts";
 
-/** The backup is the operator's own: bounds only against a broken file. */
+/** The backup is the operator's own: these bounds only guard against a broken file. */
 const LIMITS = { max_unpacked_bytes: 2 ** 50, max_entries: 2 ** 31 };
 const MAX_MANIFEST_BYTES = 2 ** 30;
 
-/** What becomes of an entry; its body has to be read to the end. */
+/** Handles an entry; it must read the body to the end. */
 export type TakeEntry = (entry: ArchiveFile) => Promise<void>;
 
 /**
  * Reads the whole backup `file`, gives each entry but the manifest to `take`, and compares what it read with the manifest:
- * every path, size and hash. What is in the database is for the caller to look at.
+ * every path, size and hash. The caller checks what is in the database.
  * @throws CommandRefused naming what is wrong.
  */
 export async function readBackup(file: string, take: TakeEntry): Promise<Manifest> {
@@ -44,11 +44,13 @@ export async function readBackup(file: string, take: TakeEntry): Promise<Manifes
   } catch (err) {
     if (err instanceof CommandRefused || (err instanceof Error && "syscall" in err)) throw err;
     if (err instanceof ArchiveError) throw new CommandRefused(`${file}: ${err.message}`);
-    // The libraries tell a stream that ended too early in several ways.
+    // The libraries report a stream that ended too early in several ways.
     throw new CommandRefused(`${file}: is damaged or cut off (${errorMessage(err)})`);
   }
   if (manifest === null)
-    throw new CommandRefused(`${file}: is no whole backup: it does not end with ${MANIFEST_ENTRY}`);
+    throw new CommandRefused(
+      `${file}: is not a complete backup: it does not end with ${MANIFEST_ENTRY}`,
+    );
   compare(file, manifest, found);
   return manifest;
 }
@@ -61,11 +63,11 @@ function refuseStranger(path: string[]): void {
       : top === OBJECTS_DIR || top === PLUGINS_DIR;
   if (known) return;
   throw new CommandRefused(
-    `the archive is no backup of flotilla: it holds ${JSON.stringify(path.join("/"))}`,
+    `the archive is not a backup of flotilla: it holds ${JSON.stringify(path.join("/"))}`,
   );
 }
 
-/** The same body; size and hash of what was read of it. */
+/** Passes the body through; counts and hashes what was read of it. */
 function hashed(chunks: ArchiveFile["body"]) {
   const hash = createHash("sha256");
   let size = 0;
@@ -89,7 +91,7 @@ async function readManifest({ body, size }: ArchiveFile): Promise<Manifest> {
   if (!read.success) throw new CommandRefused("the manifest of the backup cannot be read");
   if (read.data.format > KEY_FORMAT)
     throw new CommandRefused(
-      `the backup was written by a newer version (${read.data.version}): restore it with that one`,
+      `the backup was written by a newer version (${read.data.version}): restore it with that version`,
     );
   return read.data;
 }
@@ -111,14 +113,14 @@ function compare(
     const entry = found.get(name);
     if (entry?.size !== size || entry.sha256 !== sha256)
       throw new CommandRefused(
-        `${file}: ${name} is not what the manifest says: the backup is damaged`,
+        `${file}: ${name} does not match the manifest: the backup is damaged`,
       );
   }
   const has_objects = files.some(([name]) => name.startsWith(`${OBJECTS_DIR}/`));
   if (bucket !== null && (has_objects || missing.length > 0))
     throw new CommandRefused(
-      `${file}: names bodies of its own, although its manifest leaves them to a bucket`,
+      `${file}: contains bodies, although its manifest leaves them to a bucket`,
     );
   if (found.size !== files.length || !found.has(DATABASE_ENTRY))
-    throw new CommandRefused(`${file}: holds other files than its manifest names`);
+    throw new CommandRefused(`${file}: does not hold exactly the files that its manifest names`);
 }

@@ -25,8 +25,8 @@ const each = (places: Places, change: (path: string) => string): Places => ({
 
 /**
  * `flotilla restore FILE`: verifies all of a backup next to the data and then exchanges the two; what was there is kept
- * as `….before-restore`. The hub must not run. Killed at any moment it leaves the old data or, until it is run again, a
- * journal that keeps hubs away.
+ * as `….before-restore`. The hub must not run. If it is killed at any moment, it leaves the old data or, until it is
+ * run again, a journal that keeps hubs from starting.
  * @returns the exit code (`EXIT`).
  */
 export async function runRestore(
@@ -43,13 +43,13 @@ export async function runRestore(
   const owners = await ownersOf(configured);
   const unlock = await lock(database);
   try {
-    // The lock's file outlives this command, and the hub has to take it.
+    // The lock file outlives this command, and the hub must be able to take it.
     const { database: owner } = owners;
     if (owner) await chown(`${database}-lock`, owner.uid, owner.gid);
     const begun = await readJournal(database);
     if (begun !== null) {
       await swap(database, begun);
-      terminal.out(`finished the restore of ${begun.backup} that was cut off\n`);
+      terminal.out(`finished the interrupted restore of ${begun.backup}\n`);
       if (begun.backup === file) return EXIT.ok;
     }
     await refuseMountPoints(configured);
@@ -71,7 +71,7 @@ export async function runRestore(
     const places = manifest.bucket === null ? configured : { ...configured, objects: null };
     const aside = each(places, (path) => path + ASIDE);
     await clear(aside);
-    // A key that was put aside is dropped for another one alone.
+    // A key that was put aside is dropped only for another one.
     if (existsSync(staged.key)) await rm(aside.key, { force: true });
     for (const end of ["-wal", "-shm"]) await rm(aside.database + end, { force: true });
     await swap(database, { backup: file, moves: movesOf(places, staged, aside) });
@@ -80,11 +80,13 @@ export async function runRestore(
     );
     if (places.objects === null)
       terminal.out(
-        `bodies are as they were in ${bodiesOf(config)}: the backup has none; flotilla doctor hub looks whether those that the database names are there\n`,
+        `the backup has no bodies, and those in ${bodiesOf(config)} are unchanged; flotilla doctor hub checks whether the ones that the database names are there\n`,
       );
     const kept = pathsOf(aside).filter((path) => existsSync(path));
     if (kept.length > 0)
-      terminal.out(`what was there is kept as ${kept.join(", ")}: delete it when all is well\n`);
+      terminal.out(
+        `the previous data are kept as ${kept.join(", ")}: delete them when all is well\n`,
+      );
     const has_key = readKeyFile(configured.key)?.some(({ id }) => id === key_id);
     if (key_id !== null && has_key !== true)
       terminal.err(
@@ -100,7 +102,7 @@ export async function runRestore(
   }
 }
 
-/** Root gives what it restores to whom the place or the directory around it belongs to: the service's user. */
+/** Root gives what it restores to the owner of the place or of the directory around it: the service's user. */
 async function ownersOf({
   database,
   objects,
@@ -127,13 +129,13 @@ const bodiesOf = ({ objects_url }: Pick<HubConfig, "objects_url">): string => {
   return bucket === null ? objects_url.replace(/^file:(\/\/)?/i, "") : bucketText(bucket);
 };
 
-/** A database must come to the bodies that it names. */
+/** A database must be restored to the bodies that it names. */
 function refuseOtherObjects({ bucket }: Manifest, config: HubConfig): void {
   const theirs = bucket === null ? "in itself" : `in ${bucketText(bucket)}`;
   const own = bucketOf(config.objects_url);
   if (isDeepStrictEqual(bucket, own)) return;
   throw new CommandRefused(
-    `the backup has its bodies ${theirs}, and SVC_OBJECTS_URL names ${bodiesOf(config)}: name the same, or give --other-objects when the bodies are there now`,
+    `the backup has its bodies ${theirs}, but SVC_OBJECTS_URL names ${bodiesOf(config)}: name the same place, or give --other-objects if the bodies are there now`,
   );
 }
 
@@ -161,11 +163,11 @@ const hasData = async ({ database, objects, plugins }: Places): Promise<boolean>
 async function refuseData(places: Places): Promise<void> {
   if (await hasData(places))
     throw new CommandRefused(
-      `there are data at ${dirname(places.database)}: --force puts the backup in their place and keeps them beside it`,
+      `there are data at ${dirname(places.database)}: --force replaces them with the backup and keeps them next to it`,
     );
 }
 
-/** What is exchanged by renaming must lie in its parent's file system. */
+/** What is exchanged by renaming must be in the same file system as its parent. */
 async function refuseMountPoints({ objects, plugins }: Places): Promise<void> {
   for (const path of [objects, plugins].filter((dir) => dir !== null)) {
     const [own, parent] = await Promise.all(
@@ -173,7 +175,7 @@ async function refuseMountPoints({ objects, plugins }: Places): Promise<void> {
     );
     if (own && parent && own.dev !== parent.dev)
       throw new CommandRefused(
-        `${path} is a mount point, which cannot be exchanged: use a directory inside of it`,
+        `${path} is a mount point, which cannot be exchanged: use a directory inside it`,
       );
   }
 }
@@ -186,8 +188,8 @@ function movesOf(places: Places, staged: Places, aside: Places): Move[] {
     if (target === null || from === null || to === null) return [];
     return [{ target, staged: existsSync(from) ? from : null, aside: to }];
   };
-  // A backup without keys leaves those that are there.
+  // A backup without keys leaves the existing ones in place.
   const key = existsSync(staged.key) ? move("key") : [];
-  // The log of the old database must not lie next to the new one.
+  // The old database's log must not stay next to the new database.
   return [wal, shm, ...key, ...move("database"), ...move("objects"), ...move("plugins")];
 }

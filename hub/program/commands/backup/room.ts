@@ -9,7 +9,7 @@ export async function demandRoom(dir: string, bytes: number): Promise<void> {
   const free = bavail * bsize;
   if (bytes > free)
     throw new CommandRefused(
-      `${dir}: the disk is full: ${humanSize(bytes)} are needed, ${humanSize(free)} are free`,
+      `${dir}: the disk is full: needs ${humanSize(bytes)}, has ${humanSize(free)} free`,
     );
 }
 
@@ -26,8 +26,8 @@ async function bytesOf(path: string): Promise<number> {
 const FULL = ["ENOSPC", "EDQUOT", "SQLITE_FULL"];
 
 /**
- * A full disk by the directory that was written to and by what was to go there: `ENOSPC` alone names neither.
- * @throws CommandRefused for a disk that is full; everything else as it came.
+ * Names the directory of a full disk and the size of what should go there: `ENOSPC` alone says neither.
+ * @throws CommandRefused for a full disk; everything else unchanged.
  */
 export async function tellFull(err: unknown, dir: string, what: readonly string[]): Promise<never> {
   const code = err instanceof Error && "code" in err ? String(err.code) : "";
@@ -36,6 +36,6 @@ export async function tellFull(err: unknown, dir: string, what: readonly string[
   for (const path of what) bytes += await bytesOf(path);
   const { bavail, bsize } = await statfs(dir);
   throw new CommandRefused(
-    `${dir}: the disk is full: up to ${humanSize(bytes)} are needed, ${humanSize(bavail * bsize)} are free`,
+    `${dir}: the disk is full: needs up to ${humanSize(bytes)}, has ${humanSize(bavail * bsize)} free`,
   );
 }

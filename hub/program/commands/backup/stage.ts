@@ -16,10 +16,10 @@ import type { Places } from "./places.ts";
 import { readBackup } from "./read.ts";
 import { demandRoom } from "./room.ts";
 
-/** Who the restored files of a place belong to; null: the user who runs this. */
+/** Who owns the restored files of a place; null: the user who runs this. */
 export type Owner = { uid: number; gid: number } | null;
 
-/** What may be given to others: never a right to write for all, nor a setuid bit that a forged manifest names. */
+/** Permissions that may be given: never world-writable, never a setuid bit that a forged manifest names. */
 const MAX_MODE = 0o775;
 const LEAST_FILE_MODE = 0o600;
 const LEAST_DIR_MODE = 0o700;
@@ -37,7 +37,7 @@ export async function stageBackup(
   const made = new Map<string, "file" | "directory">();
   const manifest = await readBackup(file, async (entry) => {
     const place = placeOf(entry.path);
-    // Keys are for nobody else, whatever the manifest says.
+    // Only their owner may read keys, whatever the manifest says.
     const mode = place === "key" ? LEAST_FILE_MODE : FILE_MODE;
     const as = { owner: owners[place], mode };
     await writeEntry(entry, pathIn(staged, entry.path), as, made);
@@ -63,14 +63,14 @@ function pathIn(staged: Places, path: string[]): string {
   const top = staged[placeOf(path)];
   if (top === null)
     throw new CommandRefused(
-      "the backup holds bodies, and SVC_OBJECTS_URL names a bucket: give --objects-url file:DIR to restore them into a directory",
+      "the backup holds bodies, but SVC_OBJECTS_URL names a bucket: give --objects-url file:DIR to restore them into a directory",
     );
   return join(top, ...path.slice(1));
 }
 
 type Made = Map<string, "file" | "directory">;
 
-/** A directory that was there before is nobody's to change. */
+/** A directory that existed before is not changed. */
 async function makeDirs(dir: string, owner: Owner, made: Made): Promise<void> {
   if (made.has(dir)) return;
   const first = await mkdir(dir, { recursive: true });

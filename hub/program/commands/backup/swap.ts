@@ -5,13 +5,13 @@ import { z } from "zod";
 import { restoreJournal } from "#hub/platform/db/sqlite-restore-mark.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
 
-/** One file or directory that changes its place: what is at `target` goes to `aside`, and `staged` (if any) comes to it. */
+/** One file or directory to exchange: what is at `target` goes to `aside`, and `staged` (if any) takes its place. */
 const Move = z.object({ target: z.string(), staged: z.string().nullable(), aside: z.string() });
 export type Move = z.infer<typeof Move>;
 const Journal = z.object({ backup: z.string(), moves: z.array(Move) });
 export type Journal = z.infer<typeof Journal>;
 
-/** The swap that was begun on `database` and not finished; null when there is none. */
+/** The unfinished swap of `database`; null when there is none. */
 export async function readJournal(database: string): Promise<Journal | null> {
   const path = restoreJournal(database);
   if (!existsSync(path)) return null;
@@ -19,8 +19,8 @@ export async function readJournal(database: string): Promise<Journal | null> {
 }
 
 /**
- * Puts the staged data into place. Every step can be done again, and the journal stays until all are done: a swap that
- * was cut off is finished by the next call, and until then no hub opens the database.
+ * Puts the staged data into place. Every step can be repeated, and the journal stays until all are done: a swap that
+ * was interrupted is finished by the next call, and until then no hub opens the database.
  */
 export async function swap(database: string, journal: Journal): Promise<void> {
   const path = restoreJournal(database);

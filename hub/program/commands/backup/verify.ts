@@ -28,20 +28,22 @@ interface Part {
   size: number;
 }
 
-/** What a backup that was verified holds. */
+/** What a verified backup holds. */
 export interface BackupContents {
   created_at: string;
-  /** Of the program that wrote it. */
+  /** Version of the program that wrote it. */
   version: string;
   /** `pending`: migrations that the next start would apply after a restore with this program. */
   database: { size: number; migrations: number; pending: string[]; jobs: number };
   objects: Part;
-  /** Where bodies are that are not in it; null: they are in it. */
+  /** The bucket with its bodies; null: they are in the backup. */
   bucket: Bucket | null;
   plugins: Part;
-  /** Of the key that cookies and profiles are encrypted with, and whether it is in it; null: they are not encrypted. */
+  /**
+   * The key that cookies and profiles are encrypted with, and whether the backup has it; null: they are not encrypted.
+   */
   key: { id: string; included: boolean } | null;
-  /** Keys of objects that rows name and that are not in it. */
+  /** Keys of objects that rows name and that are not in the backup. */
   missing: string[];
 }
 
@@ -66,8 +68,8 @@ export async function runVerify(
 }
 
 /**
- * Everything `restore` verifies, with nothing restored: the database is unpacked below `scratch`, of everything else only
- * size and hash are reckoned. The whole database is checked, indexes too.
+ * Everything that `restore` verifies, without restoring: the database is unpacked below `scratch`, and of everything
+ * else only size and hash are computed. The whole database is checked, including its indexes.
  * @throws CommandRefused naming what is wrong.
  */
 export async function verifyBackup(file: string, scratch = tmpdir()): Promise<BackupContents> {
@@ -88,10 +90,13 @@ export async function verifyBackup(file: string, scratch = tmpdir()): Promise<Ba
     const { applied, job_ids, named, key_id } = snapshot;
     const included = manifest.files.some(([path]) => path === KEY_ENTRY);
     return {
-      ...{ created_at: manifest.created_at, version: manifest.version },
+      created_at: manifest.created_at,
+      version: manifest.version,
       database: {
-        ...{ size: partOf(manifest, DATABASE_ENTRY).size, migrations: applied.length },
-        ...{ pending: pendingOf({ dialect: "sqlite", applied }), jobs: job_ids.size },
+        size: partOf(manifest, DATABASE_ENTRY).size,
+        migrations: applied.length,
+        pending: pendingOf({ dialect: "sqlite", applied }),
+        jobs: job_ids.size,
       },
       objects: partOf(manifest, OBJECTS_DIR),
       plugins: partOf(manifest, PLUGINS_DIR),
@@ -128,20 +133,20 @@ function linesOf(file: string, contents: BackupContents): string {
   const schema =
     database.pending.length === 0
       ? "up to date"
-      : `${database.pending.length} behind this program: the first start after a restore applies them`;
+      : `${database.pending.length} behind this program: the first start after a restore will apply them`;
   const lines = [
-    `${file} is whole: written at ${created_at} by version ${version}`,
+    `${file} is complete: written at ${created_at} by version ${version}`,
     `database: SQLite, ${humanSize(database.size)}, ${database.jobs} jobs, ${database.migrations} migrations, ${schema}`,
-    `objects:  ${bucket === null ? part(objects) : `not in it; they are in ${bucketText(bucket)}`}`,
+    `objects:  ${bucket === null ? part(objects) : `not in the backup; they are in ${bucketText(bucket)}`}`,
     `plugins:  ${part(plugins)}`,
   ];
   if (key !== null)
     lines.push(
-      `secrets:  encrypted with key ${key.id}, which is ${key.included ? "in it" : "not in it: keep SVC_SECRET_KEY_FILE elsewhere"}`,
+      `secrets:  encrypted with key ${key.id}, which is ${key.included ? "included" : "not included: keep a copy of SVC_SECRET_KEY_FILE elsewhere"}`,
     );
   if (missing.length > 0)
     lines.push(
-      `missing:  ${missing.length} objects were gone when it was written: ${missing.slice(0, SHOWN).join(", ")}${missing.length > SHOWN ? ", …" : ""}`,
+      `missing:  ${missing.length} objects were already gone when it was written: ${missing.slice(0, SHOWN).join(", ")}${missing.length > SHOWN ? ", …" : ""}`,
     );
   return `${lines.join("\n")}\n`;
 }

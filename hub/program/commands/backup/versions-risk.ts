@@ -2,7 +2,7 @@ import { quoteWord } from "#hub/platform/quote-word.ts";
 import type { BucketVersions } from "#hub/platform/stores/s3-versions.ts";
 import { type Bucket, bucketText } from "./manifest.ts";
 
-/** To be run as it is printed, with the credentials of the bucket's owner. */
+/** Meant to be run as printed, with the credentials of the bucket's owner. */
 function switchOn({ bucket, endpoint }: Bucket): string {
   const at = /\.amazonaws\.com$/.test(endpoint) ? "" : ` --endpoint-url ${quoteWord(endpoint)}`;
   return `aws s3api put-bucket-versioning --bucket ${bucket} --versioning-configuration Status=Enabled${at}`;
@@ -16,11 +16,11 @@ export function versionsRisk(
   if (versions.state === "enabled") return null;
   if (versions.state === "unknown")
     return {
-      found: `it is not known whether ${bucketText(bucket)} keeps versions: ${versions.reason}`,
+      found: `could not find out whether ${bucketText(bucket)} keeps versions: ${versions.reason}`,
       advice: versions.advice,
     };
   return {
-    found: `${bucketText(bucket)}${versions.state === "suspended" ? " no longer keeps" : " keeps no"} versions, so bodies that are deleted there after a backup are lost to it`,
+    found: `${bucketText(bucket)}${versions.state === "suspended" ? " no longer keeps" : " keeps no"} versions, so a backup cannot bring back bodies that are deleted there later`,
     advice: switchOn(bucket),
   };
 }

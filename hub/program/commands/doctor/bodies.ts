@@ -7,37 +7,40 @@ import { withDeadline } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { type Check, fail, ok } from "./check.ts";
 
-/** Enough to find one missing in a hundred almost surely. */
+/** Enough to find one missing body in a hundred almost surely. */
 const SAMPLE = 500;
 const AT_ONCE = 20;
 const LOOK_MS = 40_000;
 const SHOWN = 3;
 
-/** Whether the bodies that the database names are there: a database alone may have been restored, or another bucket named. */
+/**
+ * Checks for the bodies that the database names: only the database may have been restored, or another bucket
+ * configured.
+ */
 export async function checkBodies({
   db_url,
   objects_url,
   object_keys,
 }: Pick<HubConfig, "db_url" | "objects_url" | "object_keys">): Promise<Check> {
   const name = "bodies";
-  // What is wrong with the database, its own check says.
+  // The database has its own check.
   const state = await readSchemaState(db_url).catch(() => null);
   if (!state?.exists || state.applied.length === 0) return ok(name, "there are none yet");
   const keys = await sampleBodies(db_url, SAMPLE);
   if (keys.length === 0) return ok(name, "there are none yet");
   const [, dir] = /^file:(?:\/\/)?(.+)$/is.exec(objects_url.trim()) ?? [];
-  // Opening a store makes its directory, which the service has to own.
+  // Opening a store would create its directory, which the service must own.
   const missing =
     dir !== undefined && !existsSync(dir)
       ? keys
       : await withDeadline("the object store", LOOK_MS, missingOf(keys, objects_url, object_keys));
-  if (missing.length === 0) return ok(name, `all of ${keys.length} that were looked for are there`);
+  if (missing.length === 0) return ok(name, `all ${keys.length} sampled bodies are there`);
   return fail(
     name,
-    `${missing.length} of ${keys.length} that were looked for are missing: ${missing.slice(0, SHOWN).join(", ")}`,
+    `${missing.length} of ${keys.length} sampled bodies are missing: ${missing.slice(0, SHOWN).join(", ")}`,
     dir === undefined
-      ? "SVC_OBJECTS_URL must name the bucket and prefix that belong to this database; after a restore, bring back the versions of the bucket from that time"
-      : "SVC_OBJECTS_URL must name the directory that belongs to this database; after a restore of the database alone, put the copy of the directory back too",
+      ? "SVC_OBJECTS_URL must name the bucket and prefix that belong to this database; after a restore, also restore the bucket's versions from that time"
+      : "SVC_OBJECTS_URL must name the directory that belongs to this database; if only the database was restored, also put the copy of the directory back",
   );
 }
 

@@ -20,7 +20,7 @@ import { adviceOnNamespaces } from "./namespaces.ts";
 const START_MS = 45_000;
 const PROBE = "flotilla-doctor-41";
 
-/** The account that a worker on this machine would give its browsers. */
+/** The account that a worker on this machine would run its browsers as. */
 function accountOf(env: CheckDeps["env"], sandbox: "on" | "off"): BrowserUser | null | Error {
   try {
     return findBrowserUser(setting(env, "SVC_BROWSER_USER"), sandbox);
@@ -30,12 +30,16 @@ function accountOf(env: CheckDeps["env"], sandbox: "on" | "off"): BrowserUser | 
 }
 
 const asAccount = ({ uid, gid }: BrowserUser): string[] => [
-  ...["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"],
+  "setpriv",
+  `--reuid=${uid}`,
+  `--regid=${gid}`,
+  "--clear-groups",
+  "--",
 ];
 
 /**
- * The browser starts without a screen, as the account and in the sandbox that it has below a worker, runs a script and answers
- * with the page (45 s, for a machine may be busy).
+ * Starts the browser without a display, as the account and in the sandbox that it has below a worker, lets it run a
+ * script and waits for the page (45 s, because the machine may be busy).
  */
 export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check): Promise<Check> {
   const name = "browser start";
@@ -43,10 +47,11 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
   const program = (named ? [named] : ["chromium", "chromium-browser", "google-chrome"])
     .map((command) => Bun.which(command, { PATH: path }))
     .find((at) => at !== null);
-  if (!program) return fail(name, "there is no browser", install(LANE_PACKAGES.browser));
+  if (!program) return fail(name, "no browser is installed", install(LANE_PACKAGES.browser));
   const sandbox = setting(env, "SVC_BROWSER_SANDBOX") === "off" ? "off" : "on";
   const account = accountOf(env, sandbox);
-  if (account instanceof Error) return fail(name, "no account to run it as", account.message);
+  if (account instanceof Error)
+    return fail(name, "there is no account to run it as", account.message);
   const dir = await mkdtemp(join(tmpdir(), "flotilla-doctor-"));
   try {
     if (account) await chown(dir, account.uid, account.gid);
@@ -55,10 +60,17 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
     const text = await outputOf(
       [
         ...(account ? asAccount(account) : []),
-        ...["env", `HOME=${dir}`, `TMPDIR=${dir}`],
-        ...[program, "--headless=new", "--disable-gpu", "--no-first-run"],
+        "env",
+        `HOME=${dir}`,
+        `TMPDIR=${dir}`,
+        program,
+        "--headless=new",
+        "--disable-gpu",
+        "--no-first-run",
         ...(sandbox === "off" ? ["--no-sandbox"] : []),
-        ...[`--user-data-dir=${dir}`, "--dump-dom", page],
+        `--user-data-dir=${dir}`,
+        "--dump-dom",
+        page,
       ],
       START_MS,
     );
@@ -72,7 +84,7 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
       return fail(
         name,
         `no answer within ${START_MS / 1_000} s`,
-        `the machine may be too busy or out of memory: time ${program} --headless=new --dump-dom about:blank`,
+        `the machine may be too busy or out of memory; run: time ${program} --headless=new --dump-dom about:blank`,
       );
     if (/No usable sandbox|Failed to move to new namespace/i.test(text))
       return fail(name, "Chromium finds no sandbox", adviceOnNamespaces(namespaces, program));
@@ -84,18 +96,18 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
   }
 }
 
-/** By what Chromium said before it ended. */
+/** Advice by what Chromium printed before it ended. */
 function adviceOnStart(text: string, program: string): string {
   if (/error while loading shared libraries/i.test(text))
     return `a library is missing: apt-get install --reinstall ${basename(program)}`;
   if (/No space left|Failed to create.*shared memory|\/dev\/shm/i.test(text))
-    return "free space in /tmp and /dev/shm (a container: --shm-size=1g)";
+    return "free up space in /tmp and /dev/shm (in a container: --shm-size=1g)";
   if (/Permission denied|read-only file system/i.test(text))
     return "its user must be able to write its home and TMPDIR";
-  return `${program} --headless=new --dump-dom about:blank, as the service's user, says more`;
+  return `for details run, as the service's user: ${program} --headless=new --dump-dom about:blank`;
 }
 
-/** Xvnc starts on a free display and says so (10 s). */
+/** Starts Xvnc on a free display, which it must report within 10 s. */
 export async function checkDisplay({ env, path }: CheckDeps): Promise<Check> {
   const name = "display";
   const advice = `${install(LANE_PACKAGES.display)}, or SVC_HEADLESS_LANES=1`;
@@ -126,7 +138,7 @@ interface Script {
   debian_package: string;
 }
 
-/** What a Latin font alone shows as boxes, with the smallest package that has all of it. */
+/** Scripts that a Latin font shows as boxes, with the smallest package that covers each. */
 const SCRIPTS: Script[] = [
   {
     name: "Chinese, Japanese or Korean",
@@ -142,7 +154,7 @@ const SCRIPTS: Script[] = [
   },
 ];
 
-/** A page is shown as on a desktop when there is a font for every common script. */
+/** Pages look as on a desktop only if there is a font for every common script. */
 export async function checkScripts({ path }: CheckDeps): Promise<Check> {
   const name = "fonts CJK, emoji";
   const program = Bun.which("fc-list", { PATH: path });
@@ -155,7 +167,7 @@ export async function checkScripts({ path }: CheckDeps): Promise<Check> {
       return there.includes(false) ? [script] : [];
     }),
   ).then((scripts) => scripts.flat());
-  if (lacking.length === 0) return ok(name, "there, and those of other common scripts");
+  if (lacking.length === 0) return ok(name, "installed, also for other common scripts");
   return warn(
     name,
     `pages show boxes for ${lacking.map((script) => script.name).join(" and ")}`,

@@ -7,11 +7,11 @@ import { ConfigError } from "#shared/kit/env.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
-/** What of a hub's own certificate keeps others from it, before they find out. */
+/** Finds what is wrong with a hub's own certificate before others fail to connect. */
 
 const NAME = "certificate";
 const DAY_MS = 86_400_000;
-/** The log warns from 14 days on; who looks here in time need not wait for it. */
+/** Earlier than the log, which warns 14 days before the end. */
 const SOON_DAYS = 21;
 
 type Names = Pick<HubConfig, "tls" | "public_base_url" | "advertise_url">;
@@ -25,11 +25,11 @@ export function checkCertificate(config: Names, now = Date.now()): Check {
     loaded = loadTls(tls);
   } catch (err) {
     if (!(err instanceof ConfigError)) throw err;
-    return fail(NAME, err.message, "the hub does not start with it: mend what the message names");
+    return fail(NAME, err.message, "the hub will not start with it: fix what the message names");
   }
   const { certificate } = loaded;
   const left_days = Math.floor((Date.parse(certificate.validTo) - now) / DAY_MS);
-  const found = `${tls.cert}: ${certificate.subject ?? "no subject"}, ends in ${left_days} days (${certificate.validTo})`;
+  const found = `${tls.cert}: ${certificate.subject ?? "no subject"}, expires in ${left_days} days (${certificate.validTo})`;
   if (left_days < 0)
     return fail(
       NAME,
@@ -41,8 +41,8 @@ export function checkCertificate(config: Names, now = Date.now()): Check {
   if (!isTrusted(loaded, now))
     return warn(
       NAME,
-      `${found}; no authority that is trusted here has signed it`,
-      "SVC_TLS_CA of workers, commands and the other hubs must name the file of the one that did",
+      `${found}; it is not signed by an authority that this machine trusts`,
+      "set SVC_TLS_CA of workers, commands and other hubs to the file of the authority that signed it",
     );
   if (left_days < SOON_DAYS)
     return warn(NAME, found, "renew it: the hub takes new files within 5 s");
@@ -61,11 +61,15 @@ function lackingName(certificate: X509Certificate, config: Names): Check | null 
     const has = isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host);
     if (has !== undefined) continue;
     const names = certificate.subjectAltName ?? "none";
-    const said = `its names (${names}) are not that of ${variable}, ${host}`;
-    // Before several hubs a router may have that name, and a certificate of its own.
+    const said = `its names (${names}) do not include ${host} from ${variable}`;
+    // A router in front of several hubs may have that name, and its own certificate.
     return variable === "PUBLIC_BASE_URL"
-      ? warn(NAME, said, `sign it for ${host} too, unless a router before the hub has that name`)
-      : fail(NAME, said, `sign it for ${host} too: the other hubs reach this one by it`);
+      ? warn(
+          NAME,
+          said,
+          `sign it for ${host} too, unless a router in front of the hub has that name`,
+        )
+      : fail(NAME, said, `sign it for ${host} too: the other hubs use that name to reach this one`);
   }
   return null;
 }

@@ -16,11 +16,11 @@ export interface Check {
 
 export interface CheckDeps {
   env: EnvSource;
-  /** Directories to look programs up in. */
+  /** Directories in which to look for programs. */
   path: string;
 }
 
-/** Above everything a check waits for itself. */
+/** Longer than anything that a check itself waits for. */
 const CHECK_MS = 60_000;
 const PROGRAM_MS = 10_000;
 
@@ -31,15 +31,21 @@ export const ok = (name: string, found: string): Check => ({
   advice: "",
 });
 export const warn = (name: string, found: string, advice: string): Check => ({
-  ...{ name, status: "warn", found, advice },
+  name,
+  status: "warn",
+  found,
+  advice,
 });
 export const fail = (name: string, found: string, advice: string): Check => ({
-  ...{ name, status: "fail", found, advice },
+  name,
+  status: "fail",
+  found,
+  advice,
 });
 export const install = (packages: string | readonly string[]) =>
   `apt-get install ${typeof packages === "string" ? packages : packages.join(" ")}`;
 
-/** A check that breaks or hangs is a finding of its own. */
+/** A check that throws or hangs is itself a finding. */
 export const told = (name: string, check: () => Promise<Check>): Promise<Check> =>
   withDeadline(name, CHECK_MS, check()).catch((err) => fail(name, errorMessage(err), ""));
 
@@ -53,12 +59,15 @@ export const numberOf = (value: string | undefined, fallback: number): number =>
   return Number.isInteger(number) ? number : fallback;
 };
 
-/** What a program prints within 10 s, or null when it cannot be run or had to be ended. */
+/** What a program prints within 10 s; null if it cannot be run or had to be stopped. */
 export async function outputOf(argv: string[], ms = PROGRAM_MS): Promise<string | null> {
   try {
     const child = Bun.spawn(argv, {
-      ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe" },
-      ...{ timeout: ms, killSignal: "SIGKILL" },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: ms,
+      killSignal: "SIGKILL",
     });
     const [out, err] = await Promise.all([
       new Response(child.stdout).text(),

@@ -13,7 +13,9 @@ import { whoAmI } from "./write.ts";
 
 const name = "database";
 
-/** Reachable, of this program's schema, whole, and open for writing; what is tried is taken back. */
+/**
+ * Checks that it is reachable, has this program's schema, is intact and can be written to; the trial write is undone.
+ */
 export async function checkDatabase({ db_url }: Pick<HubConfig, "db_url">): Promise<Check> {
   try {
     const state = await readSchemaState(db_url);
@@ -23,12 +25,16 @@ export async function checkDatabase({ db_url }: Pick<HubConfig, "db_url">): Prom
     await tryWriting(db_url);
     if (Math.abs(skewIn(state)) > MAX_SKEW_MS) return fail(name, found, SET_CLOCK);
     if (state.dialect === "postgres" && Number.parseInt(state.version, 10) < 13)
-      return warn(name, found, "Postgres 13 or later is what is tested");
+      return warn(name, found, "use Postgres 13 or later: older versions are not tested");
     if (state.applied.length === 0)
-      return ok(name, `${kindOf(state)}, empty: the first start makes the tables`);
+      return ok(name, `${kindOf(state)}, empty: the first start creates the tables`);
     if (pending.length > 0)
-      return warn(name, `${found}, ${pending.length} behind`, "flotilla migrate, or start the hub");
-    return ok(name, `${found}, written and taken back`);
+      return warn(
+        name,
+        `${found}, ${pending.length} behind`,
+        "run flotilla migrate, or start the hub",
+      );
+    return ok(name, `${found}, a trial write works`);
   } catch (err) {
     const advice = isPostgres(db_url) ? adviceOnPostgres(err) : adviceOnSqlite(err, db_url);
     return fail(name, hideCredentials(errorMessage(err)), advice);
@@ -49,34 +55,34 @@ function withoutDatabase(url: string, state: SchemaState): Check {
     return fail(
       name,
       "the server has no database of this name",
-      "create database (guide: how-to/several-machines), or SVC_DB_URL must name the one that is there",
+      "create the database (guide: how-to/several-machines), or set SVC_DB_URL to an existing one",
     );
   const file = resolve(sqlitePath(url) ?? "");
-  return ok(name, `${kindOf(state)}, ${file} is empty or not there: the first start makes it`);
+  return ok(name, `${kindOf(state)}, ${file} is empty or missing: the first start creates it`);
 }
 
-const NEWER = "the database was written by a newer version: install that one here";
+const NEWER = "the database was written by a newer version: install that version here";
 
 /** By SQLSTATE, or the system's code. */
 function adviceOnPostgres(err: unknown): string {
   const code = errorCode(err);
   const said = errorMessage(err);
   if (/newer/.test(said)) return NEWER;
-  if (code === "28P01") return "the password in SVC_DB_URL is not that of the role";
+  if (code === "28P01") return "the password in SVC_DB_URL is not the role's password";
   if (code.startsWith("28"))
     return "pg_hba.conf of the server must let this role in from this address (guide: how-to/several-machines)";
   if (code === "42501")
     return "the role in SVC_DB_URL must own the database: alter database … owner to …";
   if (code === "25006") return "this server is a standby: SVC_DB_URL must name the primary";
-  if (code === "53300") return "the server has no connection left: raise its max_connections";
-  if (code === "53100") return "the disk of the database server is full: free space there";
-  if (/^57P/.test(code)) return "the server starts or stops: try again, and see its log";
+  if (code === "53300") return "the server has no free connection: raise its max_connections";
+  if (code === "53100") return "the database server's disk is full: free up space there";
+  if (/^57P/.test(code)) return "the server is starting or stopping: try again, and see its log";
   if (code === "ECONNREFUSED")
-    return "nothing listens there: start Postgres, and see listen_addresses and the port in SVC_DB_URL";
+    return "nothing listens there: start Postgres, and check listen_addresses and the port in SVC_DB_URL";
   if (/ENOTFOUND|EAI_AGAIN/.test(code))
-    return "the host name in SVC_DB_URL has no address: see /etc/hosts and DNS";
+    return "the host name in SVC_DB_URL does not resolve: check /etc/hosts and DNS";
   if (/CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(code) || /within/.test(said))
-    return "no answer comes from that host: is it up, and does a firewall let port 5432 through?";
+    return "that host does not answer: is it up, and does a firewall let port 5432 through?";
   if (/certificate|self.signed|CERT/i.test(`${code} ${said}`))
     return "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed its certificate";
   return "see the log of the Postgres server; SVC_DB_URL names it";
@@ -88,13 +94,13 @@ function adviceOnSqlite(err: unknown, url: string): string {
   if (/newer/.test(said)) return NEWER;
   if (/not supported; use/.test(said)) return "set SVC_DB_URL to sqlite:PATH or postgres://…";
   if (/NOTADB|CORRUPT|not a database|malformed|is damaged/i.test(said))
-    return `the file is damaged: stop the hub and flotilla restore FILE --force, which keeps ${file} beside it`;
+    return `the file is damaged: stop the hub and run flotilla restore FILE --force, which keeps the old ${file} next to it`;
   if (/READONLY|readonly|CANTOPEN|unable to open|EACCES|AUTH|permission/i.test(said))
     return adviceOnRights(file);
   if (/BUSY|LOCKED|locked/.test(said))
-    return `another program holds it for writing: lsof ${file} names it`;
-  if (/FULL|IOERR/.test(said)) return `the disk of ${file} is full or fails: df and dmesg say more`;
-  return `look at ${file}: it must be a SQLite database that ${whoAmI()} may write`;
+    return `another program has it locked: lsof ${file} shows which`;
+  if (/FULL|IOERR/.test(said)) return `the disk of ${file} is full or failing: see df and dmesg`;
+  return `check ${file}: it must be a SQLite database that ${whoAmI()} may write`;
 }
 
 /** SQLite says only that it cannot open the file. */
@@ -102,7 +108,7 @@ function adviceOnRights(file: string): string {
   const at = existsSync(file) ? file : dirname(file);
   const { uid, mode } = statSync(at, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };
   if (uid < 0)
-    return `${whoAmI()} does not reach ${dirname(file)}: set SVC_DATA_DIR or SVC_DB_URL to where it may write`;
+    return `${whoAmI()} cannot enter ${dirname(file)}: set SVC_DATA_DIR or SVC_DB_URL to a place where it may write`;
   const rights = (mode & 0o777).toString(8);
-  return `${whoAmI()} may not write ${at} (owner ${uid}, mode ${rights}): chown it and its directory to the service's user, and see that the disk is not mounted read-only`;
+  return `${whoAmI()} may not write ${at} (owner ${uid}, mode ${rights}): chown it and its directory to the service's user, and make sure that the disk is not mounted read-only`;
 }

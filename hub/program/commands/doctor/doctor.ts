@@ -36,7 +36,7 @@ import { checkNamespaces } from "./namespaces.ts";
 import { checkOwnUpdates } from "./own-updates.ts";
 import { checkSandbox } from "./sandbox.ts";
 import { checkSecrets } from "./secrets.ts";
-import { checkObjects, checkRedis } from "./stores.ts";
+import { checkObjects, checkShared } from "./stores.ts";
 import { checkUpdates } from "./updates.ts";
 import { checkVersions } from "./versions.ts";
 
@@ -80,8 +80,8 @@ async function checkWorker(deps: CheckDeps): Promise<Check[]> {
 /** A hub or a control plane. @throws ConfigError naming what is wrong in its variables. */
 async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Check[]> {
   const config = loadHubConfig(deps.env, {}, role);
-  const { redis_url, redis_prefix } = config;
-  // The default is nobody's name.
+  const { shared_store } = config;
+  // The default was not chosen by anybody.
   const names = { ...config, public_base_url: setting(deps.env, "PUBLIC_BASE_URL") };
   const namespaces = told("user namespaces", () => checkNamespaces(deps));
   return Promise.all([
@@ -91,10 +91,10 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     told("tokens", () => checkAccess(config)),
     told("disk", () => checkDisk(deps)),
     told("database", () => checkDatabase(config)),
-    ...(redis_url === null ? [] : [told("redis", () => checkRedis(redis_url))]),
-    ...(redis_url === null || role !== "hub"
+    ...(shared_store === null ? [] : [told(shared_store.driver, () => checkShared(shared_store))]),
+    ...(shared_store === null || role !== "hub"
       ? []
-      : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
+      : [told("hubs", () => checkHubs(shared_store))]),
     told("objects", () => checkObjects(config)),
     ...(isS3(config.objects_url) ? [told("bucket versions", () => checkVersions(config))] : []),
     told("bodies", () => checkBodies(config)),
@@ -118,8 +118,8 @@ function readRole(word: string | undefined): Role {
 }
 
 /**
- * `flotilla doctor [hub|worker|control]`: what this machine lacks to be one, and whether it reaches what it must talk
- * to. Changes nothing. `--installed`: as the service that is installed here would find it.
+ * `flotilla doctor [hub|worker|control]`: what this machine lacks to run one, and whether it reaches what it must talk
+ * to. Changes nothing. `--installed`: checks as the service installed here.
  * @returns 0, or 1 when a check failed.
  */
 export async function runDoctor(

@@ -9,16 +9,16 @@ import { type Check, fail, ok, outputOf, told, warn } from "./check.ts";
 import { checkPorts } from "./machine.ts";
 import { type Inner, programOf, runInUnit } from "./transient.ts";
 
-/** `flotilla doctor … --installed`: the checks as the installed service would run them, with what systemd says of it. */
+/** `flotilla doctor … --installed`: the checks as the installed service would run them, with systemd's view of it. */
 
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const CHECKS_MS = 120_000;
 
 export interface InstalledOptions {
-  /** Of the tree that `install --prefix` wrote; null: this machine. */
+  /** Root of the tree that `install --prefix` wrote; null: this machine. */
   prefix: string | null;
   is_root: boolean;
-  /** systemd is what runs this machine. */
+  /** Whether systemd runs this machine. */
   has_systemd: boolean;
 }
 
@@ -28,7 +28,7 @@ export const thisMachine = (prefix: string | undefined): InstalledOptions => ({
   has_systemd: prefix === undefined && existsSync("/run/systemd/system"),
 });
 
-/** What a doctor that runs with root's rights does not see; null when nothing is installed here. */
+/** Warns that root sees things differently than the installed service; null when nothing is installed here. */
 export async function hintInstalled(role: Role, options: InstalledOptions): Promise<Check | null> {
   const target: Target = { role, instance: role === "worker" ? "main" : null };
   const paths = pathsOf(target, options.prefix ?? "/");
@@ -38,7 +38,7 @@ export async function hintInstalled(role: Role, options: InstalledOptions): Prom
   const words = [role, ...(names.length > 0 && !names.includes("main") ? [names[0]] : [])];
   return warn(
     "looks as",
-    `root, with the variables of this shell; the ${role} that is installed here runs as ${user} with those of ${paths.env_dir}`,
+    `checked as root, with this shell's variables; the ${role} installed here runs as ${user} with those in ${paths.env_dir}`,
     `sudo flotilla doctor ${words.join(" ")} --installed`,
   );
 }
@@ -61,7 +61,7 @@ export async function checkInstalled(words: string[], options: InstalledOptions)
   await refuseAbsent(target, paths);
   if (!options.is_root)
     throw new CommandRefused(
-      `--installed looks as the service's user does and needs root: sudo flotilla doctor ${words.join(" ")} --installed`,
+      `--installed checks as the service's user and needs root: sudo flotilla doctor ${words.join(" ")} --installed`,
     );
   const unit = unitName(target);
   const unit_text = options.has_systemd
@@ -76,7 +76,7 @@ export async function checkInstalled(words: string[], options: InstalledOptions)
     : warn(
         "service",
         `checked as ${userOf(unit_text)}, without the unit's restrictions`,
-        "systemd does not run here: they are tried where it does",
+        "systemd does not run here; the restrictions are only checked where it does",
       );
   const checks = checksOf(inner, unit, userOf(unit_text), paths);
   const ports = target.role === "worker" ? [await checkPorts({ env: values, path: "" }, unit)] : [];
@@ -95,7 +95,7 @@ async function refuseAbsent({ role, instance }: Target, paths: Paths): Promise<v
   );
 }
 
-/** Whether it runs, and stays up. */
+/** Checks that it runs and stays up. */
 async function checkService(unit: string, user: string): Promise<Check> {
   const name = "service";
   const properties = "ActiveState,SubState,NRestarts,Result";
@@ -103,24 +103,25 @@ async function checkService(unit: string, user: string): Promise<Check> {
   const of = (property: string) => new RegExp(`^${property}=(.*)$`, "m").exec(said)?.[1] ?? "";
   const found = `${unit} as ${user}: ${of("ActiveState")} (${of("SubState")})`;
   const restarts = Number(of("NRestarts"));
-  const log = `journalctl -u ${unit} -n 50 says why`;
+  const log = `to see why: journalctl -u ${unit} -n 50`;
   if (of("ActiveState") === "active")
     return restarts === 0
       ? ok(name, found)
-      : warn(name, `${found}, started again by itself ${restarts} times`, log);
+      : warn(name, `${found}, restarted automatically ${restarts} times`, log);
   if (of("ActiveState") === "inactive")
-    return warn(name, found, `systemctl start ${unit}, when the checks below are well`);
+    return warn(name, found, `run systemctl start ${unit} once the checks below pass`);
   return fail(name, `${found}, result ${of("Result")}, ${restarts} restarts`, log);
 }
 
-/** Exit statuses of systemd's own, when it cannot start a program (systemd.exec(5)). */
+/** systemd's own exit statuses for a program that it cannot start (systemd.exec(5)). */
 const STATUS_ADVICE: Record<string, string> = {
-  "200": "the unit's WorkingDirectory= is not there: systemctl restart makes the state directory",
-  "203": "the executable of ExecStart= is not there or cannot be run: flotilla install writes it",
-  "217": "the unit's User= does not exist: flotilla install makes it",
+  "200":
+    "the unit's WorkingDirectory= does not exist: systemctl restart creates the state directory",
+  "203": "the executable in ExecStart= is missing or cannot be run: flotilla install writes it",
+  "217": "the unit's User= does not exist: flotilla install creates it",
   "226":
-    "a directory that the unit names is not there, or this container allows no namespaces for mounts",
-  "238": "the state directory cannot be made: is the disk full or read-only?",
+    "a directory that the unit names is missing, or this container does not allow mount namespaces",
+  "238": "the state directory cannot be created: is the disk full or read-only?",
 };
 
 function checksOf({ output, failure }: Inner, unit: string, user: string, paths: Paths): Check[] {
@@ -136,12 +137,12 @@ function checksOf({ output, failure }: Inner, unit: string, user: string, paths:
       "start",
       `nothing can be started as ${user}: ${text}`,
       STATUS_ADVICE[status] ??
-        `see ${paths.env} and systemctl cat ${unit}; journalctl -n 20 names the line that is wrong`,
+        `check ${paths.env} and systemctl cat ${unit}; journalctl -n 20 names the wrong line`,
     ),
   ];
 }
 
-/** Without systemd: the same user, variables and directory, and no more rights than the unit gives. */
+/** Without systemd: the same user, variables and directory, and only the rights that the unit gives. */
 async function runAsUser(
   target: Target,
   paths: Paths,
@@ -158,12 +159,25 @@ async function runAsUser(
   const cwd = existsSync(env.SVC_DATA_DIR) ? env.SVC_DATA_DIR : "/";
   const child = Bun.spawn(
     [
-      ...["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--init-groups", "--no-new-privs", "--"],
-      ...[paths.binary, "doctor", target.role, "--json"],
+      "setpriv",
+      `--reuid=${uid}`,
+      `--regid=${gid}`,
+      "--init-groups",
+      "--no-new-privs",
+      "--",
+      paths.binary,
+      "doctor",
+      target.role,
+      "--json",
     ],
     {
-      ...{ cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
-      ...{ timeout: CHECKS_MS, killSignal: "SIGKILL" },
+      cwd,
+      env,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: CHECKS_MS,
+      killSignal: "SIGKILL",
     },
   );
   const [out, err] = await Promise.all([

@@ -23,12 +23,12 @@ import { adviceOnWrite, measureFsync } from "./write.ts";
 
 const GB = 1024 ** 3;
 const VIEWER_PORT_BASE = 6080;
-/** A disk that takes longer to keep 4 KB makes every commit slow. */
+/** A disk that takes longer to sync 4 KB makes every commit slow. */
 const SLOW_FSYNC_MS = 100;
 
 interface Program {
   name: string;
-  /** The first one found counts. */
+  /** The first one found is used. */
   commands: string[];
   version: string;
   missing: CheckStatus;
@@ -46,7 +46,7 @@ async function checkProgram({ path }: CheckDeps, program: Program): Promise<Chec
   return ok(name, line === "" ? found : line);
 }
 
-/** What runs pages and what shows them (rules/lanes#ports-of-a-lane). */
+/** The programs that run and show pages (rules/lanes#ports-of-a-lane). */
 export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
   const configured = setting(deps.env, "SVC_CHROMIUM");
   const headless = isOn(deps.env, "SVC_HEADLESS_LANES");
@@ -79,7 +79,7 @@ export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
       commands: ["yt-dlp"],
       version: "--version",
       missing: "warn",
-      advice: `${install("yt-dlp")} (download_video; ffmpeg alone does without)`,
+      advice: `${install("yt-dlp")} (needed by download_video; ffmpeg works without it)`,
     },
   ];
   return Promise.all(programs.map((program) => checkProgram(deps, program)));
@@ -106,8 +106,8 @@ export async function checkSharedMemory(dir = "/dev/shm"): Promise<Check> {
 }
 
 /**
- * Space (a worker with 90 % of its disk used takes no job: rules/scheduling#candidates), and whether what is written there
- * is kept, and how fast.
+ * Checks free space (a worker with 90 % of its disk used takes no job: rules/scheduling#candidates), and whether and
+ * how fast written data are kept.
  */
 export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   const name = "disk";
@@ -125,15 +125,16 @@ export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   }
   const found = `${space}, fsync ${sync_ms.toFixed(1)} ms`;
   if (used >= MAX_DISK_PCT)
-    return fail(name, found, "a worker takes no job above 90 %: free space");
-  if (free < 5 * GB) return warn(name, found, "captures need room");
-  if (sync_ms > SLOW_FSYNC_MS) return warn(name, found, "a faster disk: every commit waits for it");
+    return fail(name, found, "free up space: above 90 % a worker takes no jobs");
+  if (free < 5 * GB) return warn(name, found, "free up space for captures");
+  if (sync_ms > SLOW_FSYNC_MS)
+    return warn(name, found, "use a faster disk: every commit waits for it");
   return ok(name, found);
 }
 
 /**
- * Ports of this machine's lanes (rules/lanes#ports-of-a-lane). Those that processes of `unit` hold are that service's own
- * lanes.
+ * Checks the ports of this machine's lanes (rules/lanes#ports-of-a-lane). Those held by processes of `unit` are that
+ * service's own lanes.
  */
 export async function checkPorts({ env }: CheckDeps, unit?: string): Promise<Check> {
   const name = "lane ports";
@@ -148,8 +149,8 @@ export async function checkPorts({ env }: CheckDeps, unit?: string): Promise<Che
   if (impossible.length > 0)
     return fail(
       name,
-      `${impossible.join(", ")} are no ports`,
-      "SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT, with the lanes counted from there, must stay below 65536",
+      `${impossible.join(", ")} are not ports`,
+      "lower SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT, so that all lanes stay below 65536",
     );
   const free = await Promise.all(ports.map((port) => isFree(port)));
   const taken = ports.filter((_, i) => !free[i]);
@@ -173,11 +174,11 @@ export async function checkPorts({ env }: CheckDeps, unit?: string): Promise<Che
 function adviceOnPorts(owners: (PortOwner | null)[]): string {
   const unit = owners.find((owner) => owner?.unit?.startsWith("flotilla-"))?.unit;
   return unit
-    ? `${unit} has them: a second worker of this machine needs SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT of its own`
-    : "stop what has them, or set SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE, NOVNC_BASE_PORT to others";
+    ? `${unit} uses them: a second worker on this machine needs its own SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT`
+    : "stop the program that uses them, or choose others with SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT";
 }
 
-/** Who answers where. */
+/** What answers at which path. */
 const SERVERS = [
   ["/health", "a hub"],
   ["/api/v1/health", "a control plane"],
@@ -187,7 +188,7 @@ const ASK_MS = 3_000;
 async function versionAt(url: string): Promise<string | null> {
   try {
     const signal = AbortSignal.timeout(ASK_MS);
-    // On loopback, and nothing but a version is asked for: its certificate has other names.
+    // On loopback, and only to learn a version: the certificate has other names.
     const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
     return ((await answer.json()) as { version?: string } | null)?.version ?? null;
   } catch {
@@ -195,7 +196,7 @@ async function versionAt(url: string): Promise<string | null> {
   }
 }
 
-/** The port of a hub or control plane: free, or held by one that answers. */
+/** Checks that the port of a hub or control plane is free, or held by one that answers. */
 export async function checkServerPort(port: number, host: string): Promise<Check> {
   const name = "port";
   if (await isFree(port, host)) return ok(name, `${port} is free`);
@@ -203,24 +204,24 @@ export async function checkServerPort(port: number, host: string): Promise<Check
     const at = `127.0.0.1:${port}${path}`;
     const version =
       port === 0 ? null : ((await versionAt(`http://${at}`)) ?? (await versionAt(`https://${at}`)));
-    if (version) return ok(name, `${port} is held by ${who} that answers, version ${version}`);
+    if (version) return ok(name, `${port} is used by ${who} that answers, version ${version}`);
   }
   const owner = await ownerOf(port);
   if (owner)
     return fail(
       name,
-      `${port} is held: ${owner.text} listens there`,
+      `${port} is taken: ${owner.text} listens there`,
       `stop it, or set SVC_PORT to another`,
     );
   if (port > 0 && port < 1_024)
     return fail(
       name,
       `${port} cannot be used on ${host}`,
-      "ports below 1024 are root's: set SVC_PORT to a higher one, with a router before it",
+      "ports below 1024 need root: set SVC_PORT to a higher one, with a router in front",
     );
   return fail(
     name,
     `${port} cannot be used on ${host}`,
-    `SVC_HOST must be an address of this machine (0.0.0.0 for all), or somebody else's process has the port: ss -ltnp as root`,
+    `set SVC_HOST to an address of this machine (0.0.0.0 for all); if it is one, another user's process has the port: run ss -ltnp as root`,
   );
 }

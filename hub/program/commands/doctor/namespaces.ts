@@ -21,40 +21,40 @@ export async function checkNamespaces({ path }: CheckDeps): Promise<Check> {
     return warn(
       name,
       "switched off",
-      "sysctl -w user.max_user_namespaces=15000 (and in /etc/sysctl.d)",
+      "run sysctl -w user.max_user_namespaces=15000 (and set it in /etc/sysctl.d)",
     );
   if (clone === "0")
     return warn(
       name,
-      "for root alone",
-      "sysctl -w kernel.unprivileged_userns_clone=1 (and in /etc/sysctl.d)",
+      "only root may create them",
+      "run sysctl -w kernel.unprivileged_userns_clone=1 (and set it in /etc/sysctl.d)",
     );
   if (apparmor === "1")
     return warn(
       name,
-      "AppArmor keeps them from programs without a profile",
-      "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or a profile for the browser with `userns,`",
+      "AppArmor denies them to programs without a profile",
+      "run sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or give the browser a profile with `userns,`",
     );
   const unshare = Bun.which("unshare", { PATH: path });
   if (unshare !== null) {
-    // All that Chromium and bubblewrap make.
+    // Everything that Chromium and bubblewrap create.
     const said = await outputOf([unshare, "--user", ...KINDS, "--fork", "echo", "made"]);
     if (!(said ?? "").includes("made"))
       return warn(
         name,
-        `cannot be made here: ${said?.trim().split("\n")[0] || "unshare did not end"}`,
-        "allow them: outside of this container, with another seccomp profile, or in the unit's RestrictNamespaces=",
+        `cannot be created here: ${said?.trim().split("\n")[0] || "unshare did not end"}`,
+        "allow them outside this container, with another seccomp profile, or in the unit's RestrictNamespaces=",
       );
   }
   const bwrap = Bun.which("bwrap", { PATH: path });
-  return ok(name, `allowed${bwrap ? "; bubblewrap is there" : ""}`);
+  return ok(name, `allowed${bwrap ? "; bubblewrap is installed" : ""}`);
 }
 
 /**
- * What to do where `program` gets no namespaces: what the check of them says, and where that found nothing, what keeps them
- * from this program alone.
+ * What to do if `program` gets no namespaces: the advice of the namespace check, or, if that found nothing, what may
+ * keep them from this program alone.
  */
 export const adviceOnNamespaces = ({ status, advice }: Check, program: string): string =>
   status === "ok"
-    ? `namespaces can be made here, by unshare: dmesg | grep -i denied names what keeps them from ${program}, a profile of AppArmor (add \`userns,\`), SELinux or seccomp`
+    ? `unshare can create namespaces here; run dmesg | grep -i denied to see what denies them to ${program}: a profile of AppArmor (add \`userns,\`), SELinux or seccomp`
     : advice;

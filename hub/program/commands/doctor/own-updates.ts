@@ -9,17 +9,17 @@ import { type Check, type CheckDeps, ok, setting, warn } from "./check.ts";
 
 const name = "updates";
 
-/** By which keys updates are judged here. */
+/** The keys that updates are checked with here. */
 async function trustOf(dir: string, env: CheckDeps["env"]): Promise<string> {
   const release = builtRelease();
   const build = release ? `build signed with ${fingerprintOf(release.key)}` : "unsigned build";
   const named = setting(env, "SVC_UPDATE_KEY");
   const kept = await readFile(join(dir, HUB_KEY_FILE), "utf8").catch(() => null);
   const key = named ?? kept?.trim();
-  return `${build}, ${key ? `hub's key ${fingerprintOf(key)}` : "no hub's key is known yet"}`;
+  return `${build}, ${key ? `hub's key ${fingerprintOf(key)}` : "the hub's key is not known yet"}`;
 }
 
-/** What became of the versions that the worker of this data directory was offered. */
+/** What became of the versions offered to the worker of this data directory. */
 export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
   const dir = versionsDir(resolve(setting(env, "SVC_DATA_DIR") ?? "./data"));
   const path = join(dir, UPDATE_STATE_FILE);
@@ -28,7 +28,7 @@ export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
     throw err;
   });
   const trust = await trustOf(dir, env);
-  if (text === null) return ok(name, `none was made here; ${trust}`);
+  if (text === null) return ok(name, `no update was made here yet; ${trust}`);
   let state: UpdateState;
   try {
     state = UpdateState.parse(JSON.parse(text));
@@ -36,7 +36,7 @@ export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
     return warn(
       name,
       `${path} cannot be read: ${errorMessage(err).split("\n")[0]}`,
-      "the worker starts with its own version and writes it anew",
+      "the worker will start with its own version and write the file again",
     );
   }
   const { bad, current, base } = state;
@@ -45,6 +45,6 @@ export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
   return warn(
     name,
     `version ${bad.version} failed here at ${bad.at}: ${bad.reason}; ${runs}`,
-    "it is not tried again: mend what it says (journalctl -u 'flotilla-worker@*'), then flotilla install worker with that version, or let the hub offer another one",
+    "it is not tried again: fix the reason (journalctl -u 'flotilla-worker@*'), then run flotilla install worker with that version, or let the hub offer another one",
   );
 }

@@ -6,7 +6,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import { codeOf } from "./write.ts";
 
-/** Why an HTTP address cannot be reached, and what it answers to a WebSocket: the client reports neither. */
+/** Finds out why an HTTP address cannot be reached, and what it answers to a WebSocket: the client reports neither. */
 
 const PROBE_MS = 5_000;
 
@@ -26,11 +26,12 @@ const placeOf = (url: string): Place => {
   const tls = /^(https|wss):$/.test(protocol);
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
-    ...{ port: Number(port || (tls ? 443 : 80)), tls },
+    port: Number(port || (tls ? 443 : 80)),
+    tls,
   };
 };
 
-/** A connection that is open, the handshake of TLS done. @throws the system's error */
+/** An open connection, after the TLS handshake. @throws the system's error */
 function connect({ host, port, tls }: Place): Promise<Socket> {
   const opened = Promise.withResolvers<Socket>();
   const name = isIP(host) ? {} : { servername: host };
@@ -49,15 +50,15 @@ function connect({ host, port, tls }: Place): Promise<Socket> {
   });
 }
 
-/** What keeps this machine from `url`; null when a connection can be made. `variable` is what names it. */
+/** What keeps this machine from reaching `url`; null if it can connect. `variable` holds the URL. */
 export async function whyUnreachable(url: string, variable: string): Promise<Reached | null> {
   const place = placeOf(url);
   const at = `${place.host}:${place.port}`;
   const named = await lookup(place.host).catch(() => null);
   if (named === null)
     return {
-      found: `${place.host} has no address`,
-      advice: `the name in ${variable} must be one that DNS or /etc/hosts of this machine knows`,
+      found: `${place.host} does not resolve`,
+      advice: `use a name in ${variable} that this machine's DNS or /etc/hosts knows`,
     };
   try {
     (await connect(place)).destroy();
@@ -72,7 +73,7 @@ function adviceOnConnection(err: unknown, at: string, tls: boolean, variable: st
   if (code === "ECONNREFUSED" || code === "ConnectionRefused")
     return {
       found: `nothing listens at ${at}`,
-      advice: `start the hub there (systemctl status flotilla-hub), or set ${variable} to where it listens`,
+      advice: `start the hub there (systemctl status flotilla-hub), or set ${variable} to the address where it listens`,
     };
   if (/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN/.test(code))
     return {
@@ -90,8 +91,8 @@ function adviceOnConnection(err: unknown, at: string, tls: boolean, variable: st
     };
   if (tls)
     return {
-      found: `${at} speaks no TLS (${errorMessage(err)})`,
-      advice: `${variable} must begin with http:// or ws:// where the hub has no certificate`,
+      found: `${at} does not speak TLS (${errorMessage(err)})`,
+      advice: `begin ${variable} with http:// or ws:// if the hub has no certificate`,
     };
   return {
     found: `${at}: ${errorMessage(err)}`,
@@ -99,7 +100,7 @@ function adviceOnConnection(err: unknown, at: string, tls: boolean, variable: st
   };
 }
 
-/** The status that `url` answers to the beginning of a WebSocket; 0 when it answers with no HTTP. */
+/** The status with which `url` answers a WebSocket handshake; 0 if the answer is not HTTP. */
 export async function upgradeStatus(url: string): Promise<number> {
   const { host, pathname } = new URL(url);
   const socket = await connect(placeOf(url));
@@ -116,8 +117,12 @@ export async function upgradeStatus(url: string): Promise<number> {
   const key = randomBytes(16).toString("base64");
   socket.write(
     `${[
-      ...[`GET ${pathname} HTTP/1.1`, `Host: ${host}`, "Connection: Upgrade"],
-      ...["Upgrade: websocket", "Sec-WebSocket-Version: 13", `Sec-WebSocket-Key: ${key}`],
+      `GET ${pathname} HTTP/1.1`,
+      `Host: ${host}`,
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      `Sec-WebSocket-Key: ${key}`,
     ].join("\r\n")}\r\n\r\n`,
   );
   return answered.promise.finally(() => {
@@ -126,27 +131,30 @@ export async function upgradeStatus(url: string): Promise<number> {
   });
 }
 
-/** What an answer other than 101 to a WebSocket means, where the hub itself answers plain calls. */
+/** What an answer other than 101 to a WebSocket means, given that the hub answers plain calls. */
 export function adviceOnUpgrade(status: number): Reached {
-  const found = status === 0 ? "no HTTP comes back" : `a WebSocket is answered with ${status}`;
+  const found =
+    status === 0
+      ? "the answer to a WebSocket is not HTTP"
+      : `the answer to a WebSocket is ${status}`;
   if (status === 401 || status === 403)
     return {
       found,
-      advice: "a router before the hub asks for a login: it must let /workers/ through",
+      advice: "a router in front of the hub asks for a login: it must let /workers/ through",
     };
   if (status === 502 || status === 503 || status === 504)
     return {
       found,
-      advice: "the router has no hub to send it to: see its list of hubs, and whether they run",
+      advice: "the router has no hub to send it to: check its list of hubs, and whether they run",
     };
   if (status === 404)
     return {
       found,
-      advice: "the router sends /workers/ elsewhere than to the hubs (scripts/router/nginx.conf)",
+      advice: "the router does not send /workers/ to the hubs (see scripts/router/nginx.conf)",
     };
   return {
     found,
     advice:
-      "a router between must let WebSockets through: Upgrade and Connection (scripts/router/nginx.conf)",
+      "a router in between must let WebSockets through: Upgrade and Connection (see scripts/router/nginx.conf)",
   };
 }

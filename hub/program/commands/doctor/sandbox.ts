@@ -20,17 +20,22 @@ const CLOSED: ScriptDoor = { act: refuse, save: refuse, log: async () => {} };
 const SCRIPT_MS = 15_000;
 const SCRIPT = "const product: number = await Promise.resolve(6 * 7);";
 
-/** A script that needs nothing of a browser. */
+/** A script that needs no browser. */
 const tryScript = (config: SandboxConfig): Promise<ScriptOutcome> =>
   runScript(
     { clock: systemClock, log: silentLog, config },
     {
-      ...{ job_id: "doctor", attempt: 1, code: SCRIPT, timeout_ms: SCRIPT_MS, door: CLOSED },
-      ...{ job: { url: "about:blank", goal: null }, signal: new AbortController().signal },
+      job_id: "doctor",
+      attempt: 1,
+      code: SCRIPT,
+      timeout_ms: SCRIPT_MS,
+      door: CLOSED,
+      job: { url: "about:blank", goal: null },
+      signal: new AbortController().signal,
     },
   );
 
-/** What scripts of jobs run in (modes codegen-loop and rerun); jobs that fetch need none of it. */
+/** What jobs' scripts run in (modes codegen-loop and rerun); fetch jobs do not need it. */
 export async function checkSandbox(config: SandboxConfig, namespaces: Check): Promise<Check> {
   try {
     return await tryOut(config, namespaces);
@@ -53,13 +58,13 @@ async function tryOut(config: SandboxConfig, namespaces: Check): Promise<Check> 
   const { end, detail, result, run_ms, stderr } = await tryScript(config);
   if (end !== "ok" || result !== 42) {
     const words = detail ?? stderr.trim().split("\n")[0];
-    return fail(name, `a script ended as ${end}: ${words}`, "report it with this line");
+    return fail(name, `a script ended as ${end}: ${words}`, "report this line");
   }
   if (config.sandbox === "process")
     return warn(
       name,
       "none: SVC_SANDBOX=process",
-      "scripts may use the network and the files of this machine; unset it and apt-get install bubblewrap",
+      "scripts can use this machine's network and files; unset it and run apt-get install bubblewrap",
     );
   return ok(name, `bubblewrap; a script took ${run_ms} ms`);
 }

@@ -11,7 +11,7 @@ import { type Check, fail, ok, warn } from "./check.ts";
 const name = "secrets";
 const OTHERS = 0o077;
 
-/** The file of keys: there, the service's alone, and the one that the database is encrypted with. */
+/** Checks that the key file exists, that only the service may read it, and that the database is encrypted with it. */
 export async function checkSecrets({
   db_url,
   secret_key_file: path,
@@ -24,18 +24,18 @@ export async function checkSecrets({
     demandKey(state?.key_check ?? null, first ? keyringOf([first, ...more]) : null, path);
     if (!first)
       return makes
-        ? ok(name, `${path} is made at the first start`)
+        ? ok(name, `the first start creates ${path}`)
         : warn(
             name,
-            "cookies and profiles are stored as they are",
-            "set SVC_SECRET_KEY_FILE: the first hub makes the file, copy it to the others",
+            "cookies and profiles are stored unencrypted",
+            "set SVC_SECRET_KEY_FILE; the first hub creates the file, copy it to the others",
           );
     const mode = statSync(path).mode & 0o777;
     if ((mode & OTHERS) !== 0)
       return fail(
         name,
         `others may read ${path} (mode ${mode.toString(8)})`,
-        `chmod 600 ${path}; who has read it can decrypt older backups: flotilla secrets rotate makes a new key`,
+        `run chmod 600 ${path}; anybody who has read it can decrypt the data: flotilla secrets rotate makes a new key`,
       );
     const key = state?.update_key ?? "";
     const signs = isPublicKey(key)

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
 
-/** Whether something could listen on `port` of `host` now. */
+/** Whether a program could listen on `port` of `host` now. */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((done) => {
     const server = createServer();
@@ -27,7 +27,7 @@ async function inodesOf(port: number): Promise<Set<string>> {
 export interface PortOwner {
   /** `name (pid N)` */
   text: string;
-  /** The service of systemd that the process belongs to. */
+  /** The systemd service that the process belongs to. */
   unit: string | null;
 }
 
@@ -36,7 +36,7 @@ async function unitOf(pid: string): Promise<string | null> {
   return /\/([^/\n]+\.service)(\/|$)/m.exec(text)?.[1] ?? null;
 }
 
-/** The process that listens on `port`; null when there is none or only root may know. */
+/** The process that listens on `port`; null when there is none or only root may see it. */
 export async function ownerOf(port: number): Promise<PortOwner | null> {
   const inodes = await inodesOf(port);
   if (inodes.size === 0) return null;

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { RedisClient } from "bun";
 import type { HubConfig } from "#hub/platform/config.ts";
+import type { SharedDriverName, SharedStore } from "#hub/platform/shared-drivers.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { readRedisUrl, whyNot } from "#hub/platform/stores/redis-url.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
@@ -15,16 +16,21 @@ import { adviceOnWrite, codeOf, measureFsync } from "./write.ts";
 
 const REDIS_MS = 5_000;
 const OBJECTS_MS = 15_000;
-/** Reachable, recent enough, and never throws state away: leases and registrations are in it. */
+const SHARED_CHECKS: Record<SharedDriverName, (url: string) => Promise<Check>> = {
+  redis: checkRedis,
+};
+/** The store that the hubs share. */
+export const checkShared = ({ driver, url }: SharedStore): Promise<Check> =>
+  SHARED_CHECKS[driver](url);
+
+/** Checks that it is reachable, recent enough, and never evicts keys: it holds leases and registrations. */
 export async function checkRedis(url: string): Promise<Check> {
   const name = "redis";
   const client = new RedisClient(readRedisUrl(url), {
-    ...{
-      connectionTimeout: REDIS_MS,
-      autoReconnect: false,
-      enableOfflineQueue: true,
-      maxRetries: 0,
-    },
+    connectionTimeout: REDIS_MS,
+    autoReconnect: false,
+    enableOfflineQueue: true,
+    maxRetries: 0,
   });
   try {
     const ask = <T>(work: Promise<T>) => withDeadline("redis", REDIS_MS, work);
@@ -44,13 +50,13 @@ export async function checkRedis(url: string): Promise<Check> {
       return fail(
         name,
         found,
-        "redis-cli config set maxmemory-policy noeviction (and in redis.conf)",
+        "run redis-cli config set maxmemory-policy noeviction (and set it in redis.conf)",
       );
     if (Number.parseInt(version, 10) < 6)
-      return warn(name, found, "Redis 6 or later is what is tested");
+      return warn(name, found, "use Redis 6 or later: older versions are not tested");
     return ok(name, found);
   } catch (err) {
-    // Bun says only that the connection was closed.
+    // Bun only reports that the connection was closed.
     const why = hideCredentials(await whyNot(readRedisUrl(url), err));
     return fail(
       name,
@@ -64,24 +70,25 @@ export async function checkRedis(url: string): Promise<Check> {
   }
 }
 
-/** By Redis' own words, or the system's. */
+/** Advice by the error text of Redis or of the system. */
 function adviceOnRedis(why: string): string {
   if (/^(WRONGPASS|NOAUTH)|invalid.*password|without any password/i.test(why))
-    return "the password in SVC_REDIS_URL must be that of the server: redis://:PASSWORD@host:6379/0";
+    return "the password in SVC_REDIS_URL must be the server's: redis://:PASSWORD@host:6379/0";
   if (/NOPERM/.test(why))
-    return "the user in SVC_REDIS_URL needs the rights to every command (ACL)";
-  if (/LOADING/.test(why)) return "the server reads its data: try again in a moment";
-  if (/DB index/i.test(why)) return "the number at the end of SVC_REDIS_URL is no database of it";
+    return "the user in SVC_REDIS_URL needs the right to run every command (ACL)";
+  if (/LOADING/.test(why)) return "the server is loading its data: try again in a moment";
+  if (/DB index/i.test(why))
+    return "the server has no database with the number at the end of SVC_REDIS_URL";
   if (/ENOTFOUND|EAI_AGAIN|getaddrinfo/i.test(why))
-    return "the host name in SVC_REDIS_URL has no address: see /etc/hosts and DNS";
+    return "the host name in SVC_REDIS_URL does not resolve: check /etc/hosts and DNS";
   if (/ECONNREFUSED|refused/i.test(why))
-    return "nothing listens there: start Redis, and see bind and port in redis.conf";
+    return "nothing listens there: start Redis, and check bind and port in redis.conf";
   if (/closed the connection/i.test(why))
-    return "what listens there speaks no plain Redis: rediss:// where it wants TLS";
-  return "SVC_REDIS_URL must name a server that runs and that this machine reaches: redis://:PASSWORD@host:6379/0";
+    return "what listens there does not speak plain Redis: use rediss:// if it expects TLS";
+  return "SVC_REDIS_URL must name a running server that this machine can reach: redis://:PASSWORD@host:6379/0";
 }
 
-/** One small object is written, read back and deleted; in a directory, a file. */
+/** Writes a small object, reads it back and deletes it; in a directory, a file. */
 export async function checkObjects({
   objects_url,
   object_keys,
@@ -91,7 +98,7 @@ export async function checkObjects({
   return checkBucket(objects_url, object_keys);
 }
 
-/** Nothing is made here that the service would have to own: a directory that is not there is made by its first start. */
+/** Creates nothing that the service would have to own: its first start creates a missing directory. */
 async function checkDirectory(dir: string): Promise<Check> {
   const name = "objects";
   let at = dir;
@@ -101,7 +108,7 @@ async function checkDirectory(dir: string): Promise<Check> {
     const found =
       at === dir
         ? `${dir}: written and deleted, fsync ${sync_ms.toFixed(1)} ms`
-        : `${dir} is not there: the first start makes it`;
+        : `${dir} does not exist: the first start creates it`;
     return ok(name, found);
   } catch (err) {
     return fail(name, errorMessage(err), adviceOnWrite(err, at, "SVC_OBJECTS_URL"));
@@ -125,7 +132,11 @@ async function checkBucket(url: string, keys: HubConfig["object_keys"]): Promise
       await ask(store.delete(key));
       const took = `${Math.round(performance.now() - began)} ms`;
       if (!same)
-        return fail(name, `${where} gave back another content`, "the store must be consistent");
+        return fail(
+          name,
+          `${where} returned different content`,
+          "use a store with consistent reads",
+        );
       return ok(name, `${where}: written, read and deleted in ${took}`);
     } finally {
       await store.delete(key).catch(() => {});
@@ -137,17 +148,18 @@ async function checkBucket(url: string, keys: HubConfig["object_keys"]): Promise
   }
 }
 
-/** By the code of S3's answer or of the connection. */
+/** Advice by the code of S3's answer or of the connection's error. */
 function adviceOnBucket(said: string, code: string): string {
   const words = `${code} ${said}`;
   if (/InvalidAccessKeyId|SignatureDoesNotMatch|S3_ACCESS_KEY_ID|ExpiredToken/i.test(words))
-    return "S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be a pair that the bucket's server knows, and its clock that of this machine";
-  if (/NoSuchBucket/i.test(words)) return "make the bucket, or name another in SVC_OBJECTS_URL";
+    return "S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be a pair that the bucket's server knows, and this machine's clock must agree with the server's";
+  if (/NoSuchBucket/i.test(words))
+    return "create the bucket, or name another one in SVC_OBJECTS_URL";
   if (/AccessDenied|Forbidden|\b403\b/i.test(words))
     return "the key must have the right to put, get and delete in the bucket (here below doctor/)";
   if (/certificate|CERT/i.test(words))
     return "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed its certificate";
   if (/refused|unable to connect|ECONN|socket|within|not answer|ENOTFOUND/i.test(words))
-    return "endpoint= in SVC_OBJECTS_URL must be the address of an S3 server that runs and that this machine reaches";
-  return "SVC_OBJECTS_URL, its keys and the bucket's rights: put, get and delete below doctor/";
+    return "endpoint= in SVC_OBJECTS_URL must be the address of a running S3 server that this machine can reach";
+  return "check SVC_OBJECTS_URL, the keys and the rights on the bucket: put, get and delete below doctor/";
 }

@@ -7,7 +7,7 @@ import { outputOf } from "./check.ts";
 
 /** Runs the doctor as an installed unit would run its service: user, variables, restrictions, drop-ins. */
 
-/** What of a unit is about the life of its service, or would touch that of the one that runs. */
+/** Settings of a unit that concern the life of its service, or would affect the running one. */
 const NOT_TAKEN =
   /^\s*(Type|Exec\w+|Restart\w*|SuccessExitStatus|NotifyAccess|Watchdog\w+|FileDescriptorStore\w+|Sockets|PIDFile|BusName|Standard\w+|TTY\w+|RuntimeDirectory\w*|Timeout\w+|RemainAfterExit|SyslogIdentifier)\s*=/;
 const RUN_MS = 150_000;
@@ -40,12 +40,12 @@ export const programOf = (text: string): string | null =>
 
 export interface Inner {
   output: string;
-  /** What systemd says of a start that failed before the doctor said anything; empty otherwise. */
+  /** What systemd reports about a start that failed before the doctor printed anything; empty otherwise. */
   failure: string;
 }
 
 /**
- * One start of `program doctor ROLE --json` in a unit of its own that has the lines of the installed one.
+ * Starts `program doctor ROLE --json` once, in a transient unit that has the lines of the installed one.
  * @throws CommandRefused when systemd cannot be asked.
  */
 export async function runInUnit(

@@ -8,7 +8,7 @@ import { type Check, ok, warn } from "./check.ts";
 
 const ASK_MS = 40_000;
 
-/** Whether the bucket brings back bodies that are deleted: a backup leaves them to it. */
+/** Checks whether the bucket can bring back deleted bodies: backups rely on it for that. */
 export async function checkVersions({
   objects_url,
   object_keys,
@@ -19,5 +19,5 @@ export async function checkVersions({
   const asked = askVersions(objects_url, object_keys);
   const risk = versionsRisk(bucket, await withDeadline("the bucket", ASK_MS, asked));
   if (risk !== null) return warn(name, risk.found, risk.advice);
-  return ok(name, `${bucketText(bucket)} keeps versions; a backup leaves bodies to it`);
+  return ok(name, `${bucketText(bucket)} keeps versions, so backups leave bodies to it`);
 }

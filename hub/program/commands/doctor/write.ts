@@ -3,11 +3,11 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "#shared/kit/errors.ts";
 
-/** Writing on this machine, and what to do where it fails. */
+/** Trial writes on this machine, and what to do when they fail. */
 
 const BLOCK_BYTES = 4_096;
 
-/** Milliseconds that 4 KB take to be on the disk of `dir`; nothing stays. @throws the system's error */
+/** Milliseconds to sync 4 KB to the disk of `dir`; leaves nothing behind. @throws the system's error */
 export async function measureFsync(dir: string): Promise<number> {
   const path = join(dir, `.flotilla-doctor-${process.pid}-${randomBytes(4).toString("hex")}`);
   const file = await open(path, "wx", 0o600);
@@ -35,18 +35,18 @@ export function adviceOnWrite(err: unknown, path: string, variable: string): str
   switch (codeOf(err)) {
     case "EACCES":
     case "EPERM":
-      return `${whoAmI()} may not write there: chown ${path} to the service's user, or set ${variable} to a directory of its own`;
+      return `${whoAmI()} may not write there: chown ${path} to the service's user, or set ${variable} to a directory that belongs to it`;
     case "EROFS":
-      return `it is read-only here: mount it for writing, or name it in ReadWritePaths= (systemctl edit of the unit)`;
+      return `it is read-only here: mount it for writing, or add it to ReadWritePaths= (systemctl edit the unit)`;
     case "ENOSPC":
     case "EDQUOT":
-      return `free space there, or set ${variable} to a disk that has some`;
+      return `free up space there, or set ${variable} to a disk with free space`;
     case "ENOTDIR":
     case "EEXIST":
       return `a part of the path is a file: set ${variable} to a directory`;
     case "EIO":
-      return "the disk fails: dmesg says more";
+      return "the disk is failing: see dmesg";
     default:
-      return `${variable} must name a directory that can be written (${errorMessage(err)})`;
+      return `${variable} must name a writable directory (${errorMessage(err)})`;
   }
 }

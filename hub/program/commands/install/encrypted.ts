@@ -8,8 +8,8 @@ import { type Target, unitName } from "./roles.ts";
 import type { System } from "./system.ts";
 
 /**
- * Whether the database of a hub with these variables is encrypted. One that cannot be asked is no reason to keep a machine on
- * a version that does not work.
+ * Whether the database of a hub with these variables is encrypted. A database that cannot be read is no reason to keep
+ * a machine on a version that does not work.
  */
 export async function isEncrypted(values: Record<string, string>): Promise<boolean> {
   try {
@@ -21,7 +21,7 @@ export async function isEncrypted(values: Record<string, string>): Promise<boole
   }
 }
 
-/** A version without `secrets` would send the ciphertext of cookies to the sites that they are for. */
+/** A version without `secrets` would send the ciphertext of cookies to their sites. */
 export async function refuseEncrypted(
   system: System,
   program: string,

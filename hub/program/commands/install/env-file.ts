@@ -1,6 +1,6 @@
-/** Files of `EnvironmentFile=` as systemd.exec(5) reads them: comments, quotes, escapes and lines that go on. */
+/** Files of `EnvironmentFile=` as systemd.exec(5) reads them: comments, quotes, escapes and continued lines. */
 
-/** A variable that the file sets, in the lines [from, to). */
+/** A variable that the file sets in the lines [from, to). */
 export interface Assignment {
   name: string;
   value: string;
@@ -10,7 +10,7 @@ export interface Assignment {
 
 const ASSIGNMENT = /^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/s;
 const COMMENT = /^\s*([#;]|$)/;
-/** After a backslash between double quotes; before anything else the backslash stays. */
+/** Characters that a backslash escapes between double quotes; before others the backslash stays. */
 const ESCAPED = '"\\`$';
 
 interface Read {
@@ -19,10 +19,10 @@ interface Read {
   goes_on: boolean;
 }
 
-/** The value of what stands behind `=`. */
+/** The value of what follows `=`. */
 function readValue(raw: string): Read {
   let value = "";
-  /** Without the blanks at the end, unless they are quoted. */
+  /** Without trailing blanks, unless they are quoted. */
   let kept = 0;
   let quote: string | null = null;
   const take = (text: string) => {
@@ -52,7 +52,7 @@ function readValue(raw: string): Read {
   return { value: value.slice(0, kept), goes_on: quote !== null };
 }
 
-/** What `text` sets, in its order; of several assignments of a name the last one counts. */
+/** What `text` sets, in order; the last of several assignments of a name counts. */
 function readAssignments(text: string): Assignment[] {
   const lines = text.split("\n");
   const found: Assignment[] = [];
@@ -79,20 +79,20 @@ function readAssignments(text: string): Assignment[] {
 export const readEnvText = (text: string): Record<string, string> =>
   Object.fromEntries(readAssignments(text).map(({ name, value }) => [name, value]));
 
-/** One word, or a text between double quotes: everything else could be cut at a blank or a quote. */
+/** One word, or text in double quotes: anything else could be cut off at a blank or a quote. */
 const quote = (value: string): string =>
   /^[A-Za-z0-9_./:@%+,=~-]*$/.test(value) ? value : `"${value.replace(/["\\$`]/g, "\\$&")}"`;
 
 export const assignment = (name: string, value: string): string => `${name}=${quote(value)}`;
 
-/** A line that shows a variable without setting it. */
+/** A commented line that shows a variable without setting it. */
 const shows = (line: string, name: string): boolean =>
   line.replace(/^\s*[#;]\s*/, "#").startsWith(`#${name}=`);
 
 /**
  * `text` with `values` set and the names of `unset` no longer set; comments, order and all other lines stay. A variable that
- * the file only shows is set in that place, and one that it does not know comes last. What is unset leaves `#NAME=`: its value
- * may be a secret.
+ * the file only shows is set in that place, and one that it does not mention comes last. An unset variable leaves
+ * `#NAME=`: its value may be a secret.
  */
 export function editEnvText(
   text: string,

@@ -2,7 +2,7 @@ import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/protocol/lim
 import { assignment } from "./env-file.ts";
 import { type Role, stateName, type Target } from "./roles.ts";
 
-/** One line of an environment file: a variable with its value, or only described. */
+/** One line of an environment file: a variable with its value, or only its description. */
 interface Line {
   name: string;
   about: string;
@@ -12,17 +12,17 @@ interface Line {
 
 const SECRET: Line = {
   name: "WORKER_SECRET",
-  about: "Shared secret of hubs and workers: the same on every machine.",
+  about: "Secret shared by hubs and workers: the same on every machine.",
   example: "",
 };
 const TOKEN: Line = {
   name: "SVC_API_TOKEN",
-  about: "When set, every call of the API needs it: the same on every machine.",
+  about: "If set, every call of the API needs it: the same on every machine.",
   example: "",
 };
 const LOG: Line = { name: "SVC_LOG_LEVEL", about: "debug, info, warn or error.", example: "info" };
 
-/** Of the bucket that SVC_OBJECTS_URL may name. */
+/** For the bucket that SVC_OBJECTS_URL may name. */
 const KEYS: Line[] = [
   {
     name: "S3_ACCESS_KEY_ID",
@@ -32,26 +32,34 @@ const KEYS: Line[] = [
   { name: "S3_SECRET_ACCESS_KEY", about: "", example: "" },
 ];
 /** Bun reads it at the start of the process. */
-const AUTHORITIES: Line = {
+const authorities = (addresses: string): Line => ({
   name: "NODE_EXTRA_CA_CERTS",
-  about: "Certificates (PEM) of an authority of your own: for rediss:// and https:// addresses.",
+  about: `Certificates (PEM) of your own authority, for ${addresses}.`,
   example: "/etc/ssl/flotilla-ca.pem",
-};
+});
+const SERVER_AUTHORITIES = authorities("rediss:// and https:// addresses");
+const WORKER_AUTHORITIES = authorities("https:// addresses other than the hubs'");
 const HUB_AUTHORITY: Line = {
   name: "SVC_TLS_CA",
-  about: "Authority (PEM) that has signed the hubs' certificates, where they speak https.",
+  about: "Authority (PEM) that signed the hubs' certificates, if they serve https.",
   example: "/etc/flotilla/tls/ca.pem",
 };
-const REDIS: Line = {
+const redis = (about: string): Line => ({
   name: "SVC_REDIS_URL",
-  about: "What several hubs share beside the database; unset: this one is the only one.",
+  about,
   example: "redis://:PASSWORD@db.lan:6379/0",
-};
+});
+const HUB_REDIS = redis(
+  "Redis that several hubs share, besides the database and the bodies; unset: this is the only hub.",
+);
+const CONTROL_REDIS = redis(
+  "Redis of the hubs and control planes on this database; unset: they learn of each other's changes later.",
+);
 
 const BACKUPS: Line[] = [
   {
     name: "SVC_BACKUP_DIR",
-    about: "Backups, every night: a directory that the service's user may write; unset: none.",
+    about: "Directory for nightly backups, writable by the service's user; unset: no backups.",
     example: "/var/backups/flotilla",
   },
   { name: "SVC_BACKUP_SCHEDULE", about: "", example: '"0 3 * * *"' },
@@ -64,7 +72,7 @@ const SERVER: Line[] = [
   {
     name: "SVC_TLS_CERT",
     about:
-      "Certificate and key (PEM) to speak https with; the service's user must be able to read both.",
+      "Certificate and key (PEM) for serving https; the service's user must be able to read both.",
     example: "/etc/flotilla/tls/fullchain.pem",
   },
   { name: "SVC_TLS_KEY", about: "", example: "/etc/flotilla/tls/privkey.pem" },
@@ -73,7 +81,8 @@ const SERVER: Line[] = [
   TOKEN,
   {
     name: "SVC_DB_URL",
-    about: "Database; unset: flotilla.db in the state directory. Several hubs need Postgres.",
+    about:
+      "Database; unset: flotilla.db in the state directory. Several hubs or control planes need Postgres.",
     example: "postgres://flotilla:PASSWORD@db.lan/flotilla",
   },
 ];
@@ -81,7 +90,7 @@ const SERVER: Line[] = [
 const LINES: Record<Role, Line[]> = {
   hub: [
     ...SERVER,
-    REDIS,
+    HUB_REDIS,
     {
       name: "SVC_OBJECTS_URL",
       about:
@@ -91,12 +100,12 @@ const LINES: Record<Role, Line[]> = {
     ...KEYS,
     {
       name: "SVC_ADVERTISE_URL",
-      about: "Where the other hubs reach this one; unset: its first LAN address.",
+      about: "Address at which the other hubs reach this one; unset: its first LAN address.",
       example: "http://hub1.lan:8000",
     },
     {
       name: "PUBLIC_BASE_URL",
-      about: "Address told to people and workers: the router's, where there is one.",
+      about: "Address for people and workers: the router's, if there is one.",
       example: "http://flotilla.lan:8000",
     },
     {
@@ -106,12 +115,12 @@ const LINES: Record<Role, Line[]> = {
       example: "",
     },
     ...BACKUPS,
-    AUTHORITIES,
+    SERVER_AUTHORITIES,
     LOG,
   ],
   control: [
     ...SERVER,
-    REDIS,
+    CONTROL_REDIS,
     {
       name: "SVC_OBJECTS_URL",
       about: "Where blobs of plugins go; unset: objects/ in the state directory.",
@@ -125,18 +134,18 @@ const LINES: Record<Role, Line[]> = {
       example: "",
     },
     ...BACKUPS,
-    AUTHORITIES,
+    SERVER_AUTHORITIES,
     LOG,
   ],
   worker: [
     {
       name: "HUB_URL",
-      about: "The hub, or the router before several; with it this worker runs browsers.",
+      about: "The hub, or the router in front of several; if set, this worker runs browsers.",
       example: "ws://flotilla.lan:8000",
     },
     {
       name: "SVC_CONTROL_URL",
-      about: "The control plane; with it this worker runs tasks of the pipeline.",
+      about: "The control plane; if set, this worker runs tasks of the pipeline.",
       example: "http://flotilla.lan:8000",
     },
     HUB_AUTHORITY,
@@ -144,26 +153,27 @@ const LINES: Record<Role, Line[]> = {
     TOKEN,
     {
       name: "SVC_WORKER_ID",
-      about: "Name in the fleet; no other worker may have it.",
+      about: "Unique name in the fleet.",
       example: "",
     },
-    { name: "LANE_POOL", about: "Browsers at a time.", example: "2" },
-    { name: "MAX_CONCURRENT", about: "Jobs and sessions at a time.", example: "2" },
-    { name: "SVC_SLOTS", about: "Pipeline tasks at a time.", example: "4" },
+    { name: "LANE_POOL", about: "How many browsers run at a time.", example: "2" },
+    { name: "MAX_CONCURRENT", about: "How many jobs and sessions run at a time.", example: "2" },
+    { name: "SVC_SLOTS", about: "How many pipeline tasks run at a time.", example: "4" },
     {
       name: "SVC_DISPLAY_BASE",
-      about: "First display and ports of the lanes: no two workers of a machine may overlap.",
+      about:
+        "First display and ports of the lanes; they must not overlap with another worker's on this machine.",
       example: String(DISPLAY_BASE),
     },
     { name: "SVC_CDP_PORT_BASE", about: "", example: String(CDP_PORT_BASE) },
     { name: "SVC_VNC_PORT_BASE", about: "", example: String(VNC_PORT_BASE) },
     { name: "NOVNC_BASE_PORT", about: "Hubs reach the worker's bridges here.", example: "6080" },
-    AUTHORITIES,
+    WORKER_AUTHORITIES,
     LOG,
   ],
 };
 
-/** Variables that `install` writes when they are given, as flags or in its own environment. */
+/** Variables that `install` writes if they are given as flags or in its own environment. */
 export const variablesOf = (role: Role): string[] => LINES[role].map(({ name }) => name);
 
 /** The environment file of `target`: `values` set, everything else as a comment to start from. */
@@ -176,10 +186,10 @@ export function envText(target: Target, values: Record<string, string>): string 
     return about === "" ? [line] : ["", `# ${about}`, line];
   });
   return [
-    `# Flotilla ${title}: variables of its unit. The guide lists every variable (reference/variables); a change counts after a restart.`,
+    `# Flotilla ${title}: variables of its unit. The guide lists every variable (reference/variables). Changes take effect after a restart.`,
     ...lines,
     "",
-    "# The unit's state directory, named for `flotilla doctor` too; the service may write nowhere else.",
+    "# The unit's state directory, also used by `flotilla doctor`; the service may write nowhere else.",
     `SVC_DATA_DIR=/var/lib/${stateName(target)}`,
     "",
   ].join("\n");

@@ -27,21 +27,21 @@ export async function writeText(path: string, text: string, mode: number): Promi
   await rename(temp, path);
 }
 
-/** Beside an executable: the last version that was healthy before it. */
+/** Next to an executable: the last version that was healthy before it. */
 export const previousOf = (path: string): string => `${path}.previous`;
-/** Beside an executable: the version that was ready last; the units write it (`ExecStartPost=`). */
+/** Next to an executable: the version that was ready last; written by the units (`ExecStartPost=`). */
 export const healthyOf = (path: string): string => `${path}.healthy`;
 
 export const exists = async (path: string): Promise<boolean> =>
   (await lstat(path).catch(() => null)) !== null;
 
-/** A second name for the file `from`, in the place of what `path` was. */
+/** Makes `path` a second name of the file `from`. */
 async function replaceLink(from: string, path: string): Promise<void> {
   const temp = `${path}.new`;
   await rm(temp, { force: true });
   await link(from, temp);
   await rename(temp, path);
-  // Where both were the same file already, rename leaves both.
+  // If both are already the same file, rename leaves both.
   await rm(temp, { force: true });
 }
 
@@ -63,7 +63,7 @@ export async function sameFile(a: string, b: string): Promise<boolean> {
 }
 
 /**
- * Puts an executable into place while the previous one runs. What is at `keep` stays as `<path>.previous`, for a
+ * Puts an executable into place while the previous one runs. The file at `keep` stays as `<path>.previous`, for a
  * rollback; null leaves the previous one as it is.
  */
 export async function replaceExecutable(

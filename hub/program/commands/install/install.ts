@@ -30,7 +30,7 @@ import type { System } from "./system.ts";
 
 export interface InstallDeps {
   env: EnvSource;
-  /** What the flags set, by the names of their variables. */
+  /** What the flags set, by variable name. */
   overrides: EnvSource;
   flags: FlagValues;
   terminal: Terminal;
@@ -45,15 +45,15 @@ interface Work extends InstallDeps {
   user: string;
   binary: string;
   plan: Plan;
-  /** Files of a package or a test: no users, no systemctl. */
+  /** Only files, for a package or a test: no users, no systemctl. */
   staged: boolean;
   timeout_ms: number;
 }
 
 /**
  * `flotilla install hub|control|worker [NAME]`: user, executable, unit and environment file. Safe to repeat: in an
- * environment file that is there what was given is set and the rest stays, everything else is brought up to date. Nothing is
- * written while the service would refuse its variables; with --now it ends well only when the service is well.
+ * existing environment file it sets what was given and keeps the rest; everything else is brought up to date. Writes
+ * nothing if the service would refuse its variables; with --now it succeeds only if the service becomes healthy.
  * @returns the exit code (`EXIT`).
  */
 export async function runInstall(words: string[], deps: InstallDeps): Promise<number> {
@@ -62,7 +62,9 @@ export async function runInstall(words: string[], deps: InstallDeps): Promise<nu
   const prefix = flags.prefix?.at(-1);
   const generate = flags["generate-secret"] !== undefined;
   if (generate && target.role === "worker")
-    throw new UsageError("--generate-secret: a worker takes the hub's; set WORKER_SECRET to it");
+    throw new UsageError(
+      "--generate-secret: a worker uses the hub's secret; set WORKER_SECRET to that",
+    );
   const user = readUser(target.role, flags.user?.at(-1));
   const binary = await findBinary(deps);
   const paths = pathsOf(target, prefix === undefined ? "/" : resolve(prefix));
@@ -112,8 +114,7 @@ function tellPlan({ terminal, plan, paths, binary, user, target, staged }: Work)
   out(`# ${binary} -> ${paths.binary}`);
   out(`\n# ${paths.unit}\n${plan.unit_text.trimEnd()}`);
   const changes = describeChanges(plan.changes);
-  if (plan.changes !== null && changes === null)
-    out(`\n# ${paths.env} is there and stays as it is`);
+  if (plan.changes !== null && changes === null) out(`\n# ${paths.env} exists and stays unchanged`);
   else
     out(
       `\n# ${paths.env} (0600)${changes === null ? "" : `: ${changes}`}\n${masked(plan.env_text).trimEnd()}`,
@@ -125,8 +126,15 @@ function tellPlan({ terminal, plan, paths, binary, user, target, staged }: Work)
 async function createUser({ staged, system, user, target, terminal }: Work): Promise<void> {
   if (staged || (await system.hasUser(user))) return;
   await system.run([
-    ...["useradd", "--system", "--user-group", "--no-create-home"],
-    ...["--home-dir", `/var/lib/${stateName(target)}`, "--shell", "/usr/sbin/nologin", user],
+    "useradd",
+    "--system",
+    "--user-group",
+    "--no-create-home",
+    "--home-dir",
+    `/var/lib/${stateName(target)}`,
+    "--shell",
+    "/usr/sbin/nologin",
+    user,
   ]);
   terminal.out(`created the system user ${user}\n`);
 }
@@ -142,8 +150,8 @@ async function placeBinary(work: Work): Promise<void> {
 }
 
 /**
- * The executable to go back to: the one whose service was ready last, or one that runs now though nothing has marked it. Of
- * what lies in a package nothing is known, so that it is simply what was there.
+ * The executable to go back to: the one whose service was ready last, or an unmarked one that runs now.
+ * In a package nothing is known about the previous one, so it is simply what was there.
  */
 async function lastHealthy({ paths, staged, system, target }: Work): Promise<string | null> {
   const healthy = healthyOf(paths.binary);
@@ -172,11 +180,11 @@ function describeChanges(changes: EnvChanges | null): string | null {
   return parts.map(([how, names]) => `${how} ${names.join(", ")}`).join("; ");
 }
 
-/** @returns whether a service that runs has other variables than the file. */
+/** @returns whether a running service has other variables than the file. */
 async function placeEnv({ plan, paths, terminal }: Work): Promise<boolean> {
   const changes = describeChanges(plan.changes);
   if (plan.changes !== null && changes === null) {
-    terminal.out(`${paths.env} is there and stays as it is\n`);
+    terminal.out(`${paths.env} exists and stays unchanged\n`);
     return false;
   }
   await mkdir(paths.env_dir, { recursive: true });
@@ -189,7 +197,7 @@ async function placeEnv({ plan, paths, terminal }: Work): Promise<boolean> {
   return true;
 }
 
-/** @returns null, or why the service that was started is not well. */
+/** @returns null, or why the started service is not healthy. */
 async function enable(work: Work, changed: boolean): Promise<string | null> {
   const { staged, system, target, flags, terminal, timeout_ms } = work;
   if (staged || !system.has_systemd) return null;
@@ -198,7 +206,7 @@ async function enable(work: Work, changed: boolean): Promise<string | null> {
   await system.run(["systemctl", "enable", "--quiet", unit]);
   if (flags.now === undefined) return null;
   const { active, pid } = await unitState(system, unit);
-  // The file that was replaced under a process has another name by now.
+  // The file that was replaced under a running process has another name by now.
   const current = pid > 0 && (await system.executableOf(pid)) === work.paths.binary;
   const renew = active !== "inactive" && (changed || !current || active !== "active");
   const version = await versionOf(system, work.paths.binary);
@@ -212,18 +220,18 @@ async function enable(work: Work, changed: boolean): Promise<string | null> {
 
 async function hintBack({ paths, target }: Work): Promise<string> {
   const back = (await exists(previousOf(paths.binary)))
-    ? `; flotilla rollback ${target.role} puts the last healthy version back`
+    ? `; flotilla rollback ${target.role} goes back to the last healthy version`
     : "";
-  return `\n${unitName(target)} stays enabled: mend it with flotilla install … --set KEY=VALUE --now${back}`;
+  return `\n${unitName(target)} stays enabled: fix it with flotilla install … --set KEY=VALUE --now${back}`;
 }
 
 function nextSteps({ staged, system, target, paths, flags }: Work): string[] {
   const unit = unitName(target);
-  if (staged) return [`staged for ${unit}; the package has to create the user and run systemctl`];
+  if (staged) return [`staged for ${unit}; the package must create the user and run systemctl`];
   if (!system.has_systemd)
     return [`systemd does not run here: start it with the variables of ${paths.env} yourself`];
   const words = [target.role, target.instance].filter((word) => word !== null).join(" ");
   const doctor = `check the machine: sudo flotilla doctor ${words} --installed`;
-  if (flags.now !== undefined) return [doctor, `watch it: journalctl -fu ${unit}`];
+  if (flags.now !== undefined) return [doctor, `follow its log: journalctl -fu ${unit}`];
   return [`next: edit ${paths.env}`, doctor, `start it: systemctl restart ${unit}`];
 }

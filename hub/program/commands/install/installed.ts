@@ -4,7 +4,7 @@ import { exists } from "./files.ts";
 import { pathsOf } from "./plan.ts";
 import { ROLES, type Target } from "./roles.ts";
 
-/** Every service of this machine, or of the tree below `prefix`; of workers those that start with it. */
+/** Every service of this machine, or of the tree below `prefix`; only those workers that start at boot. */
 export async function installedTargets(prefix = "/"): Promise<Target[]> {
   const found: Target[] = [];
   for (const role of ROLES) {
@@ -16,7 +16,7 @@ export async function installedTargets(prefix = "/"): Promise<Target[]> {
   return found;
 }
 
-/** Names of the workers that start with the machine; they share one unit file. */
+/** Names of the workers that start at boot; they share one unit file. */
 async function workerInstances(unit_path: string): Promise<string[]> {
   const names = await readdir(join(dirname(unit_path), "multi-user.target.wants")).catch(() => []);
   return names.flatMap((name) => /^flotilla-worker@(.+)\.service$/.exec(name)?.[1] ?? []);

@@ -8,22 +8,22 @@ import { type Paths, pathsOf } from "./plan.ts";
 import { stateName, type Target, unitName, userOf } from "./roles.ts";
 import type { System } from "./system.ts";
 
-/** What is left of a service besides its unit. */
+/** What remains of a service besides its unit. */
 export interface Leftovers {
-  /** Files and directories that are this service's alone. */
+  /** Files and directories that only this service uses. */
   paths: string[];
-  /** The service's user, when no other service here has it; null: it is another's as well, or there is none. */
+  /** The service's user, if no other service here has it; null: others have it too, or there is none. */
   user: string | null;
-  /** What other services here go on using. */
+  /** What other services here still use. */
   shared: string[];
-  /** Data that its variables put somewhere else; nobody but the operator knows whose else it is. */
+  /** Data that its variables put elsewhere; only the operator knows who else uses them. */
   elsewhere: string[];
 }
 
 interface Asked {
   target: Target;
   prefix: string;
-  /** Of the unit, while it was there. */
+  /** The user of the unit, read while it existed. */
   user: string | null;
   staged: boolean;
   system: System;
@@ -31,7 +31,7 @@ interface Asked {
 
 const below = (path: string, dir: string): boolean => path === dir || path.startsWith(`${dir}/`);
 
-/** Places of `values` outside of the state directory, in words. */
+/** Places in `values` outside the state directory, in words. */
 function placesElsewhere(values: Record<string, string>, state: string): string[] {
   return ["SVC_DB_URL", "SVC_OBJECTS_URL", "SVC_PLUGINS_DIR"].flatMap((name) => {
     const value = values[name];
@@ -47,7 +47,7 @@ const present = async (paths: string[]): Promise<string[]> => {
   return paths.filter((_, i) => there[i]);
 };
 
-/** Looks for it. The unit is gone or goes; `target` no longer counts among the services of this machine. */
+/** Finds the leftovers. The unit is gone or about to go; `target` no longer counts as a service of this machine. */
 export async function findLeftovers(asked: Asked): Promise<Leftovers> {
   const { target, prefix, staged, system } = asked;
   const paths = pathsOf(target, prefix);
@@ -72,7 +72,7 @@ export async function findLeftovers(asked: Asked): Promise<Leftovers> {
   };
 }
 
-/** What `systemctl edit` has written. */
+/** What `systemctl edit` wrote. */
 const dropIns = ({ unit }: Paths, target: Target): string =>
   join(dirname(unit), `${unitName(target)}.d`);
 
@@ -85,7 +85,7 @@ async function sizeOf(path: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** A line for each thing that would be deleted. */
+/** A line for each item that would be deleted. */
 export async function describeLeftovers({ paths, user }: Leftovers): Promise<string[]> {
   const sizes = await Promise.all(paths.map(sizeOf));
   const lines = paths.map((path, i) => `${path} (${humanSize(sizes[i] ?? 0)})`);
@@ -98,7 +98,7 @@ export async function deleteLeftovers(
   system: System,
 ): Promise<void> {
   for (const path of paths) await rm(path, { recursive: true, force: true });
-  // Of the last service.
+  // Shared files go with the last service.
   await rmdir(env_dir).catch(() => {});
   if (user !== null) await system.run(["userdel", user]);
 }

@@ -18,7 +18,7 @@ export interface Paths {
   env_dir: string;
 }
 
-/** Where everything goes, below `prefix`; the unit itself names the paths without it. */
+/** Where everything goes, below `prefix`; the unit itself names the paths without that prefix. */
 export const pathsOf = (target: Target, prefix: string): Paths => ({
   binary: join(prefix, "/usr/local/bin/flotilla"),
   unit: join(prefix, "/etc/systemd/system", unitFile(target)),
@@ -31,7 +31,7 @@ export interface Plan {
   env_text: string;
   /** What the environment file sets. */
   values: Record<string, string>;
-  /** How that differs from the existing file; null if there is none. */
+  /** How that differs from the existing file; null if there is no file. */
   changes: EnvChanges | null;
   generated: boolean;
 }
@@ -54,7 +54,9 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 function readName(flag: string, name: string): string {
   if (!NAME.test(name)) throw new UsageError(`${flag}: "${name}" is not the name of a variable`);
   if (name === "SVC_DATA_DIR")
-    throw new UsageError(`${flag} SVC_DATA_DIR: is the unit's state directory and stays that`);
+    throw new UsageError(
+      `${flag} SVC_DATA_DIR: cannot be changed, it is the unit's state directory`,
+    );
   return name;
 }
 
@@ -65,13 +67,13 @@ function readSetting(word: string): [string, string] {
   const name = readName("--set", word.slice(0, equals));
   const value = word.slice(equals + 1).trim();
   if (value === "")
-    throw new UsageError(`--set ${name}: has no value; --unset ${name} takes it out`);
+    throw new UsageError(`--set ${name}: has no value; to remove the variable use --unset ${name}`);
   return [name, value];
 }
 
 /**
- * What was given: with --set and --unset, and the role's variables as flags or in the environment; --set wins over a flag,
- * and a flag over the environment. @throws UsageError
+ * What was given with --set and --unset, and the role's variables from flags or the environment; --set overrides a
+ * flag, and a flag the environment. @throws UsageError
  */
 export function givenValues(
   target: Target,
@@ -88,7 +90,7 @@ export function givenValues(
   Object.assign(values, Object.fromEntries((flags.set ?? []).map(readSetting)));
   for (const [name, value] of Object.entries(values)) {
     if (/[\r\n]/.test(value)) throw new UsageError(`${name}: must be one line`);
-    if (unset.includes(name)) throw new UsageError(`--unset ${name}: it is given a value as well`);
+    if (unset.includes(name)) throw new UsageError(`--unset ${name}: the command also sets it`);
   }
   return { values, unset };
 }
@@ -100,7 +102,7 @@ async function otherWorkers({ env_dir, env }: Paths): Promise<Record<string, str
   return Promise.all(paths.map(async (path) => readEnvText((await readText(path)) ?? "")));
 }
 
-/** Unique among machines that have names of their own. */
+/** Unique as long as machines have different names. */
 const workerId = (instance: string): string =>
   `${
     hostname()
@@ -132,7 +134,7 @@ export async function planInstall(
     return { unit_text, env_text, values: readEnvText(env_text), changes, generated: false };
   }
   const values = { ...given.values };
-  // A hub of the same machine has 8000.
+  // A hub on the same machine has 8000.
   if (target.role === "control") values.SVC_PORT ??= "8001";
   if (target.instance !== null) {
     values.SVC_WORKER_ID ??= workerId(target.instance);

@@ -1,7 +1,7 @@
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/protocol/limits.ts";
 
 const VIEWER_PORT_BASE = 6080;
-/** Between the ports of one worker and the next: the three ranges of 100 lanes never meet. */
+/** Distance between the ports of two workers: their three ranges of 100 lanes never overlap. */
 const PORT_STEP = 1_000;
 const DISPLAY_STEP = 100;
 const MAX_BLOCKS = 50;
@@ -9,7 +9,7 @@ const MAX_BLOCKS = 50;
 const baseOf = (values: Record<string, string>): number =>
   Number(values.SVC_CDP_PORT_BASE ?? CDP_PORT_BASE);
 
-/** Displays and ports for one more worker of a machine, besides those that have the environments `others`. */
+/** Displays and ports for another worker on a machine, next to workers with the environments `others`. */
 export function freeLanePorts(others: Record<string, string>[]): Record<string, string> {
   const taken = others.map(baseOf);
   for (let block = 0; block < MAX_BLOCKS; block += 1) {

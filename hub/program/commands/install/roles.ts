@@ -9,13 +9,13 @@ import { readText } from "./files.ts";
 export const ROLES = ["hub", "control", "worker"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What is installed: `instance` names one worker among several of a machine, null for hub and control plane. */
+/** What is installed: `instance` names one of a machine's workers, null for hub and control plane. */
 export interface Target {
   role: Role;
   instance: string | null;
 }
 
-/** What the unit files are written for; another user is put in its place. */
+/** The user in the unit files, replaced if another one is asked for. */
 const DEFAULT_USER: Record<Role, string> = {
   hub: "flotilla",
   control: "flotilla",
@@ -25,7 +25,7 @@ const DEFAULT_USER: Record<Role, string> = {
 
 const UNIT_TEXT: Record<Role, string> = { hub: hubUnit, control: controlUnit, worker: workerUnit };
 
-/** As systemd takes it between `@` and `.service` without escapes, and as a part of a worker id. */
+/** Valid between `@` and `.service` without escapes, and as part of a worker id. */
 const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const USER = /^[a-z_][a-z0-9_-]{0,30}$/;
 
@@ -41,7 +41,7 @@ export function readTarget([role, name]: string[]): Target {
   const instance = name ?? "main";
   if (!INSTANCE.test(instance))
     throw new UsageError(
-      `"${instance}" is no name of a worker: letters, digits, - and _, at most 32`,
+      `"${instance}" is not a worker name: letters, digits, - and _, at most 32`,
     );
   return { role: known, instance };
 }
@@ -57,7 +57,7 @@ export function readUser(role: Role, given: string | undefined): string {
 
 export const defaultUser = (role: Role): string => DEFAULT_USER[role];
 
-/** Whom the unit at `path` runs as; null when there is none. */
+/** The user that the unit at `path` runs as; null when there is no unit. */
 export async function userOf(path: string): Promise<string | null> {
   return /^User=(.+)$/m.exec((await readText(path)) ?? "")?.[1] ?? null;
 }

@@ -11,8 +11,8 @@ import { startAndWait, timeoutOf, versionOf } from "./service.ts";
 import { refuseUnread } from "./unread.ts";
 
 /**
- * `flotilla rollback [hub|control|worker [NAME]]`: puts the last version that was healthy back, with the units it brings, and
- * starts the service that was named, or every one of this machine, with it.
+ * `flotilla rollback [hub|control|worker [NAME]]`: goes back to the last healthy version and its units, and restarts
+ * the named service, or every service of this machine, with it.
  * @returns the exit code (`EXIT`).
  */
 export async function runRollback(words: string[], deps: InstallDeps): Promise<number> {
@@ -25,15 +25,15 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
   if (wanted.length === 0)
     throw new CommandRefused(
       named === null
-        ? "no service of Flotilla is installed here"
+        ? "no Flotilla service is installed here"
         : `${unitName(named)} is not installed`,
     );
   const path = pathsOf(wanted[0] as Target, "/").binary;
   const previous = previousOf(path);
   if (!(await exists(previous)))
-    throw new CommandRefused(`${previous} is not there: no version before this one was healthy`);
+    throw new CommandRefused(`${previous} does not exist: no version before this one was healthy`);
   if (await sameFile(previous, path))
-    throw new CommandRefused(`${path} is the last version that was healthy already`);
+    throw new CommandRefused(`${path} already is the last healthy version`);
   const version = await versionOf(system, previous);
   if (flags["dry-run"] !== undefined) {
     terminal.out(`# ${previous} (version ${version}) -> ${path}\n`);
@@ -54,14 +54,14 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
     const expected = { target, values, version, timeout_ms };
     const wrong = await startAndWait(system, "restart", expected);
     if (wrong !== null) throw new CommandRefused(wrong);
-    terminal.out(`${unitName(target)} is restarted, version ${version}\n`);
+    terminal.out(`${unitName(target)} was restarted with version ${version}\n`);
   }
   for (const target of all.filter((each) => !isNamed(each)))
-    terminal.out(`${unitName(target)} takes version ${version} at its next start\n`);
+    terminal.out(`${unitName(target)} will run version ${version} from its next start\n`);
   return EXIT.ok;
 }
 
-/** A version comes with a unit of its own: another one may wait for what it never says. */
+/** Each version has its own unit: another version's unit may wait for a notification that this one never sends. */
 async function placeItsUnit({ system }: InstallDeps, target: Target, path: string): Promise<void> {
   const user = await userOf(pathsOf(target, "/").unit);
   const words = [target.role, ...(target.instance === null ? [] : [target.instance])];

@@ -4,13 +4,13 @@ import { UsageError } from "../../cli/exit.ts";
 import { type Role, type Target, unitName } from "./roles.ts";
 import type { System } from "./system.ts";
 
-/** What `systemctl show` says of a unit. */
+/** What `systemctl show` reports about a unit. */
 interface UnitState {
   active: string;
-  /** Automatic starts since the last one that was requested. */
+  /** Automatic restarts since the last requested start. */
   restarts: number;
   pid: number;
-  /** What the service says about itself. */
+  /** The status text that the service reports. */
   status: string;
   /** Why it ended, such as `exit-code` or `start-limit-hit`. */
   result: string;
@@ -21,16 +21,16 @@ export interface Expected {
   target: Target;
   /** The service's variables. */
   values: Record<string, string>;
-  /** Of the executable that was put into place. */
+  /** Version of the executable that was put into place. */
   version: string;
   timeout_ms: number;
 }
 
 const DEFAULT_TIMEOUT_S = 120;
 const POLL_MS = 500;
-/** This many automatic starts mean that it does not come up. */
+/** This many automatic restarts mean that the service does not come up. */
 const LOOP_RESTARTS = 2;
-/** A service that does not report when it is ready must live this long. */
+/** A service that does not report readiness must live this long. */
 const SETTLED_MS = 5_000;
 const LOG_LINES = 20;
 
@@ -62,12 +62,12 @@ export async function unitState(system: System, unit: string): Promise<UnitState
   };
 }
 
-/** What `program --version` says behind the name. */
+/** What `program --version` prints after the name. */
 export async function versionOf(system: System, program: string): Promise<string> {
   return (await system.run([program, "--version"])).trim().replace(/^flotilla\s+/, "");
 }
 
-/** Where the service of this machine answers; null for one that listens to nobody. */
+/** Where this machine's service answers; null for one that does not listen. */
 function healthUrl(role: Role, values: Record<string, string>): string | null {
   if (role === "worker") return null;
   const given = values.SVC_HOST?.trim() || "0.0.0.0";
@@ -78,7 +78,7 @@ function healthUrl(role: Role, values: Record<string, string>): string | null {
   return `${scheme}://${name}:${values.SVC_PORT?.trim() || "8000"}${path}`;
 }
 
-/** Null when the service is well; otherwise what is wrong or what it waits for, in words. */
+/** Null when the service is healthy; otherwise what is wrong or what it waits for, in words. */
 async function lookAt(
   system: System,
   expected: Expected,
@@ -93,14 +93,14 @@ async function lookAt(
   if (answer === null) return `${url} does not answer`;
   if (answer.status !== 200) return `${url} answers ${answer.status}`;
   if (answer.version !== version)
-    return `${url} is version ${answer.version}, and ${version} was expected`;
+    return `${url} runs version ${answer.version}, but ${version} was expected`;
   return null;
 }
 
 /**
- * Waits until the unit's service is well: systemd has it as active, it stays that, and `/health` of hub and control plane
- * answers with the expected version (a worker is active once its hub or control plane has answered).
- * @returns null, or why it is given up: it failed, it is started again and again, or the time is over.
+ * Waits until the unit's service is healthy: systemd reports it active, it stays active, and `/health` of hub and
+ * control plane answers with the expected version (a worker is active once its hub or control plane has answered).
+ * @returns null, or why it gave up: the service failed, is restarted again and again, or the time is over.
  */
 async function waitUntilWell(
   system: System,
@@ -114,9 +114,9 @@ async function waitUntilWell(
     const state = await unitState(system, unit);
     const now = systemClock.monotonic();
     if (state.active === "failed") return `${unit} failed (${state.result})`;
-    // A requested start may count from zero again.
+    // A requested start may reset the counter.
     const restarts = state.restarts - (state.restarts < restarts_before ? 0 : restarts_before);
-    if (restarts >= LOOP_RESTARTS) return `${unit} ended and was started again ${restarts} times`;
+    if (restarts >= LOOP_RESTARTS) return `${unit} ended and was restarted ${restarts} times`;
     const missing = await lookAt(system, expected, state);
     if (missing !== null) lived = { pid: 0, since: now };
     else if (lived.pid !== state.pid) lived = { pid: state.pid, since: now };
@@ -136,7 +136,7 @@ async function lastLines(system: System, unit: string, since: number): Promise<s
 }
 
 /**
- * Starts the unit, or starts it again, and waits until its service is well.
+ * Starts or restarts the unit, and waits until its service is healthy.
  * @returns null, or what went wrong, with the unit's last lines.
  */
 export async function startAndWait(
@@ -146,7 +146,7 @@ export async function startAndWait(
 ): Promise<string | null> {
   const unit = unitName(expected.target);
   const since = Math.floor(systemClock.now() / 1_000);
-  // The failed state of a unit that gave up must be reset first; for others that does nothing.
+  // A unit that gave up needs its failed state reset first; for others this does nothing.
   await system.run(["systemctl", "reset-failed", unit]).catch(() => {});
   const { restarts } = await unitState(system, unit);
   await system.run(["systemctl", how, "--no-block", unit]);

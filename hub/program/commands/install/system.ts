@@ -4,19 +4,19 @@ import { createInterface } from "node:readline/promises";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { CommandRefused } from "../refused.ts";
 
-/** The machine as `install` changes it; tests give another. */
+/** The machine as `install` changes it; tests pass another. */
 export interface System {
   is_root: boolean;
-  /** systemd is what runs this machine. */
+  /** Whether systemd runs this machine. */
   has_systemd: boolean;
   hasUser(name: string): Promise<boolean>;
-  /** What the program said. @throws CommandRefused with it when it failed. */
+  /** The program's output. @throws CommandRefused with it when the program failed. */
   run(argv: string[]): Promise<string>;
   /** The executable a process runs; null when there is none. */
   executableOf(pid: number): Promise<string | null>;
-  /** What a hub or a control plane at `url` says about itself; null when it does not answer. */
+  /** What a hub or control plane at `url` reports about itself; null when it does not answer. */
   health(url: string): Promise<Health | null>;
-  /** What somebody at the terminal answers; null where there is none. */
+  /** What the person at the terminal answers; null without a terminal. */
   ask(question: string): Promise<string | null>;
 }
 
@@ -28,7 +28,7 @@ interface Health {
 const RUN_MS = 120_000;
 const HEALTH_MS = 5_000;
 
-/** Without the operator's own variables: only its arguments decide what runs. */
+/** Runs without the operator's own variables: only the arguments decide what runs. */
 const plainEnvironment = ({ PATH, HOME }: EnvSource) => ({
   PATH: PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   HOME: HOME ?? "/root",
@@ -54,7 +54,7 @@ async function spawn(argv: string[], env: EnvSource) {
 async function health(url: string): Promise<Health | null> {
   try {
     const signal = AbortSignal.timeout(HEALTH_MS);
-    // This machine's own service, at an address that its certificate need not name.
+    // This machine's own service, at an address that its certificate may not name.
     const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
     const body = (await answer.json()) as { version?: unknown };
     return {
@@ -77,7 +77,8 @@ async function ask(question: string): Promise<string | null> {
 }
 
 export const realSystem = (env: EnvSource): System => ({
-  ...{ health, ask },
+  health,
+  ask,
   executableOf: (pid) => readlink(`/proc/${pid}/exe`).catch(() => null),
   is_root: process.getuid?.() === 0,
   has_systemd: existsSync("/run/systemd/system"),

@@ -13,23 +13,23 @@ interface Work extends InstallDeps {
   target: Target;
   paths: Paths;
   staged: boolean;
-  /** The unit is there. */
+  /** The unit exists. */
   there: boolean;
   /** Other workers use the same unit file. */
   shared: boolean;
 }
 
 /**
- * `flotilla uninstall hub|control|worker [NAME]`: stops the service and takes its unit away, and names what it leaves: data,
- * environment file, user and executables may be needed by others, or again. --purge deletes what is this service's alone,
- * after a yes at the terminal or with --yes.
+ * `flotilla uninstall hub|control|worker [NAME]`: stops the service, removes its unit, and lists what it leaves: data,
+ * environment file, user and executables, which others may need. --purge deletes what only this service uses,
+ * after a confirmation at the terminal or with --yes.
  * @returns the exit code (`EXIT`).
  */
 export async function runUninstall(words: string[], deps: InstallDeps): Promise<number> {
   const { flags, terminal, system } = deps;
   const target = readTarget(words);
   const purge = flags.purge !== undefined;
-  if (flags.yes !== undefined && !purge) throw new UsageError("--yes: only --purge asks");
+  if (flags.yes !== undefined && !purge) throw new UsageError("--yes: only valid with --purge");
   const staged = flags.prefix !== undefined;
   const prefix = resolve(flags.prefix?.at(-1) ?? "/");
   const paths = pathsOf(target, prefix);
@@ -62,15 +62,19 @@ async function tellPlan(
   return EXIT.ok;
 }
 
-/** Whether all of it may be deleted. @throws CommandRefused where nobody can be asked. */
+/** Whether all of it may be deleted. @throws CommandRefused without a terminal to ask at. */
 async function agreed({ flags, terminal, system, target }: Work, left: Leftovers) {
   if (flags.yes !== undefined) return true;
   const lines = await describeLeftovers(left);
   if (lines.length === 0) return true;
-  terminal.out(`${unitName(target)} is stopped, and deleted for good:\n  ${lines.join("\n  ")}\n`);
+  terminal.out(
+    `This stops ${unitName(target)} and permanently deletes:\n  ${lines.join("\n  ")}\n`,
+  );
   const answer = await system.ask("Type yes to delete them: ");
   if (answer === null)
-    throw new CommandRefused("--purge asks first, and this is no terminal: --yes deletes unasked");
+    throw new CommandRefused(
+      "--purge asks before it deletes, but this is not a terminal: use --yes to delete without asking",
+    );
   if (answer.trim() === "yes") return true;
   terminal.err("flotilla: nothing was deleted\n");
   return false;
@@ -87,7 +91,7 @@ async function takeAway({ terminal, system, target, paths, staged, shared }: Wor
   }
   if (!systemd) return;
   await system.run(["systemctl", "daemon-reload"]);
-  // A unit that had failed would stay listed forever.
+  // Otherwise a failed unit would stay listed forever.
   await system.run(["systemctl", "reset-failed", unit]).catch(() => {});
 }
 
@@ -103,5 +107,5 @@ async function tellKept({ terminal }: Work, left: Leftovers): Promise<void> {
   const lines = [...(await describeLeftovers(left)), ...left.shared, ...left.elsewhere];
   if (lines.length === 0) return;
   terminal.out(`kept:\n  ${lines.join("\n  ")}\n`);
-  terminal.out("--purge deletes what is this service's alone\n");
+  terminal.out("to delete what only this service uses, add --purge\n");
 }

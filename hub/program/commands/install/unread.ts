@@ -10,21 +10,21 @@ import type { System } from "./system.ts";
 const CREDENTIAL = /^\s*(?:Load|Set)Credential(?:Encrypted)?\s*=\s*(\w+)/gm;
 
 /**
- * Where the service finds variables and a version does not look that knows only the environment: files of secrets, the
- * service manager's credentials, a configuration file. In words, without values.
+ * Sources of variables that a version which reads only the environment would miss: secret files, the
+ * service manager's credentials, a configuration file. Described in words, without values.
  * @param unit_text the unit with its drop-ins, as `systemctl cat` prints it.
  */
 export function beyondEnvironment(values: Record<string, string>, unit_text: string): string[] {
   const files = ["SVC_CONFIG", ...SECRETS.map(fileVariable)].filter((name) => values[name]);
   const credentials = [...unit_text.matchAll(CREDENTIAL)]
     .map(([, name = ""]) => name)
-    // The environment counts before a credential.
+    // The environment takes precedence over a credential.
     .filter((name) => SECRETS.includes(name) && !values[name])
     .map((name) => `${name} from a credential`);
   return [...files, ...credentials];
 }
 
-/** A version without `config` would run without what it does not read: a hub without its token lets everybody in. */
+/** A version without `config` would miss those variables: a hub without its token lets everybody in. */
 export async function refuseUnread(
   system: System,
   program: string,
@@ -39,8 +39,8 @@ export async function refuseUnread(
     const unread = beyondEnvironment(readEnvText((await readText(env)) ?? ""), unit_text);
     if (unread.length > 0)
       throw new CommandRefused(
-        `version ${version} reads variables from ${env} alone, and ${unitName(target)} has ${unread.join(", ")}: ` +
-          `it would run without. Write the values into ${env} first, and take these out`,
+        `version ${version} reads variables only from ${env}, but ${unitName(target)} has ${unread.join(", ")}: ` +
+          `it would run without them. First write the values into ${env} and remove these sources`,
       );
   }
 }

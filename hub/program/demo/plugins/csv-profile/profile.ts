@@ -1,4 +1,4 @@
-/** Profiles CSV texts: which columns there are, what type they have, how full they are. */
+/** Profiles CSV texts: their columns, with types and how full they are. */
 
 interface Task {
   pk: string;
