@@ -97,8 +97,8 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
   });
 
   /**
-   * Server-sent events `changed` with {topics}, at most one a second: of this server alone, so pages ask by themselves now
-   * and then. It is the app's own and no part of the API.
+   * Server-sent events `changed` with {topics}, at most one a second: only of this server, so pages also ask from time
+   * to time. It belongs to the app and is not part of the API.
    */
   app.get("/ui/changes", access({ access: "view" }), (c) => {
     const encoder = new TextEncoder();
@@ -114,7 +114,7 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
           const ping = setTimeout(function again() {
             send(": still here\n\n");
             ping.refresh();
-            // As for sockets: a caller that is no longer let in receives nothing more.
+            // As for sockets, a caller that is no longer let in receives no further events.
             void still?.().then(
               (holds) => holds || stop(),
               () => {},

@@ -6,8 +6,8 @@ const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
 /**
- * Everything of this origin and nothing else, but for who may embed it (no frame-ancestors: rules/web-app#policy-of-the-app).
- * Frames show viewers, captured pages and pages of plugins.
+ * Allows only this origin, except for who may embed it (no frame-ancestors: rules/web-app#policy-of-the-app). Frames
+ * show viewers, captured pages and pages of plugins.
  */
 export const contentPolicy = (nonce: string): string =>
   [

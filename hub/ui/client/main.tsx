@@ -2,6 +2,7 @@ import "@mantine/core/styles.css";
 import "@mantine/notifications/styles.css";
 import "@mantine/spotlight/styles.css";
 import "./app.css";
+import "./player.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { login, lookWho } from "./lib/http.ts";

@@ -7,11 +7,13 @@ import {
   IconBrowser,
   IconCpu,
   IconDeviceDesktop,
+  IconEye,
   IconFileText,
   IconGauge,
   IconHistory,
   IconKey,
   IconList,
+  IconPlayerStop,
   IconPlug,
   IconRocket,
   IconRoute,
@@ -33,7 +35,7 @@ export interface PageEntry {
   path: string;
   title: string;
   part: "fleet" | "pipeline";
-  /** What the guide says of it. */
+  /** Its page of the guide. */
   guide: string;
   /** In the navigation and the palette; pages of one thing are reached from their list. */
   nav?: { icon: Icon; key?: string; words?: string };
@@ -73,11 +75,41 @@ const ALL: PageEntry[] = [
     file: pageFile(() => import("./fleet/job.tsx")),
   },
   {
+    path: "/ui/jobs/:job_id/diff/:other",
+    title: "Difference",
+    part: "fleet",
+    guide: "/guide/rules/comparison",
+    file: pageFile(() => import("./fleet/difference.tsx")),
+  },
+  {
+    path: "/ui/watches",
+    title: "Watches",
+    part: "fleet",
+    guide: "/guide/rules/watches",
+    nav: { icon: IconEye, words: "changes schedule monitor captures" },
+    file: pageFile(() => import("./fleet/watches.tsx")),
+  },
+  {
+    path: "/ui/watches/:watch_id",
+    title: "Watch",
+    part: "fleet",
+    guide: "/guide/rules/watches",
+    file: pageFile(() => import("./fleet/watch.tsx")),
+  },
+  {
     path: "/ui/sessions/:sid",
     title: "Session",
     part: "fleet",
     guide: "/guide/rules/sessions",
     file: pageFile(() => import("./fleet/session.tsx")),
+  },
+  {
+    path: "/ui/sessions",
+    title: "Past sessions",
+    part: "fleet",
+    guide: "/guide/rules/sessions",
+    nav: { icon: IconPlayerStop, words: "ended history who opened" },
+    file: pageFile(() => import("./fleet/sessions.tsx")),
   },
   {
     path: "/ui/workers",

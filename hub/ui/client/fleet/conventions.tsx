@@ -1,8 +1,8 @@
 import { Select, Switch } from "@mantine/core";
 import type { Convention } from "#shared/protocol/schema/convention.ts";
 import { useFilters } from "../lib/filters.ts";
-import { call, seg } from "../lib/http.ts";
-import { useChange } from "../lib/query.ts";
+import { call } from "../lib/http.ts";
+import { useChange, useGet } from "../lib/query.ts";
 import type { Column } from "../parts/data-table.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { ConventionForm } from "./registry/convention-form.tsx";
@@ -15,7 +15,7 @@ function Enabled({ convention }: { convention: Convention }) {
   const { slug, title, text, enabled } = convention;
   const change = useChange(
     (next: boolean) =>
-      call("PUT", `/conventions/${seg(slug)}`, { json: { title, text, enabled: next } }),
+      call("PUT /conventions/{slug}", { params: { slug }, json: { title, text, enabled: next } }),
     {
       done: (_, next) => `${slug} is ${next ? "on" : "off"}`,
       failed: "The convention was not changed",
@@ -69,12 +69,13 @@ const COLUMNS: Column<Convention>[] = [
 
 export function Page() {
   const [{ state }, set] = useFilters({ state: "" });
+  const list = useGet("/conventions");
   return (
-    <RegistryPage<Convention>
+    <RegistryPage
       title="Conventions"
       noun="convention"
-      path="/conventions"
-      field="conventions"
+      list={list}
+      recordsOf={({ conventions }) => conventions}
       note="House rules that the planner receives while they are enabled."
       columns={COLUMNS}
       keep={({ enabled }) => state === "" || (state === "on") === enabled}

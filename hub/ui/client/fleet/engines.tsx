@@ -1,7 +1,7 @@
 import { Badge, Button, Group } from "@mantine/core";
 import type { Engine } from "#shared/protocol/schema/engine.ts";
-import { call, seg } from "../lib/http.ts";
-import { useChange } from "../lib/query.ts";
+import { call } from "../lib/http.ts";
+import { useChange, useGet } from "../lib/query.ts";
 import { durationText } from "../lib/units.ts";
 import type { Column } from "../parts/data-table.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
@@ -12,10 +12,13 @@ const EXAMPLE = `curl -X PUT ${location.origin}/engines/local -H 'content-type: 
   -d '{"endpoint":"http://127.0.0.1:11434","model":"qwen3:8b","use_for_codegen":true}'`;
 
 function Promote({ engine }: { engine: Engine }) {
-  const promote = useChange(() => call("POST", `/engines/${seg(engine.slug)}/promote`), {
-    done: `${engine.slug} is now the promoted engine`,
-    failed: "The engine was not promoted",
-  });
+  const promote = useChange(
+    () => call("POST /engines/{slug}/promote", { params: { slug: engine.slug } }),
+    {
+      done: `${engine.slug} is now the promoted engine`,
+      failed: "The engine was not promoted",
+    },
+  );
   if (engine.promoted)
     return (
       <Badge variant="light" color="teal" className="status">
@@ -102,12 +105,13 @@ const COLUMNS: Column<Engine>[] = [
 ];
 
 export function Page() {
+  const list = useGet("/engines");
   return (
-    <RegistryPage<Engine>
+    <RegistryPage
       title="Engines"
       noun="engine"
-      path="/engines"
-      field="engines"
+      list={list}
+      recordsOf={({ engines }) => engines}
       note="AI backends that write scripts, answer questions and judge results. Auto picks the promoted engine, or the only one."
       columns={COLUMNS}
       textOf={({ slug, name, model, endpoint }) => `${slug} ${name} ${model} ${endpoint}`}

@@ -1,8 +1,8 @@
 import { Badge, Tabs } from "@mantine/core";
 import { useLocation } from "wouter";
-import type { Host } from "#shared/protocol/schema/host.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
 import { useFilters } from "../lib/filters.ts";
-import { ApiError, call, seg } from "../lib/http.ts";
+import { call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -17,13 +17,13 @@ export function Page({ params }: { params: Record<string, string> }) {
   const name = params.host ?? "";
   const [filters, setFilters] = useFilters({ tab: "recipes", recipe: "" });
   const [, navigate] = useLocation();
-  const query = useGet<Host>(`/hosts/${seg(name)}`);
-  const remove = useChange(() => call("DELETE", `/hosts/${seg(name)}`), {
+  const query = useGet("/hosts/{host}", { params: { host: name } });
+  const remove = useChange(() => call("DELETE /hosts/{host}", { params: { host: name } }), {
     done: `${name} was deleted`,
     failed: "The host was not deleted",
     onDone: () => navigate("/ui/hosts"),
   });
-  const missing = query.error instanceof ApiError && query.error.status === 404;
+  const missing = query.error instanceof FlotillaError && query.error.status === 404;
   return (
     <>
       <PageHead

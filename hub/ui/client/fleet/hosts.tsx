@@ -75,10 +75,12 @@ export function Page() {
   const [{ q }, setFilters] = useFilters({ q: "" });
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [adding, setAdding] = useState(false);
-  const hosts = useGet<{ hosts: Host[] }>("/hosts");
+  const hosts = useGet("/hosts");
   const remove = useChange(
     (names: string[]) =>
-      Promise.all(names.map((name) => call("DELETE", `/hosts/${seg(name)}`))).then(() => names),
+      Promise.all(
+        names.map((name) => call("DELETE /hosts/{host}", { params: { host: name } })),
+      ).then(() => names),
     {
       done: (names) => (names.length === 1 ? "The host was deleted" : "The hosts were deleted"),
       failed: "Not every host was deleted",

@@ -1,8 +1,8 @@
 import { Tabs } from "@mantine/core";
 import { type ComponentType, lazy, Suspense } from "react";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../lib/filters.ts";
-import { ApiError, seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -19,15 +19,19 @@ const Assets = tab(async () => (await import("./job/assets.tsx")).Assets);
 const Requests = tab(async () => (await import("./job/requests.tsx")).Requests);
 const SavedPage = tab(async () => (await import("./job/saved-page.tsx")).SavedPage);
 const Attempts = tab(async () => (await import("./job/attempts.tsx")).Attempts);
-const Live = tab(async () => (await import("./job/live.tsx")).Live);
+// What plays a recording is as large as all other pages together.
+const JobRecording = lazy(async () => ({
+  default: (await import("./job/recording.tsx")).JobRecording,
+}));
 
 /** A job with everything about it; the tab is in the address. */
 export function Page({ params }: { params: Record<string, string> }) {
   const job_id = params.job_id ?? "";
-  const query = useGet<Job>(`/jobs/${seg(job_id)}`);
+  const query = useGet("/jobs/{id}", { params: { id: job_id } });
   // The previous job stays in `data` while another one loads.
   const data = query.data?.job_id === job_id ? query.data : undefined;
-  if (query.error instanceof ApiError && query.error.status === 404) return <NoJob id={job_id} />;
+  if (query.error instanceof FlotillaError && query.error.status === 404)
+    return <NoJob id={job_id} />;
   if (!data) {
     return (
       <>
@@ -53,26 +57,32 @@ function NoJob({ id }: { id: string }) {
 
 function JobView({ job }: { job: Job }) {
   const live = job.status === "running" && job.session_id !== null;
-  const [filters, setFilters] = useFilters({ tab: "overview" });
+  const [filters, setFilters] = useFilters({ tab: "overview", t: "", at: "" });
   const feed = useJobEvents(job.job_id);
   const scripted = job.mode !== "fetch";
   const tabs = [
     { name: "overview", title: "Overview", show: <Overview job={job} feed={feed} /> },
-    ...(live ? [{ name: "live", title: "Live", show: <Live job={job} /> }] : []),
+    {
+      name: "recording",
+      title: live ? "Live" : "Recording",
+      show: <JobRecording job={job} feed={feed} />,
+    },
     { name: "log", title: "Log", show: <Log job={job} feed={feed} /> },
     ...(scripted ? [{ name: "attempts", title: "Attempts", show: <Attempts job={job} /> }] : []),
     { name: "assets", title: `Assets (${countText(job.asset_count)})`, show: <Assets job={job} /> },
     { name: "har", title: "Requests", show: <Requests job={job} /> },
     { name: "page", title: "Page", show: <SavedPage job={job} /> },
   ];
-  const now = tabs.find(({ name }) => name === filters.tab) ?? tabs[0];
+  // A link to a moment is one to the recording.
+  const wanted = filters.t + filters.at === "" ? filters.tab : "recording";
+  const now = tabs.find(({ name }) => name === wanted) ?? tabs[0];
   return (
     <>
       <JobHead job={job} />
       <JobNotice job={job} />
       <Tabs
         value={now?.name ?? null}
-        onChange={(next) => setFilters({ tab: next ?? "overview" }, { push: true })}
+        onChange={(next) => setFilters({ tab: next ?? "overview", t: "", at: "" }, { push: true })}
         keepMounted={false}
       >
         <Tabs.List className="job-tabs" mb="md">

@@ -2,8 +2,6 @@ import { Button } from "@mantine/core";
 import { IconSend } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { z } from "zod";
-import type { JobList } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
@@ -22,9 +20,13 @@ export function Page() {
   const [filters, setFilters] = useFilters(NO_FILTERS);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { page, worker: worker_id, ...rest } = filters;
-  const jobs = useGet<z.infer<typeof JobList>>("/jobs", {
-    ...{ ...rest, worker_id },
-    ...{ limit: PAGE_ROWS, cursor: cursorOf(page) },
+  const jobs = useGet("/jobs", {
+    query: {
+      ...rest,
+      worker_id,
+      limit: PAGE_ROWS,
+      cursor: cursorOf(page),
+    },
   });
   const filtered = Object.values(filters).some((value) => value !== "");
   return (

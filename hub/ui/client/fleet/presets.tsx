@@ -1,7 +1,5 @@
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import type { z } from "zod";
-import type { PresetList } from "#shared/protocol/schema/preset.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -16,7 +14,7 @@ const example = () =>
 /** Options of jobs under names; which one is edited is in the address. */
 export function Page() {
   const [{ edit, add }, set] = useFilters({ edit: "", add: "" });
-  const query = useGet<z.infer<typeof PresetList>>("/presets");
+  const query = useGet("/presets");
   const list = () => set({ edit: "", add: "" }, { push: true });
   const create = () => set({ add: "yes" }, { push: true });
   const editing = edit !== "" || add !== "";

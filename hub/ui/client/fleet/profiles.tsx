@@ -1,7 +1,7 @@
 import { Badge, Button, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
-import { call, seg } from "../lib/http.ts";
+import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText, countText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
@@ -75,19 +75,25 @@ const columns = (cell: (one: Profile) => ReactNode): Column<Profile>[] => [
 ];
 
 export function Page() {
-  const profiles = useGet<{ profiles: Profile[] }>("/profiles");
-  const makeDefault = useChange((name: string) => call("POST", `/profiles/${seg(name)}/default`), {
-    done: (_, name) => `${name} is the default profile`,
-    failed: "The default profile was not changed",
-  });
-  const clear = useChange(() => call("DELETE", "/profiles/default"), {
+  const profiles = useGet("/profiles");
+  const makeDefault = useChange(
+    (name: string) => call("POST /profiles/{name}/default", { params: { name } }),
+    {
+      done: (_, name) => `${name} is the default profile`,
+      failed: "The default profile was not changed",
+    },
+  );
+  const clear = useChange(() => call("DELETE /profiles/default"), {
     done: "There is no longer a default profile",
     failed: "The default profile was not cleared",
   });
-  const remove = useChange((name: string) => call("DELETE", `/profiles/${seg(name)}`), {
-    done: (_, name) => `${name} was deleted`,
-    failed: "The profile was not deleted",
-  });
+  const remove = useChange(
+    (name: string) => call("DELETE /profiles/{name}", { params: { name } }),
+    {
+      done: (_, name) => `${name} was deleted`,
+      failed: "The profile was not deleted",
+    },
+  );
   const buttons = (one: Profile) => (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       {one.is_default ? (

@@ -1,9 +1,20 @@
-import { Anchor, Badge, Box, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Box,
+  Group,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+} from "@mantine/core";
+import { lazy, Suspense } from "react";
 import { Link, useLocation } from "wouter";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loadable } from "../parts/states.tsx";
+import { Empty, Loadable, Loading } from "../parts/states.tsx";
 import { AddressBar } from "./session/address-bar.tsx";
 import { Downloads } from "./session/downloads.tsx";
 import { EndSession } from "./session/end-session.tsx";
@@ -16,6 +27,10 @@ import { Tabs } from "./session/tabs.tsx";
 import { hasEnded, useSession } from "./viewer/use-session.ts";
 import { Viewer } from "./viewer/viewer.tsx";
 
+const SessionRecording = lazy(async () => ({
+  default: (await import("./session/recording.tsx")).SessionRecording,
+}));
+
 const CRUMBS = [{ title: "Wall", href: "/ui/wall" }];
 
 export function Page({ params }: { params: Record<string, string> }) {
@@ -25,7 +40,7 @@ export function Page({ params }: { params: Record<string, string> }) {
 
 function SessionPage({ sid }: { sid: string }) {
   const query = useSession(sid);
-  if (hasEnded(query)) return <Ended last={query.data} />;
+  if (hasEnded(query)) return <Ended sid={sid} last={query.data} />;
   return (
     <>
       {!query.data && <PageHead title="Session" crumbs={CRUMBS} />}
@@ -37,6 +52,9 @@ function SessionPage({ sid }: { sid: string }) {
 function Open({ session }: { session: Session }) {
   const [, navigate] = useLocation();
   const { session_id, title, url, headless, job_id } = session;
+  const [filters, setFilters] = useFilters({ show: "screen", t: "" });
+  // A link to a moment is one to the recording.
+  const show = filters.t === "" ? filters.show : "recording";
   return (
     <>
       <PageHead
@@ -68,11 +86,37 @@ function Open({ session }: { session: Session }) {
         <SaveProfile session={session} />
         <EndSession session={session} onEnded={() => navigate("/ui/wall")} />
       </PageHead>
+      <SegmentedControl
+        size="xs"
+        mb="sm"
+        aria-label="Shown"
+        value={show}
+        onChange={(next) => setFilters({ show: next, t: "" }, { push: true })}
+        data={[
+          { value: "screen", label: "Live" },
+          { value: "recording", label: "Recording" },
+        ]}
+      />
+      {show === "recording" ? (
+        <Suspense fallback={<Loading />}>
+          <SessionRecording sid={session_id} open />
+        </Suspense>
+      ) : (
+        <OpenScreen session={session} />
+      )}
+    </>
+  );
+}
+
+/** Its screen with everything that can be done to it. */
+function OpenScreen({ session }: { session: Session }) {
+  return (
+    <>
       <Box className="session-page">
         <Stack gap="xs" miw={0}>
           <AddressBar session={session} />
           <OpenDialogs session={session} />
-          <Viewer sid={session_id} />
+          <Viewer sid={session.session_id} />
         </Stack>
         <Stack gap="lg" miw={0}>
           <Facts session={session} />
@@ -88,7 +132,7 @@ function Open({ session }: { session: Session }) {
   );
 }
 
-function Ended({ last }: { last: Session | undefined }) {
+function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
   return (
     <>
       <PageHead title={last?.title || "Session"} crumbs={CRUMBS} />
@@ -115,6 +159,9 @@ function Ended({ last }: { last: Session | undefined }) {
           ended session never comes back.
         </Text>
       </Empty>
+      <Suspense fallback={<Loading />}>
+        <SessionRecording sid={sid} open={false} />
+      </Suspense>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Badge, Button, Code, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+import { useFocusOnRefusal } from "../forms/use-api-form.ts";
 import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";
@@ -12,7 +13,7 @@ import { boundsOf, type KeySchema, SettingField, valueText } from "./fleet-setti
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 export function Page() {
-  const query = useGet<FleetSettings>("/settings");
+  const query = useGet("/settings");
   return (
     <>
       <PageHead
@@ -36,7 +37,7 @@ function SettingsForm({ data }: { data: FleetSettings }) {
   );
   const save = useChange(
     () =>
-      call("PATCH", "/settings", {
+      call("PATCH /settings", {
         json: Object.fromEntries(changed.map((key) => [key, draft[key]])),
       }),
     {
@@ -46,17 +47,19 @@ function SettingsForm({ data }: { data: FleetSettings }) {
       quiet: true,
     },
   );
-  const reset = useChange((key: string) => call("PATCH", "/settings", { json: { [key]: null } }), {
+  const reset = useChange((key: string) => call("PATCH /settings", { json: { [key]: null } }), {
     done: (_, key) => `${key} has its default value again`,
     failed: "The setting was not reset",
     onDone: (_, key) => setDraft(({ [key]: __, ...rest }) => rest),
   });
+  const element = useRef<HTMLFormElement>(null);
+  const refused = useFocusOnRefusal(element);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (changed.length > 0) save.mutate(undefined);
+    if (changed.length > 0) save.mutate(undefined, { onError: refused });
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <form ref={element} onSubmit={submit} noValidate>
       <Stack gap={0} maw={980}>
         {keys.map((key) => {
           const schema = schemas[key] as KeySchema;

@@ -1,7 +1,7 @@
 import { Badge, Button, Group, TextInput } from "@mantine/core";
 import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { useFilters } from "../lib/filters.ts";
-import { useChange } from "../lib/query.ts";
+import { useChange, useGet } from "../lib/query.ts";
 import type { Column } from "../parts/data-table.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { CreatedBy } from "./registry/created-by.tsx";
@@ -95,13 +95,13 @@ const COLUMNS: Column<Skill>[] = [
 
 export function Page() {
   const [{ host, tag }, set] = useFilters({ host: "", tag: "" });
+  const list = useGet("/skills", { query: { host, tag } });
   return (
-    <RegistryPage<Skill>
+    <RegistryPage
       title="Skills"
       noun="skill"
-      path="/skills"
-      field="skills"
-      query={{ host, tag }}
+      list={list}
+      recordsOf={({ skills }) => skills}
       narrowed={host !== "" || tag !== ""}
       note="Script snippets that the planner may use on their hosts. What a job leaves behind waits to be accepted."
       columns={COLUMNS}

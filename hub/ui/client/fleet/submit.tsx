@@ -1,8 +1,6 @@
 import { Anchor } from "@mantine/core";
 import { Link } from "wouter";
-import type { z } from "zod";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import type { PresetList } from "#shared/protocol/schema/preset.ts";
 import { useParams } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
@@ -28,8 +26,8 @@ function startOf(params: URLSearchParams, job: Job | undefined): Draft {
 export function Page() {
   const params = useParams();
   const from = params.get("from");
-  const presets = useGet<z.infer<typeof PresetList>>("/presets");
-  const job = useGet<Job>(`/jobs/${seg(from ?? "")}`, {}, { enabled: from !== null });
+  const presets = useGet("/presets");
+  const job = useGet("/jobs/{id}", { params: { id: from ?? "" } }, { enabled: from !== null });
   const form = (earlier?: Job) => (
     <Loadable query={presets}>
       {(list) => (

@@ -3,8 +3,6 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { useCallback } from "react";
 import { Link } from "wouter";
-import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
-import type { Session } from "#shared/protocol/schema/session.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { useFilters } from "../lib/filters.ts";
 import { withQuery } from "../lib/http.ts";
@@ -24,9 +22,9 @@ const PREVIEW_S = 2;
 const ANY = "any";
 
 export function Page() {
-  const workers = useGet<{ workers: Worker[] }>("/workers");
-  const sessions = useGet<{ sessions: Session[] }>("/sessions");
-  const settings = useGet<FleetSettings>("/settings");
+  const workers = useGet("/workers");
+  const sessions = useGet("/sessions");
+  const settings = useGet("/settings");
   const [filter, setFilter] = useFilters({ worker: "", state: "", q: "", session: "", new: "" });
   const small = useMediaQuery("(max-width: 48em)");
   const interval_s = Number(settings.data?.settings.preview_interval_s ?? PREVIEW_S);
@@ -44,7 +42,8 @@ export function Page() {
       </PageHead>
       <Loadable query={workers}>
         {(data) => {
-          const lanes = lanesOf(data.workers, sessions.data?.sessions ?? []);
+          const open = sessions.data?.sessions.filter((one) => one.state === "active") ?? [];
+          const lanes = lanesOf(data.workers, open);
           const connected = data.workers.filter((worker) => worker.lanes.length > 0);
           if (lanes.length === 0) return <NoLanes remembered={data.workers.length} />;
           const shown = filterLanes(lanes, filter);

@@ -1,6 +1,5 @@
 import { Anchor, Badge, Drawer, Group, Select, TextInput } from "@mantine/core";
 import { Link } from "wouter";
-import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { useFilters } from "../lib/filters.ts";
 import { withQuery } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
@@ -14,8 +13,8 @@ import { isSkewed } from "./workers/version.ts";
 import { WorkerDetail } from "./workers/worker-detail.tsx";
 
 export function Page() {
-  const workers = useGet<{ workers: Worker[] }>("/workers");
-  const health = useGet<{ version: string }>("/health");
+  const workers = useGet("/workers");
+  const health = useGet("/health");
   const [filter, setFilter] = useFilters({ worker: "", q: "", show: "" });
   const hub_version = health.data?.version ?? info.version;
   const all = workers.data?.workers ?? [];

@@ -1,4 +1,4 @@
-/** What the server tells the app with its page. */
+/** What the server sends to the app with its page. */
 export interface AppInfo {
   version: string;
   mode: string;

@@ -1,126 +1,94 @@
+import { FlotillaError } from "#shared/client/errors.ts";
+import { type CallOf, createHttp, failureOf, type Http } from "#shared/client/http.ts";
+import type {
+  AnswerOf,
+  Args,
+  GivenTo,
+  JsonOperation,
+  Operation,
+} from "#shared/client/operation.ts";
 import { askLogin, type LoginKind, loginStore, setWho, type WhoIAm } from "./logins.ts";
 
-/** A rule that a field of a request breaks, as the API names it (rules/http#errors). */
-export interface Issue {
-  loc: (string | number)[];
-  msg: string;
-}
+/** Fields that pages and addresses filter by: people write into addresses what they like, and the server judges it. */
+type AsWritten<Q> = { [N in keyof Q]?: Q[N] | string | null };
 
-/** An answer that is not a success, or none at all (`status` 0). */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-  readonly status: number;
-  readonly issues: readonly Issue[];
-  readonly body: unknown;
-  constructor(
-    message: string,
-    status: number,
-    issues: readonly Issue[] = [],
-    body: unknown = null,
-  ) {
-    super(message);
-    this.status = status;
-    this.issues = issues;
-    this.body = body;
-  }
-}
+/** What a route takes, with the fields of its query as they were written. */
+export type Asked<G> = Omit<G, "query"> &
+  (G extends { query?: infer Q } ? { query?: AsWritten<NonNullable<Q>> } : unknown);
 
-export interface Call {
-  /** Sent as JSON. */
-  json?: unknown;
-  /** Sent unchanged. */
-  body?: Blob | FormData | string;
-  headers?: Record<string, string>;
-  /** Values that are undefined, null or "" are left out. */
-  query?: Query;
-  signal?: AbortSignal;
-  timeout_ms?: number;
-}
-
-export type Query = Record<string, string | number | boolean | null | undefined>;
+/** What a page reads: which of the things of a path, and which part of them. */
+export type Read<K extends Operation> = Asked<
+  Pick<GivenTo<K>, keyof GivenTo<K> & ("params" | "query")>
+>;
 
 const TIMEOUT_MS = 30_000;
+const HEADERS = {
+  accept: "application/json",
+  // Its presence alone keeps the browser's own password dialog away.
+  "x-admin-password": "",
+};
 
-export function withQuery(path: string, query: Query = {}): string {
+let made: Http | undefined;
+/** The server that the page came from. Tests read this file where there is no page. */
+const http = (): Http => {
+  const { location } = globalThis as unknown as { location: { origin: string } };
+  made ??= createHttp({ base_url: location.origin, headers: HEADERS, timeout_ms: TIMEOUT_MS });
+  return made;
+};
+
+/** An address of the app with the fields that are set. */
+export function withQuery(
+  path: string,
+  query: Record<string, string | number | boolean | null | undefined> = {},
+): string {
   const params = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
     if (value !== undefined && value !== null && value !== "") params.set(key, String(value));
   return params.size === 0 ? path : `${path}?${params}`;
 }
 
-/** One segment of a path. */
+/** One segment of an address of the app. */
 export const seg = (text: string | number): string => encodeURIComponent(text);
-
-const isIssues = (detail: unknown): detail is Issue[] =>
-  Array.isArray(detail) && detail.every((one) => Array.isArray(one?.loc));
-
-const issueText = ({ loc, msg }: Issue): string =>
-  `${loc.filter((part) => part !== "body").join(".")}: ${msg}`;
-
-/** What the API said, or that it said nothing understandable. */
-export function errorOf(status: number, body: unknown): ApiError {
-  const detail = (body as { detail?: unknown } | null)?.detail;
-  if (isIssues(detail)) return new ApiError(detail.map(issueText).join("\n"), status, detail, body);
-  const text = typeof detail === "string" ? detail : `the server answered ${status}`;
-  return new ApiError(text, status, [], body);
-}
-
-async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return text === "" ? null : JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
 
 /** The gate says which role is missing (hub/platform/http/admit.ts). */
 const NEEDS_ADMIN = /^this needs a token of the role admin/;
 
-function loginWanted(response: Response, error: ApiError): LoginKind | null {
-  if (response.status === 403) return NEEDS_ADMIN.test(error.message) ? "admin" : null;
-  if (response.status !== 401) return null;
-  const challenge = response.headers.get("www-authenticate") ?? "";
+function loginWanted({ status, message, headers }: FlotillaError): LoginKind | null {
+  if (status === 403) return NEEDS_ADMIN.test(message) ? "admin" : null;
+  if (status !== 401) return null;
+  const challenge = headers.get("www-authenticate") ?? "";
   if (challenge.startsWith("Bearer")) return "token";
   return challenge.startsWith("X-Admin-Password") ? "admin" : null;
 }
 
-async function send(method: string, path: string, call: Call): Promise<Response> {
-  const { json, body, headers, query, signal } = call;
-  const late = AbortSignal.timeout(call.timeout_ms ?? TIMEOUT_MS);
-  try {
-    return await fetch(withQuery(path, query), {
-      method,
-      headers: {
-        accept: "application/json",
-        // Its presence alone keeps the browser's own password dialog away.
-        "x-admin-password": "",
-        ...(json === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      body: json === undefined ? (body ?? null) : JSON.stringify(json),
-      credentials: "same-origin",
-      signal: signal ? AbortSignal.any([signal, late]) : late,
-    });
-  } catch (err) {
-    if (signal?.aborted) throw err;
-    const why = late.aborted ? "no answer in time" : "the server cannot be reached";
-    throw new ApiError(why, 0);
-  }
-}
+/**
+ * A call that only the app makes and that is not part of the API.
+ * @returns the answer.
+ */
+const own = (method: "GET" | "POST", path: string, json?: object): Promise<Response> =>
+  fetch(`/ui/${path}`, {
+    method,
+    headers: { ...HEADERS, ...(json && { "content-type": "application/json" }) },
+    body: json ? JSON.stringify(json) : null,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
 
 /** Who this browser is logged in as; what is shown follows from it. */
 export async function lookWho(): Promise<void> {
-  const response = await send("GET", "/ui/caller", {});
-  setWho(response.ok ? ((await bodyOf(response)) as WhoIAm) : null);
+  const response = await own("GET", "caller");
+  setWho(response.ok ? ((await response.json()) as WhoIAm) : null);
 }
 
-/** Gives this browser a session of its own. @returns null, or what the server said against it */
+/**
+ * Gives this browser its own session.
+ * @returns null, or the server's refusal
+ */
 export async function login(
   given: { token: string } | { password: string } | { code: string },
 ): Promise<string | null> {
-  const response = await send("POST", "/ui/login", { json: given });
-  if (!response.ok) return errorOf(response.status, await bodyOf(response)).message;
+  const response = await own("POST", "login", given);
+  if (!response.ok)
+    return failureOf(response.status, await response.json().catch(() => null)).message;
   await lookWho();
   // A call that was refused before no longer asks for a login.
   loginStore.get()?.answer("in");
@@ -129,41 +97,50 @@ export async function login(
 
 /** Ends it. */
 export async function logout(): Promise<void> {
-  await send("POST", "/ui/logout", {});
+  await own("POST", "logout");
   await lookWho();
 }
 
-/** A 2xx answer as it comes; asks for a login where the server wants one. @throws ApiError */
-export async function open(method: string, path: string, call: Call = {}): Promise<Response> {
+/** Asks for a login where the server wants one, and tries again with it. @throws FlotillaError */
+async function withLogins<T>(attempt: () => Promise<T>): Promise<T> {
   let wrong: string | null = null;
   for (;;) {
-    const response = await send(method, path, call);
-    if (response.ok) return response;
-    const error = errorOf(response.status, await bodyOf(response));
-    const kind = loginWanted(response, error);
-    if (kind === null) throw error;
-    const given = await askLogin(kind, wrong);
-    if (given === null) throw error;
-    if (given === "in") continue;
-    const { secret } = given;
-    wrong = await login(given.kind === "admin" ? { password: secret } : { token: secret });
+    try {
+      return await attempt();
+    } catch (err) {
+      const kind = err instanceof FlotillaError ? loginWanted(err) : null;
+      if (kind === null) throw err;
+      const given = await askLogin(kind, wrong);
+      if (given === null) throw err;
+      if (given === "in") continue;
+      const { secret } = given;
+      wrong = await login(given.kind === "admin" ? { password: secret } : { token: secret });
+    }
   }
 }
 
-/** The JSON of a 2xx answer. @throws ApiError */
-export async function call<T>(method: string, path: string, options: Call = {}): Promise<T> {
-  return (await bodyOf(await open(method, path, options))) as T;
-}
+/** A body as a person wrote it: what it must be, the server says. */
+export const asWritten = (json: unknown): never => json as never;
+
+/** The JSON of a 2xx answer, null where it has none. @throws FlotillaError */
+export const call = <K extends JsonOperation>(
+  operation: K,
+  ...given: Args<Asked<CallOf<K>>>
+): Promise<AnswerOf<K>> => withLogins(() => http().call(operation, ...(given as Args<CallOf<K>>)));
+
+/** A 2xx answer as it comes. @throws FlotillaError */
+export const open = <K extends Operation>(
+  operation: K,
+  ...given: Args<Asked<CallOf<K>>>
+): Promise<Response> => withLogins(() => http().open(operation, ...(given as Args<CallOf<K>>)));
 
 /** The text of a 2xx answer, cut off at a number of bytes. */
-export async function getText(
-  path: string,
+export async function getText<K extends Operation>(
+  operation: K,
+  given: CallOf<K>,
   most = 1_000_000,
-  signal?: AbortSignal,
 ): Promise<string> {
-  const response = await open("GET", path, {
-    headers: { accept: "*/*", range: `bytes=0-${most - 1}` },
-    signal,
-  });
+  const headers = { accept: "*/*", range: `bytes=0-${most - 1}` };
+  const response = await open(operation, ...([{ ...given, headers }] as never));
   return response.text();
 }

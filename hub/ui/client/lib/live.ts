@@ -50,7 +50,7 @@ function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
   }, CATCH_UP_MS);
 }
 
-/** Reads again what changed while the page is seen; a page in the background is left alone. */
+/** Reads changed data again while the page is visible; a page in the background does nothing. */
 export function startLive(client: QueryClient): void {
   let stream: EventSource | null = null;
   let again: ReturnType<typeof setTimeout> | undefined;

@@ -3,7 +3,7 @@ export type LoginKind = "token" | "admin";
 
 interface LoginAsked {
   kind: LoginKind;
-  /** What the server said of the last answer; null before there was one. */
+  /** The server's refusal of the last login; null before there was one. */
   wrong: string | null;
   /** Null: the person declined; `in`: the browser was logged in in the meantime. */
   answer(given: LoginAnswer): void;

@@ -9,7 +9,10 @@ export function momentText(moment: string | number): string {
   return `${day.join("-")}T${clockText(at)}`;
 }
 
-/** What such a field says as the address and the API have it; nothing for what is no moment, such as the year 20266. */
+/**
+ * The field's value as the address and the API have it; nothing for anything that is not a moment, such as the year
+ * 20266.
+ */
 export function momentOf(text: string): string {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) ? "" : at.toISOString();

@@ -9,10 +9,18 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { ApiError, call, type Query } from "./http.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import {
+  type AnswerOf,
+  type Args,
+  type JsonOperation,
+  type Operation,
+  pathOf,
+} from "#shared/client/operation.ts";
+import { call, type Read } from "./http.ts";
 import { isLive } from "./live.ts";
 
-/** How often what is shown is read again: seldom while the stream of changes tells what to read. */
+/** How often shown data is read again: seldom while the stream of changes says what to read. */
 const EVERY_MS = { live: 15_000, alone: 3_000 };
 
 export const queryClient = new QueryClient({
@@ -23,7 +31,7 @@ export const queryClient = new QueryClient({
       refetchOnWindowFocus: true,
       // Only errors that may go away on the next try.
       retry: (failures, err) =>
-        failures < 2 && err instanceof ApiError && (err.status === 0 || err.status >= 502),
+        failures < 2 && err instanceof FlotillaError && (err.status === 0 || err.status >= 502),
       retryDelay: (n) => 500 * 2 ** n,
     },
   },
@@ -39,30 +47,53 @@ type Options<T> = Partial<
   Pick<UseQueryOptions<T>, "enabled" | "refetchInterval" | "staleTime" | "gcTime" | "retry">
 >;
 
-export const getKey = (path: string, query: Query = {}) => [topicOf(path), path, query] as const;
+/** Paths of what can be read: `/jobs/{id}` for `GET /jobs/{id}`. */
+type PathOf<K> = K extends `GET ${infer P}` ? P : never;
+type JsonPath = PathOf<JsonOperation>;
+
+/** The key of what is read; its first part is the topic of its changes. */
+export function getKey<P extends PathOf<Operation>>(
+  path: P,
+  ...given: Args<Read<`GET ${P}`>>
+): readonly [topic: string, address: string] {
+  const address = pathOf(`GET ${path}` as Operation, given[0] as never);
+  return [topicOf(address), address];
+}
+
+/** How something is read, and under which key. */
+const reading = <P extends JsonPath>(path: P, given: object | undefined) => ({
+  queryKey: getKey(path, ...([given] as Args<never>)),
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    call(`GET ${path}` as JsonOperation, { ...given, signal } as never) as Promise<
+      AnswerOf<`GET ${P}`>
+    >,
+});
+
+type Reading<G, O> =
+  Record<never, never> extends G ? [given?: G, options?: O] : [given: G, options?: O];
 
 /** Reads a resource and reads it again when it changes. The page before stays shown while the next one comes. */
-export const useGet = <T>(
-  path: string,
-  query: Query = {},
-  options: Options<T> = {},
-): UseQueryResult<T> =>
-  useQuery<T>({
-    queryKey: getKey(path, query),
-    queryFn: ({ signal }) => call<T>("GET", path, { query, signal }),
+export const useGet = <P extends JsonPath>(
+  path: P,
+  ...[given, options]: Reading<Read<`GET ${P}`>, Options<AnswerOf<`GET ${P}`>>>
+): UseQueryResult<AnswerOf<`GET ${P}`>> =>
+  useQuery<AnswerOf<`GET ${P}`>>({
+    ...reading(path, given),
     placeholderData: keepPreviousData as never,
     ...options,
   });
 
 /** Reads a resource before the part of the page that shows it is there. */
-export const useAhead = (path: string, query: Query = {}): void =>
-  usePrefetchQuery({
-    queryKey: getKey(path, query),
-    queryFn: ({ signal }) => call("GET", path, { query, signal }),
-  });
+export const useAhead = <P extends JsonPath>(path: P, ...given: Args<Read<`GET ${P}`>>): void =>
+  usePrefetchQuery(reading(path, given[0]));
 
-export const errorText = (err: unknown): string =>
-  err instanceof Error ? err.message : String(err);
+/** The text of an error for a person. */
+export function errorText(err: unknown): string {
+  if (err instanceof FlotillaError && err.status === 0)
+    // Which is what browsers say when there is no connection.
+    return err.cause instanceof TypeError ? "the server cannot be reached" : "no answer in time";
+  return err instanceof Error ? err.message : String(err);
+}
 
 export function tellError(title: string, err: unknown): void {
   notifications.show({ color: "red", title, message: errorText(err), autoClose: 10_000 });

@@ -12,6 +12,9 @@ export function bytesText(bytes: number | null | undefined): string {
   return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${STEPS[step]}`;
 }
 
+/** A limit of the API, which counts in powers of two: 5 MiB. */
+export const mebibytesText = (bytes: number): string => `${bytes / 1_024 ** 2} MiB`;
+
 /** Milliseconds as people read them: 840 ms, 12.3 s, 4 min 10 s, 2 h 5 min, 3 d 4 h. */
 export function durationText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
@@ -40,7 +43,7 @@ export const wholePercentText = (percent: number): string => `${Math.round(perce
 export const percentText = (share: number | null | undefined): string =>
   share === null || share === undefined ? "–" : wholePercentText(share * 100);
 
-/** The larger unit alone: what counts by the minute need not count by the second. */
+/** Only the larger unit: a time in minutes need not show seconds. */
 const roughly = (ms: number): string =>
   ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms).replace(/^(\d+ \S+) .*$/, "$1");
 

@@ -9,7 +9,7 @@ interface CopyProps {
   text: string;
   label?: string;
   icon?: Icon;
-  /** "default" stands out as a button of its own. */
+  /** "default" stands out as a separate button. */
   variant?: "subtle" | "default";
 }
 

@@ -1,14 +1,14 @@
 import { Alert, Text } from "@mantine/core";
-import { ApiError, type Issue } from "../lib/http.ts";
+import { FlotillaError, type Issue } from "#shared/client/errors.ts";
 import { errorText } from "../lib/query.ts";
 
 const issuesOf = (error: unknown): readonly Issue[] =>
-  error instanceof ApiError ? error.issues : [];
+  error instanceof FlotillaError ? error.issues : [];
 
 /** Where in the body or path it is: `["endpoint"]`. */
 const placeOf = ({ loc }: Issue) => loc.slice(1);
 
-/** What the API said of one field, for its `error`; `path` as in the body: `("llm_engines", 0, "url")`. */
+/** The API's error for one field, for its `error`; `path` as in the body: `("llm_engines", 0, "url")`. */
 export function issueAt(error: unknown, ...path: (string | number)[]): string | undefined {
   const found = issuesOf(error).filter((issue) =>
     path.every((part, i) => String(placeOf(issue)[i]) === String(part)),
@@ -19,7 +19,7 @@ export function issueAt(error: unknown, ...path: (string | number)[]): string | 
 interface FormErrorsProps {
   error: unknown;
   title: string;
-  /** Fields that show what was said of them themselves. */
+  /** Fields that show their own errors. */
   fields?: readonly string[];
 }
 

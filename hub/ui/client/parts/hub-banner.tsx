@@ -1,7 +1,7 @@
 import { Alert, Anchor, Box, Stack, Text } from "@mantine/core";
 import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
-import type { Degraded, Health, Stopping } from "#shared/protocol/schema/health.ts";
+import type { Degraded, Stopping } from "#shared/protocol/schema/health.ts";
 import { info } from "../lib/info.ts";
 import { loginStore, whoAmI } from "../lib/logins.ts";
 import { useGet } from "../lib/query.ts";
@@ -48,10 +48,11 @@ function OpenNote() {
 
 /** That the hub is stopping, and what of it does not work; nothing while all is well. */
 export function HubBanner() {
-  const path = info.fleet ? "/health" : "/api/v1/health";
-  const { data } = useGet<Pick<Health, "degraded"> & Partial<Pick<Health, "stopping">>>(path);
+  const { data } = useGet(info.fleet ? "/health" : "/api/v1/health");
   if (!data) return <OpenNote />;
-  const { degraded, stopping } = data;
+  const { degraded } = data;
+  // The control plane alone takes no part in it.
+  const stopping = "stopping" in data ? data.stopping : null;
   return (
     <Box component="section" aria-label="Hub">
       <OpenNote />

@@ -6,6 +6,8 @@ interface PageHeadProps {
   title: string;
   /** Pages above this one, from the top. */
   crumbs?: { title: string; href: string }[];
+  /** Before the title. */
+  icon?: ReactNode;
   /** One line below. */
   note?: ReactNode;
   /** Beside the title. */
@@ -15,7 +17,7 @@ interface PageHeadProps {
 }
 
 /** Head of every page; names the tab of the browser too. */
-export function PageHead({ title, crumbs = [], note, badges, children }: PageHeadProps) {
+export function PageHead({ title, crumbs = [], icon, note, badges, children }: PageHeadProps) {
   useEffect(() => {
     document.title = `${title} · Flotilla`;
   }, [title]);
@@ -33,6 +35,7 @@ export function PageHead({ title, crumbs = [], note, badges, children }: PageHea
       <Group justify="space-between" gap="sm" align="center">
         <Group gap="sm" miw={0} maw="100%">
           <Title order={1} size="h2" className="page-title">
+            {icon}
             {title}
           </Title>
           {badges}

@@ -2,13 +2,13 @@ import { Alert, Box, Button, Center, Skeleton, Stack, Text, ThemeIcon, Title } f
 import { IconAlertTriangle, IconInbox } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ApiError } from "../lib/http.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
 import { errorText } from "../lib/query.ts";
 import { Command } from "./copy.tsx";
 
 /** What a person can do about it. */
 function adviceOf(err: unknown): string {
-  if (!(err instanceof ApiError))
+  if (!(err instanceof FlotillaError))
     return "Reload the page. If it happens again, the browser's console says more.";
   if (err.status === 0)
     return "Check that the server is running and that this machine can reach it. The page retries by itself.";

@@ -1,5 +1,4 @@
 import { Group, Select, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
-import type { Agent, Instance } from "#shared/protocol/schema/agent.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -10,7 +9,7 @@ import { SpawnButton } from "./agent/spawn-form.tsx";
 
 function Inventory() {
   const [filters, set] = useFilters({ q: "", is: "" });
-  const query = useGet<{ instances: Instance[] }>("/api/v1/workers/elastic/inventory");
+  const query = useGet("/api/v1/workers/elastic/inventory");
   const all = query.data?.instances ?? [];
   const word = filters.q.toLowerCase();
   const rows = all.filter(
@@ -61,7 +60,7 @@ function Inventory() {
 }
 
 export function Page() {
-  const query = useGet<{ agents: Agent[] }>("/api/v1/agents");
+  const query = useGet("/api/v1/agents");
   const agents = query.data?.agents ?? [];
   return (
     <>

@@ -1,6 +1,6 @@
 import { Alert, Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { AuditEntry, AuditPage } from "#shared/protocol/schema/audit.ts";
+import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -179,10 +179,9 @@ function Entry({ entry }: { entry: AuditEntry }) {
 export function Page() {
   const [{ page, ...filters }, setAll] = useFilters({ ...NONE, page: "" });
   const [shown, setShown] = useState<AuditEntry | null>(null);
-  const query = useGet<AuditPage>(
+  const query = useGet(
     "/audit",
-    { ...filters, limit: LIMIT, cursor: cursorOf(page) },
-    // Somebody who declined to give the password is not asked again.
+    { query: { ...filters, limit: LIMIT, cursor: cursorOf(page) } }, // Somebody who declined to give the password is not asked again.
     { refetchInterval: ({ state }) => (state.data ? EVERY_MS : false) },
   );
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });

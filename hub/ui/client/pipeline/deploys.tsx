@@ -70,8 +70,8 @@ export function Page() {
   const admin = useSyncExternalStore(loginStore.subscribe, isAdmin);
   const [filters, set] = useFilters({ deploy: "", start: "" });
   const query = useQuery<{ deploys: Deploy[] }>({
-    queryKey: getKey(PATH, QUERY),
-    queryFn: ({ signal }) => call("GET", PATH, { query: QUERY, signal }),
+    queryKey: getKey("/api/v1/admin/deploy", { query: QUERY }),
+    queryFn: ({ signal }) => call("GET /api/v1/admin/deploy", { query: QUERY, signal }),
     // Nobody is asked for the password before they want to do something.
     enabled: admin,
     refetchInterval: ({ state }) =>

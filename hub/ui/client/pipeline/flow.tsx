@@ -1,11 +1,6 @@
 import { Button, Group, SegmentedControl, Text, TextInput } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";
-import type {
-  FlowLayout,
-  FlowNode,
-  FlowRates,
-  FlowSnapshot,
-} from "#shared/protocol/schema/flow.ts";
+import type { FlowNode } from "#shared/protocol/schema/flow.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { useNow } from "../lib/now.ts";
@@ -32,11 +27,12 @@ const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 const minuteText = (at: number) => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
 function LayoutButtons({ moved, onDone }: { moved: Positions; onDone: () => void }) {
-  const save = useChange(
-    () => call<FlowLayout>("POST", "/api/v1/flow/layout", { json: { positions: moved } }),
-    { done: "The layout is saved for everybody", failed: "The layout was not saved", onDone },
-  );
-  const reset = useChange(() => call<FlowLayout>("DELETE", "/api/v1/flow/layout"), {
+  const save = useChange(() => call("POST /api/v1/flow/layout", { json: { positions: moved } }), {
+    done: "The layout is saved for everybody",
+    failed: "The layout was not saved",
+    onDone,
+  });
+  const reset = useChange(() => call("DELETE /api/v1/flow/layout"), {
     done: "Every node is where the automatic layout puts it",
     failed: "The layout was not reset",
     onDone,
@@ -76,16 +72,16 @@ export function Page() {
   const view = window.matchMedia("(min-width: 768px)").matches ? "graph" : "table";
   const [filters, set] = useFilters({ q: "", view, at: "", range: "60" });
   const [moved, setMoved] = useState<Positions>({});
-  const snapshot = useGet<FlowSnapshot>("/api/v1/flow/snapshot");
+  const snapshot = useGet("/api/v1/flow/snapshot");
   const last = minuteOf(useNow()) - MINUTE_MS;
   const asked = Date.parse(filters.at);
   const at = Number.isNaN(asked) ? null : Math.min(minuteOf(asked), last);
   // A link to an older minute than its range shows has a range that reaches there.
   const reach = at === null ? 0 : (last - at) / MINUTE_MS + 1;
   const range_min = Math.min(MOST_MIN, Math.max(Number(filters.range) || 60, reach));
-  const rates = useGet<FlowRates>(
+  const rates = useGet(
     "/api/v1/flow/rates",
-    { since_min: Math.min(MOST_MIN, range_min + 1) },
+    { query: { since_min: Math.min(MOST_MIN, range_min + 1) } },
     { enabled: at !== null, staleTime: 30_000 },
   );
   const frame = useMemo(

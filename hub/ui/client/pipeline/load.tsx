@@ -1,6 +1,5 @@
 import { Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
-import type { PullWorker } from "#shared/protocol/schema/pull.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { wholePercentText } from "../lib/units.ts";
@@ -14,7 +13,7 @@ import { Heatmap, type HostLoad } from "./load-charts/heatmap.tsx";
 
 /** As often as workers report. */
 const EVERY_MS = 5_000;
-/** More lines cannot be told apart: the busiest are drawn. */
+/** More lines cannot be distinguished, so only the busiest are drawn. */
 const MOST_LINES = 10;
 const RANGES = [
   { value: "60", label: "1 hour" },
@@ -25,14 +24,16 @@ const RANGES = [
 
 function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }) {
   const history = useCpuHistory(cpu, updated_at);
-  const workers = useGet<{ workers: PullWorker[] }>("/api/v1/workers");
+  const workers = useGet("/api/v1/workers");
   const loads = cpu.hosts.map(({ host, cpu_percent }): HostLoad => {
     const here = (workers.data?.workers ?? []).filter((one) => one.host === host);
     const gpus = here.flatMap(({ gpus: told, state }) =>
       state === "offline" ? [] : told.flatMap(({ util_percent }) => util_percent ?? []),
     );
     return {
-      ...{ host, cpu_percent, workers: cpu.workers.filter((one) => one.host === host).length },
+      host,
+      cpu_percent,
+      workers: cpu.workers.filter((one) => one.host === host).length,
       gpu_percent: gpus.length === 0 ? null : Math.max(...gpus),
     };
   });
@@ -84,8 +85,8 @@ function GpuSection({ metrics }: { metrics: GpuMetrics }) {
 export function Page() {
   const [filters, set] = useFilters({ minutes: "60" });
   const minutes = RANGES.some(({ value }) => value === filters.minutes) ? filters.minutes : "60";
-  const cpu = useGet<WorkersCpu>("/api/v1/workers/cpu", {}, { refetchInterval: EVERY_MS });
-  const gpus = useGet<GpuMetrics>("/api/v1/workers/metrics", { minutes });
+  const cpu = useGet("/api/v1/workers/cpu", {}, { refetchInterval: EVERY_MS });
+  const gpus = useGet("/api/v1/workers/metrics", { query: { minutes } });
   const most = cpu.data?.cluster_max;
   return (
     <>

@@ -1,7 +1,6 @@
 import { Anchor, Badge, Button, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import type { DashboardOverview, FlowRates, RunsSummary } from "#shared/protocol/schema/flow.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -34,9 +33,9 @@ const Quiet = ({ children }: { children: string }) => (
 
 /** What needs attention, then a summary of the rest of the pipeline. */
 export function Page() {
-  const overview = useGet<DashboardOverview>("/api/v1/dashboard/overview");
-  const summary = useGet<RunsSummary>("/api/v1/dashboard/workloads-runs-summary");
-  const rates = useGet<FlowRates>("/api/v1/flow/rates", { since_min: MINUTES });
+  const overview = useGet("/api/v1/dashboard/overview");
+  const summary = useGet("/api/v1/dashboard/workloads-runs-summary");
+  const rates = useGet("/api/v1/flow/rates", { query: { since_min: MINUTES } });
   const { showRun } = useShown();
   return (
     <>

@@ -1,7 +1,7 @@
 import { Alert, Badge, Box, Button, Code, Group, Stack, Tabs, Text } from "@mantine/core";
+import { pathOf } from "#shared/client/operation.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { Copy } from "../parts/copy.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -17,7 +17,7 @@ const SANDBOX = "allow-scripts allow-modals allow-popups allow-downloads";
 
 function WebPage({ plugin }: { plugin: Plugin }) {
   const { slug, manifest } = plugin;
-  const address = `/api/v1/plugins/${seg(slug)}/web/`;
+  const address = pathOf("GET /api/v1/plugins/{slug}/web/{path}", { params: { slug, path: "" } });
   return (
     <Stack gap="xs">
       <Group justify="space-between">
@@ -110,7 +110,7 @@ function PluginTabs({ plugin }: { plugin: Plugin }) {
 }
 
 export function Page({ params }: { params: Record<string, string> }) {
-  const query = useGet<{ plugins: Plugin[] }>("/api/v1/plugins/available");
+  const query = useGet("/api/v1/plugins/available");
   const slug = params.slug ?? "";
   const plugin = query.data?.plugins.find((one) => one.slug === slug);
   return (
@@ -129,7 +129,7 @@ export function Page({ params }: { params: Record<string, string> }) {
         {plugin?.sha256 && (
           <Button
             component="a"
-            href={`/api/v1/plugins/${seg(slug)}/archive`}
+            href={pathOf("GET /api/v1/plugins/{slug}/archive", { params: { slug } })}
             download
             size="xs"
             variant="default"

@@ -59,7 +59,7 @@ const COLUMNS: Column<Plugin>[] = [
 ];
 
 export function Page() {
-  const query = useGet<{ plugins: Plugin[] }>("/api/v1/plugins/available");
+  const query = useGet("/api/v1/plugins/available");
   const [{ q }, set] = useFilters({ q: "" });
   return (
     <>

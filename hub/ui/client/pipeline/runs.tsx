@@ -1,9 +1,7 @@
 import { Button, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import type { RunList } from "#shared/protocol/schema/queue.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
 import { momentOf } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
 import { FilterGroup } from "../parts/filter-group.tsx";
@@ -14,7 +12,6 @@ import { Empty, Loadable } from "../parts/states.tsx";
 import { useShown } from "./run/address.ts";
 import { RunDrawer } from "./run/drawer.tsx";
 import { RunTable } from "./run/run-table.tsx";
-import type { WorkloadList } from "./types.ts";
 
 const LIMIT = 50;
 const NONE = { workload: "", outcome: "", worker: "", since: "", until: "" };
@@ -28,15 +25,26 @@ const OUTCOMES = [
 
 type Filters = typeof NONE;
 
-/** The path and query of the API for what the address says. */
-const askFor = ({ workload, outcome, worker, since, until }: Filters, before?: string) => ({
-  path: workload === "" ? "/api/v1/runs" : `/api/v1/workloads/${seg(workload)}/runs`,
-  query: {
-    ...(outcome === "failed" ? { success: false } : { outcome }),
-    ...{ worker_id: worker, since: momentOf(since), until: momentOf(until) },
-    ...{ before, limit: LIMIT, brief: true },
-  },
+/** The query of the API for what the address says. */
+const askFor = ({ outcome, worker, since, until }: Filters, before?: string) => ({
+  ...(outcome === "failed" ? { success: false } : { outcome }),
+  worker_id: worker,
+  since: momentOf(since),
+  until: momentOf(until),
+  before,
+  limit: LIMIT,
+  brief: true,
 });
+
+/** Runs of one workload, or of all. */
+function useRuns({ workload, ...filters }: Filters, before?: string) {
+  const query = askFor({ workload, ...filters }, before);
+  const params = { slug: workload };
+  const enabled = workload !== "";
+  const of_one = useGet("/api/v1/workloads/{slug}/runs", { params, query }, { enabled });
+  const of_all = useGet("/api/v1/runs", { query }, { enabled: !enabled });
+  return enabled ? of_one : of_all;
+}
 
 interface FilterBarProps {
   filters: Filters;
@@ -44,7 +52,7 @@ interface FilterBarProps {
 }
 
 function FilterBar({ filters, set }: FilterBarProps) {
-  const list = useGet<WorkloadList>("/api/v1/workloads");
+  const list = useGet("/api/v1/workloads");
   const [worker, setWorker] = useState({ text: filters.worker, asked: filters.worker });
   // The address was changed by something else than this field.
   if (worker.asked !== filters.worker) setWorker({ text: filters.worker, asked: filters.worker });
@@ -118,8 +126,7 @@ function FilterBar({ filters, set }: FilterBarProps) {
 export function Page() {
   const [{ page, ...filters }, setAll] = useFilters({ ...NONE, page: "" });
   const { showRun } = useShown();
-  const { path, query } = askFor(filters, cursorOf(page));
-  const runs = useGet<RunList>(path, query);
+  const runs = useRuns(filters, cursorOf(page));
   const filtered = Object.values(filters).some(Boolean);
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
   return (

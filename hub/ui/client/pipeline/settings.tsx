@@ -64,7 +64,7 @@ const COLUMNS: Column<Setting>[] = [
 ];
 
 export function Page() {
-  const query = useGet<{ settings: Setting[] }>("/api/v1/settings");
+  const query = useGet("/api/v1/settings");
   const [filters, set] = useFilters({ q: "", edit: "" });
   const close = () => set({ edit: "" });
   return (

@@ -3,7 +3,7 @@ import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import type { CreatedToken, Token } from "#shared/protocol/schema/token.ts";
 import { useFilters } from "../lib/filters.ts";
-import { call, seg } from "../lib/http.ts";
+import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -14,11 +14,10 @@ import { Ago, Clip } from "../parts/text.tsx";
 import { NewToken } from "./tokens/new-token.tsx";
 import { ShownToken } from "./tokens/shown-token.tsx";
 
-const PATH = "/tokens";
 const EVERY_MS = 15_000;
 
 function Revoke({ token }: { token: Token }) {
-  const revoke = useChange(() => call("DELETE", `${PATH}/${seg(token.token_id)}`), {
+  const revoke = useChange(() => call("DELETE /tokens/{id}", { params: { id: token.token_id } }), {
     done: `${token.name} was revoked`,
     failed: "The token was not revoked",
   });
@@ -86,14 +85,18 @@ const COLUMNS: Column<Token>[] = [
   },
 ];
 
-/** Tokens with roles: who may look, put work in, work with the fleet, and rule it. */
+/** Tokens with roles: who may view, submit, operate and administer. */
 export function Page() {
   const [filters, set] = useFilters({ create: "" });
   const [made, setMade] = useState<CreatedToken | null>(null);
-  const query = useGet<{ tokens: Token[] }>(PATH, undefined, {
-    // Who does not want to log in is not asked again every few seconds.
-    refetchInterval: ({ state }) => (state.status === "error" ? false : EVERY_MS),
-  });
+  const query = useGet(
+    "/tokens",
+    {},
+    {
+      // A person who does not want to log in is not asked again every few seconds.
+      refetchInterval: ({ state }) => (state.status === "error" ? false : EVERY_MS),
+    },
+  );
   const create = () => set({ create: "1" }, { push: true });
   const close = () => {
     setMade(null);

@@ -20,7 +20,9 @@ const gpuText = ({ gpus }: PullWorker): string => {
 
 const COLUMNS: Column<PullWorker>[] = [
   {
-    ...{ key: "id", title: "Worker", width: "minmax(120px, 2fr)" },
+    key: "id",
+    title: "Worker",
+    width: "minmax(120px, 2fr)",
     cell: ({ id, host }) => (
       <div>
         <Clip text={id} />
@@ -33,11 +35,15 @@ const COLUMNS: Column<PullWorker>[] = [
     ),
   },
   {
-    ...{ key: "state", title: "State", width: "96px" },
+    key: "state",
+    title: "State",
+    width: "96px",
     cell: ({ state }) => <Status value={state} />,
   },
   {
-    ...{ key: "slots", title: "Slots", width: "92px" },
+    key: "slots",
+    title: "Slots",
+    width: "92px",
     cell: ({ in_flight, slots }) => (
       <Share
         label="Slots in use"
@@ -48,26 +54,41 @@ const COLUMNS: Column<PullWorker>[] = [
     ),
   },
   {
-    ...{ key: "filter", title: "Workloads", width: "minmax(110px, 2fr)", from: "md" },
+    key: "filter",
+    title: "Workloads",
+    width: "minmax(110px, 2fr)",
+    from: "md",
     cell: ({ filter }) => (
       <Clip text={filter === null ? "every workload" : filter.join(", ") || "none"} />
     ),
   },
   {
-    ...{ key: "cpu", title: "CPU", width: "72px", from: "md" },
+    key: "cpu",
+    title: "CPU",
+    width: "72px",
+    from: "md",
     cell: ({ cpu_percent }) => <Share label="CPU of the worker" percent={cpu_percent} />,
   },
   {
-    ...{ key: "host-cpu", title: "Host CPU", width: "84px", from: "lg" },
+    key: "host-cpu",
+    title: "Host CPU",
+    width: "84px",
+    from: "lg",
     cell: ({ host_cpu_percent }) => <Share label="CPU of the host" percent={host_cpu_percent} />,
   },
   {
-    ...{ key: "mem", title: "Memory", width: "76px", from: "md" },
+    key: "mem",
+    title: "Memory",
+    width: "76px",
+    from: "md",
     cell: ({ mem_percent }) => <Share label="Memory of the host" percent={mem_percent} />,
   },
-  { ...{ key: "gpu", title: "GPUs", width: "76px", from: "lg" }, cell: gpuText },
+  { key: "gpu", title: "GPUs", width: "76px", from: "lg", cell: gpuText },
   {
-    ...{ key: "version", title: "Version", width: "minmax(150px, 1fr)", from: "lg" },
+    key: "version",
+    title: "Version",
+    width: "minmax(150px, 1fr)",
+    from: "lg",
     cell: ({ version, update }) => (
       <Group gap={4} wrap="nowrap">
         <Clip text={version} maw={110} />
@@ -85,7 +106,10 @@ const COLUMNS: Column<PullWorker>[] = [
     ),
   },
   {
-    ...{ key: "beat", title: "Heartbeat", width: "124px", from: "sm" },
+    key: "beat",
+    title: "Heartbeat",
+    width: "124px",
+    from: "sm",
     cell: ({ last_heartbeat_at }) => <Ago at={last_heartbeat_at} />,
   },
 ];
@@ -105,7 +129,7 @@ function summary(workers: readonly PullWorker[]): string {
 
 export function Page() {
   const [filters, set] = useFilters({ q: "", state: "", worker: "" });
-  const query = useGet<{ workers: PullWorker[] }>("/api/v1/workers");
+  const query = useGet("/api/v1/workers");
   const all = query.data?.workers ?? [];
   const word = filters.q.toLowerCase();
   const rows = all.filter(

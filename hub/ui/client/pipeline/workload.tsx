@@ -2,7 +2,6 @@ import { Group, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
 import type { QueueCounts } from "#shared/protocol/schema/queue.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -65,10 +64,9 @@ function TabPanel({ tab, workload }: { tab: string; workload: Workload }) {
 /** One workload: what waits, runs and failed, how fast, its settings and its switches. */
 export function Page({ params }: { params: Record<string, string> }) {
   const slug = params.slug ?? "";
-  const path = `/api/v1/workloads/${seg(slug)}`;
   const [{ tab, span }, set] = useFilters({ ...PLACE, tab: "runs", span: "60" });
-  const query = useGet<Workload>(path);
-  const counts = useGet<QueueCounts>(`${path}/queue`);
+  const query = useGet("/api/v1/workloads/{slug}", { params: { slug } });
+  const counts = useGet("/api/v1/workloads/{slug}/queue", { params: { slug } });
   useRunsAhead(slug);
   const shown = TABS.some(({ value }) => value === tab) ? tab : "runs";
   return (

@@ -1,7 +1,8 @@
 import { Badge, Button, Group, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
+import { EXECUTOR_TYPES } from "#shared/protocol/executors.ts";
+import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
@@ -14,7 +15,7 @@ import { Clip, Status } from "../parts/text.tsx";
 import { LastRuns } from "./overview/state-table.tsx";
 import type { WorkloadList } from "./types.ts";
 import { CreateDialog } from "./workloads/create.tsx";
-import { createCommand, EXAMPLES } from "./workloads/examples.ts";
+import { createCommand } from "./workloads/examples.ts";
 
 type Depth = DashboardOverview["queue_depths"][number];
 interface Row extends Workload {
@@ -25,13 +26,19 @@ interface Row extends Workload {
 }
 
 const count = (key: "pending" | "claimed" | "failed", title: string): Column<Row> => ({
-  ...{ key, title, width: "84px", align: "end", from: key === "failed" ? "sm" : undefined },
+  key,
+  title,
+  width: "84px",
+  align: "end",
+  from: key === "failed" ? "sm" : undefined,
   cell: ({ depth }) => countText(depth?.[key]),
 });
 
 const COLUMNS: Column<Row>[] = [
   {
-    ...{ key: "slug", title: "Workload", width: "minmax(110px, 2fr)" },
+    key: "slug",
+    title: "Workload",
+    width: "minmax(110px, 2fr)",
     cell: ({ slug, name }) => (
       <>
         <Clip text={slug} />
@@ -44,22 +51,33 @@ const COLUMNS: Column<Row>[] = [
     ),
   },
   {
-    ...{ key: "state", title: "State", width: "96px" },
+    key: "state",
+    title: "State",
+    width: "96px",
     cell: ({ enabled, paused }) => <Status value={paused ? "paused" : enabled ? "on" : "off"} />,
   },
   {
-    ...{ key: "type", title: "Executor", width: "minmax(110px, 1fr)", from: "md" },
+    key: "type",
+    title: "Executor",
+    width: "minmax(110px, 1fr)",
+    from: "md",
     cell: ({ executor_type }) => executor_type.replace("_", " "),
   },
   count("pending", "Pending"),
   count("claimed", "Running"),
   count("failed", "Failed"),
   {
-    ...{ key: "runs", title: "Last 20 runs", width: "172px", from: "md" },
+    key: "runs",
+    title: "Last 20 runs",
+    width: "172px",
+    from: "md",
     cell: ({ runs, rate }) => <LastRuns runs={runs} rate={rate} />,
   },
   {
-    ...{ key: "more", title: "", width: "110px", from: "lg" },
+    key: "more",
+    title: "",
+    width: "110px",
+    from: "lg",
     cell: ({ supervisor_enabled, schedule }) => (
       <Group gap={4}>
         {supervisor_enabled && (
@@ -91,10 +109,10 @@ export function Page() {
   const [{ q, state, create }, set] = useFilters({ q: "", state: "", create: "" });
   const [text, setText] = useState(q);
   const later = useDebouncedCallback((typed: string) => set({ q: typed }), 200);
-  const list = useGet<WorkloadList>("/api/v1/workloads");
-  const overview = useGet<DashboardOverview>("/api/v1/dashboard/overview");
-  const summary = useGet<RunsSummary>("/api/v1/dashboard/workloads-runs-summary");
-  const openCreate = () => set({ create: Object.keys(EXAMPLES)[0] ?? "" }, { push: true });
+  const list = useGet("/api/v1/workloads");
+  const overview = useGet("/api/v1/dashboard/overview");
+  const summary = useGet("/api/v1/dashboard/workloads-runs-summary");
+  const openCreate = () => set({ create: EXECUTOR_TYPES[0] ?? "" }, { push: true });
   const rowsOf = ({ workloads }: WorkloadList): Row[] =>
     workloads.map((workload) => {
       const runs = summary.data?.workloads.find(({ slug }) => slug === workload.slug);

@@ -40,7 +40,7 @@ function Leave({ who: { name, role } }: { who: WhoIAm }) {
   );
 }
 
-/** To what the guide says of this page; the guide is pages of the server's own, not of the app. */
+/** Link to the guide's page for this one; the server serves the guide, not the app. */
 function Guide() {
   const [location] = useLocation();
   return (

@@ -1,5 +1,5 @@
 import { Group, Kbd, Modal, Stack, Text } from "@mantine/core";
-import { useDisclosure, useHotkeys } from "@mantine/hooks";
+import { type HotkeyItem, useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useRef } from "react";
 import { useLocation } from "wouter";
 import { PAGES } from "../pages.tsx";
@@ -16,26 +16,29 @@ export function Keys() {
   const [, navigate] = useLocation();
   const [opened, { open, close }] = useDisclosure(false);
   const began = useRef(Number.NEGATIVE_INFINITY);
-  const isSequence = () => performance.now() - began.current < SEQUENCE_MS;
+  // By when the keys were pressed: a busy page hears of them later.
+  const isSequence = ({ timeStamp }: KeyboardEvent) => timeStamp - began.current < SEQUENCE_MS;
   useHotkeys([
     [
       "g",
-      () => {
-        began.current = performance.now();
+      ({ timeStamp }) => {
+        began.current = timeStamp;
       },
     ],
     ["?", open],
     ["shift + ?", open],
     ["/", () => document.querySelector<HTMLElement>("[data-filter]")?.focus()],
-    ...GO.map(({ key, path }): [string, () => void, { preventDefault: boolean }] => [
-      key,
-      () => {
-        if (!isSequence()) return;
-        began.current = Number.NEGATIVE_INFINITY;
-        navigate(path);
-      },
-      { preventDefault: false },
-    ]),
+    ...GO.map(
+      ({ key, path }): HotkeyItem => [
+        key,
+        (event) => {
+          if (!isSequence(event)) return;
+          began.current = Number.NEGATIVE_INFINITY;
+          navigate(path);
+        },
+        { preventDefault: false },
+      ],
+    ),
   ]);
   return (
     <Modal opened={opened} onClose={close} title="Keys">

@@ -2,8 +2,6 @@ import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { IconBook, IconSearch } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import type { Job } from "#shared/protocol/schema/job.ts";
-import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { seg } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
@@ -18,16 +16,12 @@ export function Palette() {
   const [opened, setOpened] = useState(false);
   const wanted = opened && query.length > 1;
   const seldom = { refetchInterval: false as const };
-  const jobs = useGet<{ jobs: Job[] }>(
+  const jobs = useGet(
     "/jobs",
-    { q: query, limit: MOST },
+    { query: { q: query, limit: MOST } },
     { ...seldom, enabled: wanted && info.fleet },
   );
-  const workloads = useGet<{ workloads: Workload[] }>(
-    "/api/v1/workloads",
-    {},
-    { ...seldom, enabled: opened },
-  );
+  const workloads = useGet("/api/v1/workloads", {}, { ...seldom, enabled: opened });
   const actions = useMemo(() => {
     const pages: SpotlightActionData[] = PAGES.flatMap(({ path, title, part, nav }) =>
       nav
@@ -59,7 +53,9 @@ export function Palette() {
       onClick: () => navigate(`/ui/workloads/${seg(slug)}`),
     }));
     const guide: SpotlightActionData = {
-      ...{ id: "guide", label: "Guide", description: "How to use Flotilla, and its rules" },
+      id: "guide",
+      label: "Guide",
+      description: "How to use Flotilla, and its rules",
       keywords: ["help", "documentation", "rules", "api"],
       leftSection: <IconBook size={18} />,
       onClick: () => window.open("/guide", "_blank"),

@@ -1,5 +1,4 @@
 import { NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
-import type { Engine } from "#shared/protocol/schema/engine.ts";
 import { useGet } from "../../lib/query.ts";
 
 /** What PATCH accepts for one key, as the JSON schema of GET /settings describes it. */
@@ -61,7 +60,7 @@ interface FieldProps {
 }
 
 function EngineSelect({ name, value, error, onChange }: FieldProps) {
-  const { data } = useGet<{ engines: Engine[] }>("/engines");
+  const { data } = useGet("/engines");
   const slugs = data?.engines.map(({ slug }) => slug) ?? [];
   const all = typeof value === "string" && !slugs.includes(value) ? [value, ...slugs] : slugs;
   return (

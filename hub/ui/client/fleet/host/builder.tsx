@@ -1,5 +1,7 @@
 import { Alert, Box, Group, SegmentedControl, Stack, Title } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import { numberProps } from "../../forms/number-props.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { ErrorNote } from "../../parts/states.tsx";
 import { issuesBelow } from "./draft.ts";
 import { DryRunPanel } from "./dry-run-panel.tsx";
@@ -19,16 +21,22 @@ interface BuilderProps {
   error: Error | null;
 }
 
-const DEFAULT_TIMEOUT_S = 30;
+const RULES = rulesOf("Recipe");
+/** A login recipe has the same. */
+export const DEFAULT_TIMEOUT_S = Number(RULES.timeout_s.default);
+export const TIMEOUT_PROPS = {
+  ...numberProps(RULES.timeout_s),
+  placeholder: String(DEFAULT_TIMEOUT_S),
+};
 
 /** A list of steps with everything needed to write and try it: as forms or JSON, next to a live browser. */
 export function Builder({ host, title, state, head, buttons, error }: BuilderProps) {
   const [view, setView] = useState("steps");
-  const { draft, setIssues } = state;
+  const { draft, refuse } = state;
   const timeout_s = Number(draft.head.timeout_s) || DEFAULT_TIMEOUT_S;
   const dry = useDryRun(timeout_s, (step, issues) => {
     const index = draft.steps.findIndex(({ key }) => key === step.key);
-    setIssues(
+    refuse(
       issuesBelow(issues, "body", "actions", 0).map(({ loc, msg }) => ({
         loc: ["actions", index, ...loc],
         msg,
@@ -61,7 +69,7 @@ export function Builder({ host, title, state, head, buttons, error }: BuilderPro
           The API rejected it: see the marked fields.
         </Alert>
       )}
-      <div className="builder">
+      <div className="builder" ref={state.element}>
         <Box miw={0}>
           {view === "json" ? (
             <RawJson state={state} />

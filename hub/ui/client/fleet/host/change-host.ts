@@ -1,17 +1,18 @@
 import type { Host, PutHost } from "#shared/protocol/schema/host.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 
 /**
  * Replaces parts of a host's settings: everything else is sent as it is now. Cookies are left out, so that they stay.
- * @throws ApiError with the API's issues.
+ * @throws FlotillaError with the API's issues.
  */
 export async function changeHost(
   host: string,
   change: (now: Host) => Partial<PutHost>,
 ): Promise<Host> {
-  const now = await call<Host>("GET", `/hosts/${seg(host)}`);
+  const now = await call("GET /hosts/{host}", { params: { host } });
   const { recipes, login_recipe, popup_policy, notes } = now;
-  return call<Host>("PUT", `/hosts/${seg(host)}`, {
+  return call("PUT /hosts/{host}", {
+    params: { host },
     json: { recipes, login_recipe, popup_policy, notes, ...change(now) },
   });
 }

@@ -1,11 +1,11 @@
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { Host } from "#shared/protocol/schema/host.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 
 /** The API's placeholder for a value that is kept but not shown. */
 export const MASK = "***";
 
-/** What tells a cookie from the others of its host. */
+/** What distinguishes a cookie from the others of its host. */
 export const cookieKey = ({ name, domain, path }: StoredCookie): string =>
   JSON.stringify([name, domain, path]);
 
@@ -17,6 +17,9 @@ export async function changeCookies(
   host: string,
   change: (now: StoredCookie[]) => StoredCookie[],
 ): Promise<Host> {
-  const { cookies } = await call<Host>("GET", `/hosts/${seg(host)}`);
-  return call<Host>("PUT", `/hosts/${seg(host)}/cookies`, { json: { cookies: change(cookies) } });
+  const { cookies } = await call("GET /hosts/{host}", { params: { host } });
+  return call("PUT /hosts/{host}/cookies", {
+    params: { host },
+    json: { cookies: change(cookies) },
+  });
 }

@@ -8,12 +8,11 @@ import {
   Stack,
   TextInput,
 } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
-import { ApiError, type Issue } from "../../lib/http.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { momentText } from "../../lib/moments.ts";
-import { useChange } from "../../lib/query.ts";
-import { ErrorNote } from "../../parts/states.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
 import { changeCookies, cookieKey, MASK } from "./cookie-changes.ts";
 
 interface CookieFormProps {
@@ -23,50 +22,45 @@ interface CookieFormProps {
   onClose: () => void;
 }
 
-/** What the API said about a field of the last cookie that was sent. */
-const said = (issues: readonly Issue[], field: string): string | null =>
-  issues.find(({ loc }) => loc.at(-1) === field)?.msg ?? null;
+const RULES = rulesOf("StoredCookie");
+const NEW = {
+  name: "",
+  value: "",
+  path: String(RULES.path.default),
+  expires: Number(RULES.expires.default),
+  http_only: RULES.http_only.default === true,
+  secure: RULES.secure.default === true,
+  same_site: RULES.same_site.default as StoredCookie["same_site"],
+};
 
 /** A new cookie, or a new value for an existing one: when left empty, the stored value stays. */
 export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
-  const [draft, setDraft] = useState<StoredCookie>(
-    cookie ?? {
-      ...{ name: "", value: "", domain: host, path: "/", expires: -1 },
-      ...{ http_only: false, secure: false, same_site: "Lax" },
-    },
-  );
-  const [value, setValue] = useState("");
-  const save = useChange(
-    () => {
-      const next = { ...draft, value: cookie !== null && value === "" ? MASK : value };
+  const { form, saving, props } = useApiForm({
+    // What is stored is never shown, so that its field is empty.
+    initial: { ...(cookie ?? { ...NEW, domain: host }), value: "" } satisfies StoredCookie,
+    rules: RULES,
+    bodyOf: (values) => ({ ...values, value: cookie && values.value === "" ? MASK : values.value }),
+    send: (next) => {
       const own = cookieKey(cookie ?? next);
       return changeCookies(host, (now) => [...now.filter((one) => cookieKey(one) !== own), next]);
     },
-    {
-      done: "The cookie was saved",
-      failed: "The cookie was not saved",
-      quiet: true,
-      onDone: onClose,
-    },
-  );
-  const issues = save.error instanceof ApiError ? save.error.issues : [];
-  const set = (changed: Partial<StoredCookie>) => setDraft({ ...draft, ...changed });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined);
-  };
+    // The body is the whole list; the one that was changed is its last.
+    fieldAt: (path) => path.replace(/^cookies\.\d+\./, ""),
+    done: "The cookie was saved",
+    failed: "The cookie was not saved",
+    onDone: onClose,
+  });
+  const { expires } = form.values;
   return (
     <Modal opened onClose={onClose} title={cookie ? "Change a cookie" : "New cookie"} centered>
-      <form onSubmit={submit}>
+      <form {...props}>
         <Stack gap="sm">
           <TextInput
             label="Name"
             required
             readOnly={cookie !== null}
             data-autofocus={cookie === null || undefined}
-            value={draft.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-            error={said(issues, "name")}
+            {...form.getInputProps("name")}
           />
           <PasswordInput
             label="Value"
@@ -74,68 +68,55 @@ export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
             data-autofocus={cookie !== null || undefined}
             autoComplete="off"
             visibilityToggleButtonProps={{ "aria-label": "Show what you type" }}
-            value={value}
-            onChange={(event) => setValue(event.currentTarget.value)}
-            error={said(issues, "value")}
+            {...form.getInputProps("value")}
           />
           <TextInput
             label="Domain"
             description="A leading dot includes subdomains"
             required
             readOnly={cookie !== null}
-            value={draft.domain}
-            onChange={(event) => set({ domain: event.currentTarget.value })}
-            error={said(issues, "domain")}
+            {...form.getInputProps("domain")}
           />
           <TextInput
             label="Path"
             required
             readOnly={cookie !== null}
-            value={draft.path}
-            onChange={(event) => set({ path: event.currentTarget.value })}
-            error={said(issues, "path")}
+            {...form.getInputProps("path")}
           />
           <Group grow align="flex-end">
             <TextInput
               label="Ends"
               description="Empty: when the browser closes"
               type="datetime-local"
-              value={draft.expires < 0 ? "" : momentText(draft.expires * 1_000)}
-              onChange={({ currentTarget }) =>
-                set({
-                  expires:
-                    currentTarget.value === "" ? -1 : Date.parse(currentTarget.value) / 1_000,
-                })
+              {...form.getInputProps("expires")}
+              value={expires < 0 ? "" : momentText(expires * 1_000)}
+              onChange={({ currentTarget: { value } }) =>
+                form.setFieldValue(
+                  "expires",
+                  value === "" ? NEW.expires : Date.parse(value) / 1_000,
+                )
               }
-              error={said(issues, "expires")}
             />
             <NativeSelect
               label="SameSite"
-              data={["Strict", "Lax", "None"]}
-              value={draft.same_site}
-              onChange={(event) =>
-                set({ same_site: event.currentTarget.value as StoredCookie["same_site"] })
-              }
+              data={RULES.same_site.choices}
+              {...form.getInputProps("same_site")}
             />
           </Group>
           <Group>
-            <Checkbox
-              label="Secure"
-              checked={draft.secure}
-              onChange={(event) => set({ secure: event.currentTarget.checked })}
-            />
-            <Checkbox
-              label="HttpOnly"
-              checked={draft.http_only}
-              onChange={(event) => set({ http_only: event.currentTarget.checked })}
-            />
+            <Checkbox label="Secure" {...form.getInputProps("secure", { type: "checkbox" })} />
+            <Checkbox label="HttpOnly" {...form.getInputProps("http_only", { type: "checkbox" })} />
           </Group>
-          {save.error && <ErrorNote error={save.error} title="The cookie was not saved" />}
+          <FormErrors
+            error={saving.error}
+            title="The cookie was not saved"
+            fields={["cookies", ...Object.keys(NEW), "domain"]}
+          />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={save.isPending}>
+            <Button type="submit" loading={saving.isPending}>
               Save cookie
             </Button>
           </Group>

@@ -1,8 +1,7 @@
 import { Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
-import type { Host } from "#shared/protocol/schema/host.ts";
-import { call, seg } from "../../lib/http.ts";
+import { asWritten, call } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";
 
@@ -18,7 +17,7 @@ export function CookiesJson({ host, cookies, onClose }: CookiesJsonProps) {
   const [unread, setUnread] = useState<string | null>(null);
   const save = useChange(
     (list: unknown) =>
-      call<Host>("PUT", `/hosts/${seg(host)}/cookies`, { json: { cookies: list } }),
+      call("PUT /hosts/{host}/cookies", { params: { host }, json: { cookies: asWritten(list) } }),
     {
       done: (saved) => `The host has ${saved.cookies.length} cookies now`,
       failed: "The cookies were not replaced",

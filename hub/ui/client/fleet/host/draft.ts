@@ -1,4 +1,4 @@
-import type { Issue } from "../../lib/http.ts";
+import type { Issue } from "#shared/client/errors.ts";
 import { fieldsOf, KINDS, type Kind } from "./recipe-fields.ts";
 
 /** A step as it is being written: its fields may be wrong, and the API says where. */

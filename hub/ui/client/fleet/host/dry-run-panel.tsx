@@ -1,8 +1,7 @@
 import { Button, Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconPlayerPlay, IconPlayerSkipForward, IconPlayerStop } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
-import type { Profile } from "#shared/protocol/schema/profile.ts";
-import { ApiError } from "../../lib/http.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
 import { useGet } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";
 import { Viewer } from "../viewer/viewer.tsx";
@@ -19,9 +18,9 @@ interface DryRunPanelProps {
 export function DryRunPanel({ host, steps, dry }: DryRunPanelProps) {
   const [url, setUrl] = useState(`https://${host}/`);
   const [use_profile, setProfile] = useState<string | null>(null);
-  const profiles = useGet<{ profiles: Profile[] }>("/profiles");
+  const profiles = useGet("/profiles");
   const { sid, busy, open } = dry;
-  const issues = open.error instanceof ApiError ? open.error.issues : [];
+  const issues = open.error instanceof FlotillaError ? open.error.issues : [];
   const next = steps.find((step) => dry.runOf(step)?.state !== "ok");
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -1,11 +1,12 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { Host } from "#shared/protocol/schema/host.ts";
-import { ApiError, call, seg } from "../../lib/http.ts";
+import { asWritten, call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { Builder } from "./builder.tsx";
+import { Builder, DEFAULT_TIMEOUT_S, TIMEOUT_PROPS } from "./builder.tsx";
 import { changeHost } from "./change-host.ts";
 import { issuesBelow, messageAt, recordOf } from "./draft.ts";
 import { PLACEHOLDER } from "./recipe-fields.ts";
@@ -29,16 +30,19 @@ export function LoginTab({ host }: { host: Host }) {
 
 function LoginEditor({ host, onRemoved }: { host: Host; onRemoved: () => void }) {
   const name = host.host;
-  const state = useDraft(host.login_recipe ?? { logged_in: null, timeout_s: 30, actions: [] });
+  const state = useDraft(
+    host.login_recipe ?? { logged_in: null, timeout_s: DEFAULT_TIMEOUT_S, actions: [] },
+  );
   const { head } = state.draft;
   const save = useChange(
     async () => {
       try {
-        return await call<Host>("PUT", `/hosts/${seg(name)}/login_recipe`, {
-          json: recordOf(state.draft),
+        return await call("PUT /hosts/{host}/login_recipe", {
+          params: { host: name },
+          json: asWritten(recordOf(state.draft)),
         });
       } catch (err) {
-        if (err instanceof ApiError) state.setIssues(issuesBelow(err.issues, "body"));
+        if (err instanceof FlotillaError) state.refuse(issuesBelow(err.issues, "body"));
         throw err;
       }
     },
@@ -67,7 +71,7 @@ function LoginEditor({ host, onRemoved }: { host: Host; onRemoved: () => void })
           <NumberInput
             label="Timeout (s)"
             description="For all steps"
-            placeholder="30"
+            {...TIMEOUT_PROPS}
             value={typeof head.timeout_s === "number" ? head.timeout_s : ""}
             onChange={(value) =>
               state.setHead("timeout_s", value === "" ? undefined : Number(value))

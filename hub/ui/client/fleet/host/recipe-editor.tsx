@@ -11,12 +11,13 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Host } from "#shared/protocol/schema/host.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { Recipe } from "#shared/protocol/schema/recipe.ts";
-import { ApiError, call, seg } from "../../lib/http.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
-import { Builder } from "./builder.tsx";
+import { Builder, DEFAULT_TIMEOUT_S, TIMEOUT_PROPS } from "./builder.tsx";
 import { changeHost, sameRecipe } from "./change-host.ts";
 import { issuesBelow, messageAt, recordOf } from "./draft.ts";
 import { type DraftState, useDraft } from "./use-draft.ts";
@@ -29,7 +30,13 @@ interface RecipeEditorProps {
   onClose: () => void;
 }
 
-const NEW = { pattern: "*", description: "", actions: [], timeout_s: 30 };
+const RULES = rulesOf("Recipe");
+const NEW = {
+  pattern: RULES.pattern.default,
+  description: RULES.description.default,
+  actions: [],
+  timeout_s: DEFAULT_TIMEOUT_S,
+};
 
 export function RecipeEditor({ host, index, recipe, onClose }: RecipeEditorProps) {
   // What it was when it was opened, to notice that somebody else has changed it in the meantime.
@@ -41,13 +48,13 @@ export function RecipeEditor({ host, index, recipe, onClose }: RecipeEditorProps
       const at = index === null ? ["body"] : ["body", "recipes", index];
       try {
         if (index === null)
-          return await call<Host>("POST", `/hosts/${seg(host)}/recipes`, { json: next });
+          return await call("POST /hosts/{host}/recipes", { params: { host }, json: next });
         return await changeHost(host, (now) => {
           sameRecipe(now, index, read);
           return { recipes: now.recipes.with(index, next) };
         });
       } catch (err) {
-        if (err instanceof ApiError) state.setIssues(issuesBelow(err.issues, ...at));
+        if (err instanceof FlotillaError) state.refuse(issuesBelow(err.issues, ...at));
         throw err;
       }
     },
@@ -121,7 +128,7 @@ function RecipeHead({ state }: { state: DraftState }) {
         <NumberInput
           label="Timeout (s)"
           description="For all steps"
-          placeholder="30"
+          {...TIMEOUT_PROPS}
           value={typeof head.timeout_s === "number" ? head.timeout_s : ""}
           onChange={(value) => setHead("timeout_s", value === "" ? undefined : Number(value))}
           error={messageAt(issues, "timeout_s")}

@@ -1,4 +1,6 @@
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import type { FieldRules } from "../../forms/rules.ts";
+import { stepRules } from "../../forms/rules-macro.ts" with { type: "macro" };
 
 export type Kind = RecipeAction["kind"];
 type ActionOf<K extends Kind> = Extract<RecipeAction, { kind: K }>;
@@ -10,10 +12,10 @@ export interface Field {
   input: "line" | "text" | "code" | "number";
   /** Shown in the label of a number. */
   unit?: string;
-  optional?: boolean;
-  min?: number;
-  max?: number;
 }
+
+const RULES = stepRules();
+export const ruleOf = (kind: string, field: string): FieldRules | undefined => RULES[kind]?.[field];
 
 interface KindForm<K extends Kind> {
   title: string;
@@ -40,7 +42,9 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
     fields: {
       selector,
       timeout_s: {
-        ...{ label: "At most", unit: "s", input: "number", optional: true, min: 0.1, max: 3_600 },
+        label: "At most",
+        unit: "s",
+        input: "number",
         hint: "By default, the time the recipe has left",
       },
     },
@@ -73,7 +77,7 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
   scroll: {
     title: "Scroll",
     says: "down by pixels, up by negative ones",
-    fields: { amount: { label: "Amount", unit: "px", input: "number", min: -1e7, max: 1e7 } },
+    fields: { amount: { label: "Amount", unit: "px", input: "number" } },
     blank: { kind: "scroll", amount: 1_000 },
   },
   navigate: {

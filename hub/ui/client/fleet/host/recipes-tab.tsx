@@ -31,9 +31,9 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
   const name = host.host;
   const remove = useChange(
     ({ index, recipe }: Row) =>
-      call<Host>("GET", `/hosts/${seg(name)}`).then((now) => {
+      call("GET /hosts/{host}", { params: { host: name } }).then((now) => {
         sameRecipe(now, index, recipe);
-        return call("DELETE", `/hosts/${seg(name)}/recipes/${index}`);
+        return call("DELETE /hosts/{host}/recipes/{index}", { params: { host: name, index } });
       }),
     { done: "The recipe was deleted", failed: "The recipe was not deleted" },
   );
@@ -51,7 +51,8 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
   );
   const copy = useChange(
     ({ recipe }: Row) =>
-      call<Host>("POST", `/hosts/${seg(name)}/recipes`, {
+      call("POST /hosts/{host}/recipes", {
+        params: { host: name },
         json: { ...recipe, description: `Copy of ${recipe.description || recipe.pattern}` },
       }),
     { done: "The recipe was copied to the end of the list", failed: "The recipe was not copied" },

@@ -1,66 +1,79 @@
 import { Button, Group, Radio, Stack, Textarea } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
-import { ApiError } from "../../lib/http.ts";
-import { useChange } from "../../lib/query.ts";
-import { ErrorNote } from "../../parts/states.tsx";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
+import { FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { changeHost } from "./change-host.ts";
-import { messageAt } from "./draft.ts";
 
-const POPUPS: { value: PopupPolicy; label: string; description: string }[] = [
-  { value: "allow", label: "Allow", description: "They open in their own tabs" },
-  { value: "block", label: "Block", description: "They are closed at once" },
-  {
-    value: "same_tab",
-    label: "Same tab",
-    description: "What they would show opens in the same tab",
-  },
-];
+const RULES = rulesOf("PutHost");
 
-/** Popup policy and notes. */
+/** The text for each policy; the schema knows which policies there are. */
+const POPUPS: Record<PopupPolicy, { label: string; description: string }> = {
+  allow: { label: "Allow", description: "They open in their own tabs" },
+  block: { label: "Block", description: "They are closed at once" },
+  same_tab: { label: "Same tab", description: "What they would show opens in the same tab" },
+};
+const POLICIES = (RULES.popup_policy.choices ?? []) as PopupPolicy[];
+
+/** Popup policy, proxy and notes. */
 export function SettingsTab({ host }: { host: Host }) {
-  const [popup_policy, setPolicy] = useState(host.popup_policy);
-  const [notes, setNotes] = useState(host.notes);
-  const save = useChange(() => changeHost(host.host, () => ({ popup_policy, notes })), {
+  const { popup_policy, proxy, notes } = host;
+  const { form, saving, props } = useApiForm({
+    initial: { popup_policy, proxy, notes },
+    rules: RULES,
+    bodyOf: (values) => values,
+    send: (changes) => changeHost(host.host, () => changes),
     done: "The settings were saved",
     failed: "The settings were not saved",
-    quiet: true,
+    // With its login hidden.
+    onDone: (stored): void => form.setFieldValue("proxy", stored.proxy),
   });
-  const issues = save.error instanceof ApiError ? save.error.issues : [];
-  const changed = popup_policy !== host.popup_policy || notes !== host.notes;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined);
-  };
+  const { values } = form;
+  const changed =
+    values.popup_policy !== popup_policy ||
+    values.notes !== notes ||
+    JSON.stringify(values.proxy) !== JSON.stringify(proxy);
   return (
-    <form onSubmit={submit}>
+    <form {...props}>
       <Stack maw={720}>
         <Radio.Group
           label="Popups"
           description="What happens to windows that this host's pages open"
-          value={popup_policy}
-          onChange={(value) => setPolicy(value as PopupPolicy)}
+          {...form.getInputProps("popup_policy")}
         >
           <Stack gap="xs" mt="xs">
-            {POPUPS.map((one) => (
-              <Radio key={one.value} {...one} />
+            {POLICIES.map((policy) => (
+              <Radio key={policy} value={policy} {...POPUPS[policy]} />
             ))}
           </Stack>
         </Radio.Group>
+        <FieldGroup
+          label="Proxy"
+          description="Jobs and sessions of this host go out through it, where they name none. A login of *** is the one that is stored, and stays as long as the server does."
+        >
+          <ProxyFields
+            value={values.proxy}
+            error={faultAt(form.errors, "proxy")}
+            onChange={(next) => form.setFieldValue("proxy", next)}
+          />
+        </FieldGroup>
         <Textarea
           label="Notes"
           description="For people: who owns the login, what to look out for. No secrets: everybody with access can read them."
           autosize
           minRows={4}
           maxRows={20}
-          value={notes}
-          onChange={(event) => setNotes(event.currentTarget.value)}
-          error={messageAt(issues, "body", "notes")}
+          {...form.getInputProps("notes")}
         />
-        {save.error && <ErrorNote error={save.error} title="The settings were not saved" />}
+        <FormErrors
+          error={saving.error}
+          title="The settings were not saved"
+          fields={Object.keys(values)}
+        />
         <Group>
-          <Button type="submit" loading={save.isPending} disabled={!changed}>
+          <Button type="submit" loading={saving.isPending} disabled={!changed}>
             Save settings
           </Button>
         </Group>

@@ -18,7 +18,7 @@ import {
   IconTrash,
 } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import type { Issue } from "../../lib/http.ts";
+import type { Issue } from "#shared/client/errors.ts";
 import { durationText } from "../../lib/units.ts";
 import { Status } from "../../parts/text.tsx";
 import { messageAt, type RawAction, type Step, withKind } from "./draft.ts";

@@ -1,7 +1,9 @@
 import { NumberInput, Textarea, TextInput } from "@mantine/core";
-import type { Issue } from "../../lib/http.ts";
+import type { Issue } from "#shared/client/errors.ts";
+import { numberProps } from "../../forms/number-props.ts";
+import type { FieldRules } from "../../forms/rules.ts";
 import { messageAt, type RawAction } from "./draft.ts";
-import { type Field, fieldsOf } from "./recipe-fields.ts";
+import { type Field, fieldsOf, ruleOf } from "./recipe-fields.ts";
 
 interface StepFieldsProps {
   action: RawAction;
@@ -24,6 +26,7 @@ export function StepFields({ action, name, issues, onChange }: StepFieldsProps) 
         <StepField
           key={key}
           field={field}
+          rules={ruleOf(action.kind, key)}
           name={name}
           value={action[key]}
           error={messageAt(issues, key)}
@@ -36,13 +39,14 @@ export function StepFields({ action, name, issues, onChange }: StepFieldsProps) 
 
 interface StepFieldProps {
   field: Field;
+  rules: FieldRules | undefined;
   name: string;
   value: unknown;
   error: string | null;
   onChange: (value: unknown) => void;
 }
 
-function StepField({ field, name, value, error, onChange }: StepFieldProps) {
+function StepField({ field, rules, name, value, error, onChange }: StepFieldProps) {
   const label = field.unit ? `${field.label} (${field.unit})` : field.label;
   const common = { label, error, "aria-label": `${name}: ${label}`, size: "xs" as const };
   if (field.input === "number")
@@ -50,7 +54,8 @@ function StepField({ field, name, value, error, onChange }: StepFieldProps) {
       <NumberInput
         {...common}
         className="step-number"
-        placeholder={field.optional ? "the rest" : undefined}
+        {...(rules && numberProps(rules))}
+        placeholder={rules?.required ? undefined : "the rest"}
         title={field.hint}
         value={typeof value === "number" ? value : ""}
         onChange={(next) => onChange(next === "" ? undefined : Number(next))}

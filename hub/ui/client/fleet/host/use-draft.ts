@@ -1,5 +1,6 @@
-import { useState } from "react";
-import type { Issue } from "../../lib/http.ts";
+import { useRef, useState } from "react";
+import type { Issue } from "#shared/client/errors.ts";
+import { useFocusOnRefusal } from "../../forms/use-api-form.ts";
 import { type Draft, draftOf, issuesWithout, type RawAction, type Step } from "./draft.ts";
 
 export type DraftState = ReturnType<typeof useDraft>;
@@ -14,8 +15,18 @@ export function useDraft(read: Record<string, unknown>) {
     setDraft(next);
     setIssues((now) => issuesWithout(now, ...at));
   };
+  const element = useRef<HTMLDivElement>(null);
+  const focus = useFocusOnRefusal(element);
   return {
-    ...{ draft, changed, issues, setIssues },
+    draft,
+    changed,
+    issues,
+    element,
+    /** The API's errors for it; the first wrong field gets the focus. */
+    refuse: (said: Issue[]) => {
+      setIssues(said);
+      focus();
+    },
     setHead: (name: string, value: unknown) =>
       change((now) => ({ ...now, head: { ...now.head, [name]: value } }), name),
     setSteps: (steps: Step[]) => change((now) => ({ ...now, steps }), "actions"),

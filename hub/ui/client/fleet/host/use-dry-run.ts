@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from "react";
-import type { ActionReply, Session } from "#shared/protocol/schema/session.ts";
-import { ApiError, call, type Issue, seg } from "../../lib/http.ts";
+import { FlotillaError, type Issue } from "#shared/client/errors.ts";
+import { pathOf } from "#shared/client/operation.ts";
+import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
+import { asWritten, call } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import type { RawAction, Step } from "./draft.ts";
 
@@ -22,19 +24,23 @@ export interface DryRunStart {
 /** A session that nobody uses any longer ends by itself. */
 const IDLE_S = 600;
 /** The API's bounds for an action's timeout, and how much longer to wait for its answer. */
-const STEP_S = { min: 0.1, max: 3_600 };
+const STEP_S = { min: 0.1, max: ACTION_TIMEOUT_S.max };
 const GRACE_MS = 15_000;
 
 /** Ends it even while the page is being closed. */
 const endSession = (sid: string) =>
-  fetch(`/sessions/${seg(sid)}`, { method: "DELETE", keepalive: true }).then(
+  fetch(pathOf("DELETE /sessions/{sid}", { params: { sid } }), {
+    method: "DELETE",
+    keepalive: true,
+  }).then(
     () => {},
     () => {},
   );
 
 async function pictureOf(sid: string): Promise<string | null> {
   try {
-    const { result } = await call<ActionReply>("POST", `/sessions/${seg(sid)}/screenshot`, {
+    const { result } = await call("POST /sessions/{sid}/screenshot", {
+      params: { sid },
       json: { format: "jpeg", quality: 50 },
     });
     const { mime, content_base64 } = result as { mime: string; content_base64: string };
@@ -79,7 +85,7 @@ export function useDryRun(
   }, []);
   const open = useChange(
     async (start: DryRunStart) => {
-      const made = await call<Session>("POST", "/sessions", {
+      const made = await call("POST /sessions", {
         json: { ...start, idle_ttl_s: IDLE_S },
         timeout_ms: 60_000,
       });
@@ -107,18 +113,21 @@ export function useDryRun(
     let error: string | null = null;
     let ms: number | null = null;
     try {
-      const reply = await call<ActionReply>("POST", `/sessions/${seg(at)}/recipe`, {
-        json: { actions: [step.action], timeout_s: seconds },
+      const reply = await call("POST /sessions/{sid}/recipe", {
+        params: { sid: at },
+        json: { actions: [asWritten(step.action)], timeout_s: seconds },
         timeout_ms: seconds * 1_000 + GRACE_MS,
       });
       ms = reply.ms;
     } catch (err) {
       ms = now() - since;
       error = sayShort(errorText(err));
-      if (err instanceof ApiError && err.issues.length > 0) onIssues(step, err.issues);
+      if (err instanceof FlotillaError && err.issues.length > 0) onIssues(step, err.issues);
     }
     tell(step, {
-      ...{ state: error === null ? "ok" : "failed", ms, error },
+      state: error === null ? "ok" : "failed",
+      ms,
+      error,
       shot: await pictureOf(at),
     });
     return error === null;
@@ -142,13 +151,21 @@ export function useDryRun(
   };
   const restart = useChange(
     async (url: string) => {
-      await call("POST", `/sessions/${seg(mine.current ?? "")}/navigate`, { json: { url } });
+      await call("POST /sessions/{sid}/navigate", {
+        params: { sid: mine.current ?? "" },
+        json: { url },
+      });
       setRuns({});
     },
     { failed: "The page was not opened again" },
   );
   return {
-    ...{ sid, busy, open, end, restart, run },
+    sid,
+    busy,
+    open,
+    end,
+    restart,
+    run,
     /** Of a step as it is written now. */
     runOf: (step: Step): StepRun | null => {
       const last = runs[step.key];

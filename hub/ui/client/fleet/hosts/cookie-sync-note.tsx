@@ -1,5 +1,6 @@
 import { Anchor, Button, Group, Paper, Text, Title } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { pathOf } from "#shared/client/operation.ts";
 
 /** How cookies get here from a person's browser (rules/hosts#cookie-sync). */
 export function CookieSyncNote() {
@@ -16,7 +17,7 @@ export function CookieSyncNote() {
       <Group gap="sm">
         <Button
           component="a"
-          href="/profiles/extension.zip"
+          href={pathOf("GET /profiles/extension.zip")}
           download
           variant="default"
           size="xs"
@@ -24,7 +25,12 @@ export function CookieSyncNote() {
         >
           Download the extension
         </Button>
-        <Anchor size="sm" href="/profiles/extension/install" target="_blank" rel="noreferrer">
+        <Anchor
+          size="sm"
+          href={pathOf("GET /profiles/extension/install")}
+          target="_blank"
+          rel="noreferrer"
+        >
           How to install it
         </Anchor>
       </Group>

@@ -1,9 +1,8 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import type { Host } from "#shared/protocol/schema/host.ts";
-import { call, seg } from "../../lib/http.ts";
-import { errorText, useChange } from "../../lib/query.ts";
+import { useApiForm } from "../../forms/use-api-form.ts";
+import { call } from "../../lib/http.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
 
 interface NewHostProps {
   opened: boolean;
@@ -23,30 +22,29 @@ const canonical = (name: string): string =>
 
 /** Creates a host, or opens it if it exists: its settings are never replaced from here. */
 async function makeHost(name: string): Promise<string> {
-  const { hosts } = await call<{ hosts: Host[] }>("GET", "/hosts");
+  const { hosts } = await call("GET /hosts");
   const there = hosts.find(({ host }) => host === canonical(name));
-  return (there ?? (await call<Host>("PUT", `/hosts/${seg(name)}`, { json: {} }))).host;
+  return (there ?? (await call("PUT /hosts/{host}", { params: { host: name }, json: {} }))).host;
 }
 
 export function NewHost({ opened, onClose, hrefOf }: NewHostProps) {
-  const [typed, setTyped] = useState("");
   const [, navigate] = useLocation();
-  const make = useChange(makeHost, {
+  const { form, saving, props } = useApiForm({
+    initial: { host: "" },
+    // The API names a host in the path.
+    rules: {},
+    bodyOf: ({ host }) => ({ host: nameIn(host) }),
+    send: ({ host }) => makeHost(host),
     failed: "The host was not created",
-    quiet: true,
+    resets: true,
     onDone: (host) => {
-      setTyped("");
       onClose();
       navigate(hrefOf(host));
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    make.mutate(nameIn(typed));
-  };
   return (
     <Modal opened={opened} onClose={onClose} title="New host" centered>
-      <form onSubmit={submit}>
+      <form {...props}>
         <Stack>
           <TextInput
             data-autofocus
@@ -54,15 +52,18 @@ export function NewHost({ opened, onClose, hrefOf }: NewHostProps) {
             description="A name without scheme, port or path; a full address is shortened to it. Subdomains are separate hosts."
             placeholder="example.org"
             required
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
-            error={make.error ? errorText(make.error) : null}
+            {...form.getInputProps("host")}
           />
+          <FormErrors error={saving.error} title="The host was not created" fields={["host"]} />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={make.isPending} disabled={typed.trim() === ""}>
+            <Button
+              type="submit"
+              loading={saving.isPending}
+              disabled={form.values.host.trim() === ""}
+            >
               Create
             </Button>
           </Group>

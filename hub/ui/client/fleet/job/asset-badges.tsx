@@ -7,10 +7,14 @@ export function AssetBadges({ asset }: { asset: Asset }) {
     asset.partial && { text: "partial", color: "orange", title: "Only some ranges of it" },
     asset.from_cache && { text: "cache", color: "gray", title: "From the browser's cache" },
     asset.from_service_worker && {
-      ...{ text: "service worker", color: "gray", title: "Answered by the page's service worker" },
+      text: "service worker",
+      color: "gray",
+      title: "Answered by the page's service worker",
     },
     asset.refetched && {
-      ...{ text: "fetched again", color: "blue", title: "Fetched by the video downloader" },
+      text: "fetched again",
+      color: "blue",
+      title: "Fetched by the video downloader",
     },
     asset.status !== null &&
       asset.status >= 400 && { text: String(asset.status), color: "red", title: "HTTP status" },

@@ -58,7 +58,7 @@ export function AssetDrawer({ job_id, asset, onClose }: DrawerProps) {
           </Button>
           <AssetBadges asset={asset} />
         </Group>
-        <Preview key={asset.name} path={path} asset={asset} />
+        <Preview key={asset.name} job_id={job_id} asset={asset} />
         <dl className="job-facts">
           {facts.map(({ name, value }) => (
             <div key={name}>
@@ -77,7 +77,8 @@ export function AssetDrawer({ job_id, asset, onClose }: DrawerProps) {
   );
 }
 
-function Preview({ path, asset }: { path: string; asset: Asset }) {
+function Preview({ job_id, asset }: { job_id: string; asset: Asset }) {
+  const path = assetPath(job_id, asset.name);
   const [broken, setBroken] = useState(false);
   const onError = () => setBroken(true);
   if (asset.size === 0) return <Text c="dimmed">This file is empty.</Text>;
@@ -91,7 +92,7 @@ function Preview({ path, asset }: { path: string; asset: Asset }) {
   if (!broken && asset.kind === "audio")
     // biome-ignore lint/a11y/useMediaCaption: it is played as it was captured
     return <audio className="job-sound" src={path} controls preload="metadata" onError={onError} />;
-  if (isText(asset.mime)) return <TextPreview path={path} size={asset.size} />;
+  if (isText(asset.mime)) return <TextPreview job_id={job_id} asset={asset} />;
   return (
     <Text size="sm" c="dimmed">
       {broken ? "This browser cannot show it" : "There is no view of this type"}: download it
@@ -102,10 +103,14 @@ function Preview({ path, asset }: { path: string; asset: Asset }) {
 
 const MOST_BYTES = 100_000;
 
-function TextPreview({ path, size }: { path: string; size: number }) {
+function TextPreview({ job_id, asset }: { job_id: string; asset: Asset }) {
+  const { name, size } = asset;
   const query = useQuery({
-    queryKey: ["asset-text", path],
-    queryFn: ({ signal }) => getText(path, MOST_BYTES, signal),
+    queryKey: ["asset-text", job_id, name],
+    queryFn: ({ signal }) => {
+      const of = { params: { id: job_id, name }, signal };
+      return getText("GET /jobs/{id}/assets/{name}", of, MOST_BYTES);
+    },
     staleTime: Number.POSITIVE_INFINITY,
     refetchInterval: false,
   });

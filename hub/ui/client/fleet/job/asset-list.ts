@@ -1,5 +1,5 @@
+import { pathOf } from "#shared/client/operation.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
-import { seg } from "../../lib/http.ts";
 
 export type AssetOfJob = Asset;
 
@@ -25,7 +25,7 @@ export function filterAssets(
 
 /** Where this server keeps a body; no part of it comes from outside. */
 export const assetPath = (job_id: string, name: string): string =>
-  `/jobs/${seg(job_id)}/assets/${seg(name)}`;
+  pathOf("GET /jobs/{id}/assets/{name}", { params: { id: job_id, name } });
 
 export const isText = (mime: string): boolean =>
   /^text\/|json|javascript|ecmascript|xml|x-www-form-urlencoded|mpegurl|yaml|graphql/i.test(mime);

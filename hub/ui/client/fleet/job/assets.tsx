@@ -1,8 +1,8 @@
 import { Button, Group, SegmentedControl, Select, Text, TextInput } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { pathOf } from "#shared/client/operation.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -44,8 +44,7 @@ const COLUMNS: Column<AssetOfJob>[] = [
 
 /** Every stored body, as a gallery or a list, with one of them open next to it. */
 export function Assets({ job }: { job: Job }) {
-  const path = `/jobs/${seg(job.job_id)}`;
-  const query = useGet<{ items: AssetOfJob[] }>(`${path}/assets.json`);
+  const query = useGet("/jobs/{id}/assets.json", { params: { id: job.job_id } });
   const [filters, setFilters] = useFilters({ view: "gallery", kind: "", q: "", asset: "" });
   return (
     <Loadable query={query}>
@@ -95,7 +94,7 @@ export function Assets({ job }: { job: Job }) {
               </Text>
               <Button
                 component="a"
-                href={`${path}/assets.zip`}
+                href={pathOf("GET /jobs/{id}/assets.zip", { params: { id: job.job_id } })}
                 download={`${job.job_id}-assets.zip`}
                 variant="default"
                 size="xs"

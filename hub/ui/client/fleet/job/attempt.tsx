@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Paper, Stack, Tabs, Text } from "@mantine/core";
-import { IconRefresh } from "@tabler/icons-react";
-import { useLocation } from "wouter";
+import { IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
+import { Link, useLocation } from "wouter";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
@@ -17,7 +17,7 @@ import { verdictOf } from "./verdict.ts";
 
 /** One attempt: its outcome above, its texts in tabs below. */
 export function AttemptView({ job, n }: { job: Job; n: number }) {
-  const query = useGet<Attempt>(`/jobs/${seg(job.job_id)}/attempts/${n}`);
+  const query = useGet("/jobs/{id}/attempts/{n}", { params: { id: job.job_id, n } });
   return <Loadable query={query}>{(attempt) => <Parts job={job} attempt={attempt} />}</Loadable>;
 }
 
@@ -129,6 +129,16 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
           <Text size="sm" c="dimmed">
             {said.join(" · ")}
           </Text>
+          <Button
+            component={Link}
+            size="xs"
+            variant="default"
+            ml="auto"
+            leftSection={<IconPlayerPlay size={14} />}
+            href={`/ui/jobs/${seg(job.job_id)}?at=${seg(attempt.started_at)}`}
+          >
+            Play the recording
+          </Button>
           <Button
             size="xs"
             variant="default"

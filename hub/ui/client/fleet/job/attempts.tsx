@@ -2,7 +2,6 @@ import { Badge, Group, Text, UnstyledButton } from "@mantine/core";
 import type { AttemptSummary } from "#shared/protocol/schema/attempt.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Elapsed } from "../../parts/text.tsx";
@@ -12,7 +11,7 @@ import { verdictOf } from "./verdict.ts";
 
 /** What a scripted job tried, one attempt after the other, and what it offers to later jobs. */
 export function Attempts({ job }: { job: Job }) {
-  const query = useGet<{ attempts: AttemptSummary[] }>(`/jobs/${seg(job.job_id)}/attempts`);
+  const query = useGet("/jobs/{id}/attempts", { params: { id: job.job_id } });
   const [filters, setFilters] = useFilters({ attempt: "" });
   return (
     <Loadable query={query}>

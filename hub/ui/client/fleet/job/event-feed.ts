@@ -1,5 +1,7 @@
-import type { JobEvent, JobEventList } from "#shared/protocol/schema/job.ts";
-import { ApiError, call, seg } from "../../lib/http.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import { pathOf } from "#shared/client/operation.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
+import { call } from "../../lib/http.ts";
 
 /** `live`: events are pushed; `polling`: they are fetched while the socket is retried; `ended`: no more will come. */
 export type FeedState = "connecting" | "live" | "polling" | "ended";
@@ -43,7 +45,9 @@ function readSocket(
   const { protocol, host } = location;
   const base = `${protocol === "https:" ? "wss" : "ws"}://${host}`;
   return new Promise((resolve) => {
-    const socket = new WebSocket(`${base}/jobs/${seg(job_id)}/events?since=${since}`);
+    const socket = new WebSocket(
+      base + pathOf("GET /jobs/{id}/events", { params: { id: job_id }, query: { since } }),
+    );
     const close = () => socket.close();
     const late = setTimeout(close, OPEN_MS);
     signal.addEventListener("abort", close);
@@ -92,13 +96,16 @@ export async function followEvents({ job_id, signal, onEvents, onState }: Feed):
     try {
       for (;;) {
         const query = { since: last, limit: 1_000 };
-        const path = `/jobs/${seg(job_id)}/events.json`;
-        const { events } = await call<JobEventList>("GET", path, { query, signal });
+        const { events } = await call("GET /jobs/{id}/events.json", {
+          params: { id: job_id },
+          query,
+          signal,
+        });
         for (const event of events) heard(event);
         if (events.length < query.limit) return true;
       }
     } catch (err) {
-      return !(err instanceof ApiError && err.status === 404);
+      return !(err instanceof FlotillaError && err.status === 404);
     }
   };
   while (!signal.aborted && !over) {

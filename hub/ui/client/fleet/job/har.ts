@@ -1,41 +1,14 @@
-interface Pair {
-  name: string;
-  value: string;
-}
-
-/** What is shown of an entry of a HAR (rules/documents#har): times in milliseconds, -1 for what did not take place. */
-export interface HarEntry {
-  startedDateTime: string;
-  time: number;
-  request: {
-    method: string;
-    url: string;
-    httpVersion: string;
-    headers: Pair[];
-  };
-  response: {
-    status: number;
-    statusText: string;
-    httpVersion: string;
-    headers: Pair[];
-    content: { size: number; mimeType: string; _asset?: string };
-    redirectURL: string;
-    bodySize: number;
-  };
-  timings: Record<(typeof PHASES)[number], number>;
-  serverIPAddress?: string;
-  _resourceType?: string;
-  /** Why there is no answer, or only part of one. */
-  _error?: string;
-}
-export interface Har {
-  log: { entries: HarEntry[] };
-}
+import type { Har, HarEntry } from "#shared/protocol/schema/har.ts";
 
 export const PHASES = ["blocked", "dns", "connect", "ssl", "send", "wait", "receive"] as const;
 export const PHASE_TITLES: Record<(typeof PHASES)[number], string> = {
-  ...{ blocked: "Queued in the browser", dns: "DNS", connect: "Connecting", ssl: "TLS" },
-  ...{ send: "Sending", wait: "Waiting for the answer", receive: "Receiving" },
+  blocked: "Queued in the browser",
+  dns: "DNS",
+  connect: "Connecting",
+  ssl: "TLS",
+  send: "Sending",
+  wait: "Waiting for the answer",
+  receive: "Receiving",
 };
 
 interface Span {

@@ -7,7 +7,8 @@ import {
   IconRefresh,
 } from "@tabler/icons-react";
 import { Link, useLocation } from "wouter";
-import type { Asset } from "#shared/protocol/schema/asset.ts";
+import { pathOf } from "#shared/client/operation.ts";
+import { DOCUMENT_NAMES, JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
@@ -16,6 +17,7 @@ import { Copy } from "../../parts/copy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Ago, Elapsed, Status } from "../../parts/text.tsx";
 import { optionsAgain, submitAgain } from "./again.ts";
+import { SmallPicture } from "./pictures.tsx";
 
 const CRUMBS = [{ title: "Jobs", href: "/ui/jobs" }];
 const RERUN = {
@@ -27,13 +29,12 @@ const RERUN = {
 /** What the job is, and everything that can be done to it. */
 export function JobHead({ job }: { job: Job }) {
   const [, navigate] = useLocation();
-  const path = `/jobs/${seg(job.job_id)}`;
   const ended = job.finished_at !== null;
-  const cancel = useChange(() => call<Job>("POST", `${path}/cancel`), {
+  const cancel = useChange(() => call("POST /jobs/{id}/cancel", { params: { id: job.job_id } }), {
     done: "The job is cancelled",
     failed: "The job was not cancelled",
   });
-  const remove = useChange(() => call("DELETE", path), {
+  const remove = useChange(() => call("DELETE /jobs/{id}", { params: { id: job.job_id } }), {
     done: "The job is deleted",
     failed: "The job was not deleted",
     onDone: () => navigate("/ui/jobs"),
@@ -45,7 +46,8 @@ export function JobHead({ job }: { job: Job }) {
   });
   const picture = useChange(
     () =>
-      call<Asset>("POST", `${path}/screenshot/capture`, {
+      call("POST /jobs/{id}/screenshot/capture", {
+        params: { id: job.job_id },
         json: { format: "png" },
         timeout_ms: 60_000,
       }),
@@ -59,6 +61,11 @@ export function JobHead({ job }: { job: Job }) {
     <PageHead
       title={job.title || job.url}
       crumbs={CRUMBS}
+      icon={
+        job.favicon_href !== null && (
+          <SmallPicture className="job-icon large" src={job.favicon_href} />
+        )
+      }
       badges={
         <>
           <Status value={job.status} />
@@ -151,14 +158,7 @@ function HeadNote({ job }: { job: Job }) {
 }
 
 function Downloads({ job }: { job: Job }) {
-  const path = `/jobs/${seg(job.job_id)}`;
-  const files = [
-    { name: "assets.zip", what: "Everything, as one archive" },
-    { name: "har.json", what: "Requests, as HAR 1.2" },
-    { name: "log.txt", what: "The log" },
-    { name: "page.html", what: "The page as it was at the end" },
-    { name: "links.json", what: "Its links" },
-  ];
+  const of = { params: { id: job.job_id } };
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -171,16 +171,16 @@ function Downloads({ job }: { job: Job }) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {files.map(({ name, what }) => (
+        {DOCUMENT_NAMES.map((name) => (
           <Menu.Item
             key={name}
             component="a"
-            href={`${path}/${name}`}
+            href={pathOf(`GET /jobs/{id}/${name}`, of)}
             download={`${job.job_id}-${name}`}
           >
             {name}
             <Text size="xs" c="dimmed">
-              {what}
+              {JOB_DOCUMENTS[name].label}
             </Text>
           </Menu.Item>
         ))}

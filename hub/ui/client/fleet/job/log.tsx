@@ -1,46 +1,20 @@
 import { Badge, Chip, Group, Switch, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
+import { LOG_LEVELS } from "#shared/kit/log.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { countText } from "../../lib/units.ts";
 import { LogView } from "../../parts/log-view.tsx";
 import type { FeedState } from "./event-feed.ts";
+import { lineOf } from "./log-line.ts";
 import type { JobEvents } from "./use-events.ts";
 
-const LEVELS = ["debug", "info", "warn", "error"] as const;
 const STATES: Record<FeedState, { text: string; color: string }> = {
   connecting: { text: "connecting", color: "yellow" },
   live: { text: "live", color: "teal" },
   polling: { text: "asked for every few seconds", color: "orange" },
   ended: { text: "complete", color: "gray" },
 };
-
-interface Line {
-  seq: number;
-  at: string;
-  level: string;
-  stage: string;
-  text: string;
-}
-
-const fieldText = (fields: unknown): string =>
-  typeof fields !== "object" || fields === null
-    ? ""
-    : Object.entries(fields)
-        .map(
-          ([key, value]) => ` ${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
-        )
-        .join("");
-
-/** One event as a line: its last one says how the job ended. */
-function lineOf({ seq, ts, type, data }: JobEvent, start: number): Line {
-  const at = `+${((Date.parse(ts) - start) / 1_000).toFixed(3)} s`;
-  if (type === "error")
-    return { seq, at, level: "error", stage: "failed", text: String(data.detail) };
-  if (type === "done") return { seq, at, level: "info", stage: "done", text: String(data.status) };
-  const text = `${data.message}${fieldText(data.fields)}`;
-  return { seq, at, level: String(data.level), stage: String(data.stage), text };
-}
 
 /** The job's log as it grows. */
 export function Log({ job, feed }: { job: Job; feed: JobEvents }) {
@@ -72,12 +46,12 @@ export function Log({ job, feed }: { job: Job; feed: JobEvents }) {
           value={levels}
           onChange={(next) =>
             setFilters({
-              levels: LEVELS.filter((level) => next.includes(level)).join(",") || "none",
+              levels: LOG_LEVELS.filter((level) => next.includes(level)).join(",") || "none",
             })
           }
         >
           <Group gap={6} role="group" aria-label="Levels">
-            {LEVELS.map((level) => (
+            {LOG_LEVELS.map((level) => (
               <Chip key={level} value={level} size="xs">
                 {level}
               </Chip>

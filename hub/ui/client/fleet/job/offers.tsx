@@ -1,9 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
-import type { Host } from "#shared/protocol/schema/host.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import type { Skill } from "#shared/protocol/schema/skill.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { OFFERED, takeSkill } from "../registry/offered.ts";
 
@@ -11,8 +9,8 @@ import { OFFERED, takeSkill } from "../registry/offered.ts";
 export function Offers({ job }: { job: Job }) {
   const host = URL.canParse(job.url) ? new URL(job.url).hostname : "";
   const wanted = job.mode === "codegen-loop" && host !== "" && job.status === "completed";
-  const skills = useGet<{ skills: Skill[] }>("/skills", { tag: OFFERED }, { enabled: wanted });
-  const hosts = useGet<Host>(`/hosts/${seg(host)}`, {}, { enabled: wanted, retry: false });
+  const skills = useGet("/skills", { query: { tag: OFFERED } }, { enabled: wanted });
+  const hosts = useGet("/hosts/{host}", { params: { host } }, { enabled: wanted, retry: false });
   const take = useChange(takeSkill, {
     done: "The skill is offered to every script for its host",
     failed: "The skill was not saved",
@@ -20,14 +18,14 @@ export function Offers({ job }: { job: Job }) {
   const enable = useChange(
     async (pattern: string) => {
       // Read it again: others may have changed it in the meantime.
-      const now = await call<Host>("GET", `/hosts/${seg(host)}`);
+      const now = await call("GET /hosts/{host}", { params: { host } });
       const { cookies: _kept, ...rest } = now;
       const recipes = now.recipes.map((recipe) =>
         recipe.created_from_job === job.job_id && recipe.pattern === pattern
           ? { ...recipe, enabled: true }
           : recipe,
       );
-      return call("PUT", `/hosts/${seg(host)}`, { json: { ...rest, recipes } });
+      return call("PUT /hosts/{host}", { params: { host }, json: { ...rest, recipes } });
     },
     { done: "Jobs on this host use the recipe from now on", failed: "The recipe was not saved" },
   );

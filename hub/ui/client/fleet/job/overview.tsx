@@ -5,6 +5,7 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { seg } from "../../lib/http.ts";
 import { bytesText, countText, durationText, timeText } from "../../lib/units.ts";
 import { Capture } from "./capture.tsx";
+import { Answer, FinalPage } from "./final-state.tsx";
 import { Timeline } from "./timeline.tsx";
 import type { JobEvents } from "./use-events.ts";
 
@@ -12,12 +13,16 @@ import type { JobEvents } from "./use-events.ts";
 export function Overview({ job, feed }: { job: Job; feed: JobEvents }) {
   return (
     <Stack>
-      <Paper withBorder p="md">
-        <Title order={2} size="h4" mb="sm">
-          Stages
-        </Title>
-        <Timeline job={job} events={feed.events} />
-      </Paper>
+      <div className="job-outline" data-ended={job.finished_at !== null || undefined}>
+        <Paper withBorder p="md">
+          <Title order={2} size="h4" mb="sm">
+            Stages
+          </Title>
+          <Timeline job={job} events={feed.events} />
+        </Paper>
+        {job.finished_at !== null && <FinalPage job={job} />}
+      </div>
+      {job.answer !== null && <Answer answer={job.answer} />}
       {job.capture && <Capture report={job.capture} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Facts job={job} />
@@ -70,6 +75,7 @@ function Facts({ job }: { job: Job }) {
         "–"
       ),
     },
+    ...(job.watch_id === null ? [] : [{ name: "Watch", value: <OfWatch job={job} /> }]),
     { name: "Files", value: `${countText(job.asset_count)}, ${bytesText(job.asset_bytes)}` },
     ...(job.mode === "fetch" ? [] : [{ name: "Attempts", value: countText(job.attempts) }]),
     { name: "Submitted", value: timeText(job.created_at) },
@@ -85,6 +91,29 @@ function Facts({ job }: { job: Job }) {
       </Title>
       <FactList facts={facts} />
     </Paper>
+  );
+}
+
+/** The watch that made it, and what it says of it. */
+function OfWatch({ job: { watch_id, job_id, changed, changes } }: { job: Job }) {
+  return (
+    <>
+      <Anchor component={Link} href={`/ui/watches/${seg(watch_id ?? "")}`} size="sm">
+        {watch_id}
+      </Anchor>
+      {changes && (
+        <>
+          {", "}
+          <Anchor
+            component={Link}
+            href={`/ui/jobs/${seg(changes.against)}/diff/${seg(job_id)}`}
+            size="sm"
+          >
+            {changed ? "changed" : "unchanged"}
+          </Anchor>
+        </>
+      )}
+    </>
   );
 }
 

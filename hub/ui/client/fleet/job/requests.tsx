@@ -1,21 +1,22 @@
 import { Group, Select, Text, TextInput } from "@mantine/core";
 import { useMemo } from "react";
+import { FlotillaError } from "#shared/client/errors.ts";
+import type { Har } from "#shared/protocol/schema/har.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { ApiError, seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { bytesText, countText, durationText } from "../../lib/units.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Clip } from "../../parts/text.tsx";
-import { endOf, type Har, nameOf, PHASE_TITLES, PHASES, type Row, rowsOf, typeOf } from "./har.ts";
+import { endOf, nameOf, PHASE_TITLES, PHASES, type Row, rowsOf, typeOf } from "./har.ts";
 import { RequestDrawer } from "./request-drawer.tsx";
 
 /** What the browser requested and got: each request at its start and as long as it took. */
 export function Requests({ job }: { job: Job }) {
-  const query = useGet<Har>(
-    `/jobs/${seg(job.job_id)}/har.json`,
-    {},
+  const query = useGet(
+    "/jobs/{id}/har.json",
+    { params: { id: job.job_id } },
     // It is written once, at the end.
     {
       refetchInterval: false,
@@ -29,7 +30,7 @@ export function Requests({ job }: { job: Job }) {
         Meanwhile, the log shows what happens.
       </Empty>
     );
-  if (query.error instanceof ApiError && query.error.status === 404)
+  if (query.error instanceof FlotillaError && query.error.status === 404)
     return (
       <Empty title="No requests were recorded">The job ended before its browser was ready.</Empty>
     );

@@ -1,9 +1,10 @@
 import { Alert, Code, Group, SegmentedControl, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { Asset } from "#shared/protocol/schema/asset.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { ApiError, getText, open, seg } from "../../lib/http.ts";
+import { call, getText, open } from "../../lib/http.ts";
 import { styleNonce } from "../../lib/info.ts";
 import { getKey, useGet } from "../../lib/query.ts";
 import { bytesText, countText } from "../../lib/units.ts";
@@ -11,7 +12,6 @@ import { Copy } from "../../parts/copy.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Clip } from "../../parts/text.tsx";
-import { assetPath } from "./asset-list.ts";
 import { previewOf } from "./page-preview.ts";
 
 const MOST_BYTES = 5_000_000;
@@ -20,16 +20,16 @@ const ONCE = { refetchInterval: false, staleTime: Number.POSITIVE_INFINITY } as 
 /** The page as it was at the end, and its links. */
 export function SavedPage({ job }: { job: Job }) {
   const [filters, setFilters] = useFilters({ page: "preview" });
-  const path = `/jobs/${seg(job.job_id)}`;
+  const of = { params: { id: job.job_id } };
   const query = useQuery({
-    queryKey: [...getKey(`${path}/page.html`), job.status],
+    queryKey: [...getKey("/jobs/{id}/page.html", of), job.status],
     queryFn: async ({ signal }) => {
-      const html = await getText(`${path}/page.html`, MOST_BYTES, signal);
+      const html = await getText("GET /jobs/{id}/page.html", { ...of, signal }, MOST_BYTES);
       return { html, preview: await preview(job, html, signal) };
     },
     ...ONCE,
   });
-  if (query.error instanceof ApiError && query.error.status === 404)
+  if (query.error instanceof FlotillaError && query.error.status === 404)
     return (
       <Empty title="No page is saved">
         {job.finished_at === null
@@ -52,7 +52,7 @@ export function SavedPage({ job }: { job: Job }) {
         />
       </Group>
       {filters.page === "links" ? (
-        <Links path={path} />
+        <Links job_id={job.job_id} />
       ) : (
         <Loadable query={query}>
           {(page) =>
@@ -81,13 +81,17 @@ export function SavedPage({ job }: { job: Job }) {
 }
 
 async function preview(job: Job, html: string, signal: AbortSignal): Promise<string> {
-  const path = `/jobs/${seg(job.job_id)}/assets.json`;
-  const assets: Asset[] = (await (await open("GET", path, { signal })).json()).items;
-  const at = ({ name }: Asset) => assetPath(job.job_id, name);
+  const of = { params: { id: job.job_id }, signal };
+  const { items: assets } = await call("GET /jobs/{id}/assets.json", of);
+  const at = ({ name }: Asset) => ({ params: { id: job.job_id, name }, signal });
   return previewOf({
-    ...{ html, url: job.final_url ?? job.url, assets, nonce: styleNonce() },
-    readText: (asset) => getText(at(asset), MOST_BYTES, signal),
-    readData: async (asset) => dataUrl(await (await open("GET", at(asset), { signal })).blob()),
+    html,
+    url: job.final_url ?? job.url,
+    assets,
+    nonce: styleNonce(),
+    readText: (asset) => getText("GET /jobs/{id}/assets/{name}", at(asset), MOST_BYTES),
+    readData: async (asset) =>
+      dataUrl(await (await open("GET /jobs/{id}/assets/{name}", at(asset))).blob()),
   });
 }
 
@@ -114,14 +118,7 @@ function Source({ html }: { html: string }) {
   );
 }
 
-interface PageLink {
-  url: string;
-  text: string;
-  rel: string;
-  page_url: string;
-}
-
-const COLUMNS: Column<PageLink & { key: string }>[] = [
+const COLUMNS: Column<LinkList["links"][number] & { key: string }>[] = [
   { key: "text", title: "Text", width: "minmax(120px, 1fr)", cell: (l) => <Clip text={l.text} /> },
   {
     key: "url",
@@ -138,11 +135,11 @@ const COLUMNS: Column<PageLink & { key: string }>[] = [
   },
 ];
 
-function Links({ path }: { path: string }) {
+function Links({ job_id }: { job_id: string }) {
   const [filters, setFilters] = useFilters({ q: "" });
-  const query = useGet<{ links: PageLink[] }>(`${path}/links.json`, {}, ONCE);
+  const query = useGet("/jobs/{id}/links.json", { params: { id: job_id } }, ONCE);
   const wanted = filters.q.toLowerCase();
-  if (query.error instanceof ApiError && query.error.status === 404)
+  if (query.error instanceof FlotillaError && query.error.status === 404)
     return <Empty title="No links are saved" />;
   return (
     <Loadable query={query}>

@@ -2,13 +2,12 @@ import { Text } from "@mantine/core";
 import { diffLines } from "diff";
 import { useMemo } from "react";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
-import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { Loadable } from "../../parts/states.tsx";
 
 /** What this script does differently from the one before. */
 export function ScriptDiff({ job_id, attempt }: { job_id: string; attempt: Attempt }) {
-  const query = useGet<Attempt>(`/jobs/${seg(job_id)}/attempts/${attempt.n - 1}`);
+  const query = useGet("/jobs/{id}/attempts/{n}", { params: { id: job_id, n: attempt.n - 1 } });
   return (
     <Loadable query={query}>
       {(before) => <Lines before={before.script ?? ""} after={attempt.script ?? ""} />}

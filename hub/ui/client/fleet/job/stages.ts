@@ -16,25 +16,33 @@ export interface Stage {
 }
 
 const TITLES: Record<string, string> = {
-  ...{ queued: "Waiting in the queue", lane: "Browser prepared" },
-  ...{ navigate: "Page opened", wait: "Waiting for the page", settle: "Settling" },
-  ...{ scroll: "Scrolling", idle: "Network going quiet", recipe: "Recipe of the host" },
-  ...{
-    login: "Logging in",
-    page: "Page saved",
-    video: "Videos downloaded",
-    upload: "Files stored",
-  },
-  ...{ plan: "Script planned", check: "Script checked", run: "Script run", judge: "Result judged" },
-  ...{ offer: "Findings offered", done: "Finished", session: "Session kept open" },
+  queued: "Waiting in the queue",
+  lane: "Browser prepared",
+  navigate: "Page opened",
+  wait: "Waiting for the page",
+  settle: "Settling",
+  scroll: "Scrolling",
+  idle: "Network going quiet",
+  recipe: "Recipe of the host",
+  login: "Logging in",
+  page: "Page saved",
+  video: "Videos downloaded",
+  upload: "Files stored",
+  plan: "Script planned",
+  check: "Script checked",
+  run: "Script run",
+  judge: "Result judged",
+  offer: "Findings offered",
+  done: "Finished",
+  session: "Session kept open",
 };
 
 export const stageTitle = (name: string): string => TITLES[name] ?? name.replaceAll("_", " ");
 
 /**
  * What the job did, one after the other: lines of the same stage in a row are one, and a stage goes from the end of the
- * one before to its own last line, as most are told when they are over. A scripted job goes through some of them again for
- * each attempt.
+ * previous one to its own last line, because most are logged when they are over. A scripted job goes through some of
+ * them again for each attempt.
  */
 export function stagesOf(job: Job, events: readonly JobEvent[]): Stage[] {
   const start = Date.parse(job.created_at);
@@ -60,12 +68,17 @@ export function stagesOf(job: Job, events: readonly JobEvent[]): Stage[] {
   const end = job.finished_at ? Math.max(at, Date.parse(job.finished_at) - start) : null;
   const going = job.status === "queued" ? "queued" : job.stage;
   const last = stages.at(-1);
-  // The current stage has logged nothing yet; the last stage of an ended job logs nothing more.
+  // The current stage has logged nothing yet; the last stage of an ended job logs no further line.
   if (last && (end !== null || going === null || last.name === going)) last.until_ms = end;
   else
     stages.push({
-      ...{ key: "now", name: going ?? "queued", from_ms: at, until_ms: end },
-      ...{ lines: 0, worst: "info", said: "" },
+      key: "now",
+      name: going ?? "queued",
+      from_ms: at,
+      until_ms: end,
+      lines: 0,
+      worst: "info",
+      said: "",
     });
   return stages;
 }

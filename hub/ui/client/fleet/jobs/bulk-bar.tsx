@@ -1,18 +1,18 @@
 import { Button, Group, Paper, Text } from "@mantine/core";
 import { useState } from "react";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { tellDone, tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { type BulkResult, failuresText, forEachOf } from "./bulk.ts";
 
 const TERMINAL = new Set(["completed", "failed", "cancelled"]);
 
-const cancel = (job: Job) => call("POST", `/jobs/${seg(job.job_id)}/cancel`);
-const remove = (job: Job) => call("DELETE", `/jobs/${seg(job.job_id)}`);
+const cancel = (job: Job) => call("POST /jobs/{id}/cancel", { params: { id: job.job_id } });
+const remove = (job: Job) => call("DELETE /jobs/{id}", { params: { id: job.job_id } });
 /** The same options again, answered at once: many jobs do not each wait for a lane. */
 const submitAgain = ({ url, options: { fetch_recipe: _, ...options } }: Job) =>
-  call("POST", "/jobs", { json: { url, options }, headers: { prefer: "respond-async" } });
+  call("POST /jobs", { json: { url, options }, headers: { prefer: "respond-async" } });
 
 interface Work {
   jobs: readonly Job[];

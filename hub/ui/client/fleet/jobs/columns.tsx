@@ -3,6 +3,7 @@ import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText, percentText } from "../../lib/units.ts";
 import type { Column } from "../../parts/data-table.tsx";
 import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
+import { SmallPicture } from "../job/pictures.tsx";
 
 /** The target's host name: what the host filter takes. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
@@ -15,6 +16,20 @@ function Address({ url }: { url: string }) {
     <span className="clip" title={url}>
       <span className="job-origin">{origin}</span>
       {url.slice(origin.length)}
+    </span>
+  );
+}
+
+/** What a person would call it: its title with its icon, above its address. */
+function Target({ job }: { job: Job }) {
+  if (!job.title) return <Address url={job.url} />;
+  return (
+    <span className="job-target">
+      <SmallPicture className="job-icon" src={job.favicon_href} />
+      <span className="clip" title={job.title}>
+        {job.title}
+      </span>
+      <Address url={job.url} />
     </span>
   );
 }
@@ -44,6 +59,13 @@ function State({ job }: { job: Job }) {
 export const COLUMNS: Column<Job>[] = [
   { key: "status", title: "Status", width: "118px", cell: (job) => <State job={job} /> },
   {
+    key: "page",
+    title: "Page",
+    width: "68px",
+    from: "sm",
+    cell: (job) => <SmallPicture className="job-thumbnail" src={job.thumbnail_href} />,
+  },
+  {
     key: "host",
     title: "Host",
     width: "minmax(90px, 1fr)",
@@ -53,14 +75,14 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "url",
     title: "Address",
-    width: "minmax(150px, 2fr)",
-    cell: (job) => <Address url={job.url} />,
+    width: "minmax(130px, 2fr)",
+    cell: (job) => <Target job={job} />,
   },
   {
     key: "mode",
     title: "Mode",
     width: "116px",
-    from: "md",
+    from: "lg",
     cell: (job) => <Clip text={job.mode} />,
   },
   {
@@ -73,7 +95,7 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "created",
     title: "Created",
-    width: "142px",
+    width: "122px",
     from: "sm",
     cell: (job) => (
       <span className="clip">
@@ -116,7 +138,7 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "error",
     title: "Error",
-    width: "minmax(110px, 1.5fr)",
+    width: "minmax(88px, 1.5fr)",
     from: "sm",
     cell: (job) => <Clip text={job.error} />,
   },

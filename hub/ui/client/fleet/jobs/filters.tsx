@@ -2,20 +2,26 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
-import type { JobMode, JobStatus } from "#shared/protocol/schema/job.ts";
+import { choicesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
 import { FilterGroup } from "../../parts/filter-group.tsx";
 
 /** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
 export const NO_FILTERS = {
-  ...{ q: "", status: "", mode: "", host: "", worker: "", since: "", until: "" },
+  q: "",
+  status: "",
+  mode: "",
+  host: "",
+  worker: "",
+  since: "",
+  until: "",
   page: "",
 };
 export type JobFilters = typeof NO_FILTERS;
 
-const STATUSES: JobStatus[] = ["queued", "running", "completed", "failed", "cancelled"];
-const MODES: JobMode[] = ["fetch", "codegen-loop", "rerun"];
+const STATUSES = choicesOf("JobStatus");
+const MODES = choicesOf("JobMode");
 const TYPING_MS = 250;
 
 interface TypedProps {
@@ -97,7 +103,7 @@ interface FiltersProps {
 }
 
 export function Filters({ filters, onChange }: FiltersProps) {
-  const { data } = useGet<{ workers: { worker_id: string }[] }>("/workers");
+  const { data } = useGet("/workers");
   const set = (name: keyof JobFilters) => (value: string) => onChange({ [name]: value, page: "" });
   const { q, page: _, ...others } = filters;
   const further = Object.values(others).filter((value) => value !== "").length;

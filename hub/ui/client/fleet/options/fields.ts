@@ -1,11 +1,14 @@
-import { jobOptionsSchema } from "./schema-macro.ts" with { type: "macro" };
+import type { EgressOption } from "#shared/protocol/egress.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { FieldRules, Rules } from "../../forms/rules.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 
 /** One option of a job as a form shows it. */
 export interface OptionField {
   name: string;
   label: string;
   description: string;
-  kind: "switch" | "choice" | "number" | "text";
+  kind: "switch" | "choice" | "number" | "text" | "egress" | "proxy";
   default: OptionValue;
   unit: string;
   choices: string[];
@@ -15,26 +18,12 @@ export interface OptionField {
   max_length?: number;
 }
 
-export type OptionValue = string | number | boolean | null;
+export type OptionValue = string | number | boolean | null | EgressOption | ProxyOption;
 /** Options that differ from what holds without them. */
 export type Options = Record<string, OptionValue>;
 
-interface Rules {
-  type?: string | string[];
-  enum?: string[];
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
-}
-interface Property extends Rules {
-  default: OptionValue;
-  description?: string;
-  "x-unit"?: string;
-  anyOf?: Rules[];
-}
-
-/** Set by the hub, or no single value: a form shows neither. */
-const NOT_IN_FORMS = ["fetch_recipe", "egress", "proxy"];
+/** Set by the hub. */
+const NOT_IN_FORMS = ["fetch_recipe"];
 
 /** "min_asset_size_bytes" reads "Min asset size": its unit is shown beside the number. */
 function labelOf(name: string): string {
@@ -42,40 +31,39 @@ function labelOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function kindOf(rules: Rules): OptionField["kind"] {
-  if (rules.enum) return "choice";
-  const types = [rules.type].flat();
-  if (types.includes("boolean")) return "switch";
-  return types.includes("integer") || types.includes("number") ? "number" : "text";
+function kindOf(name: string, { type }: FieldRules): OptionField["kind"] {
+  if (name === "egress" || name === "proxy") return name;
+  return type === "list" || type === "other" ? "text" : type;
 }
 
-/** Zod writes the largest safe integer where a schema sets no bound. */
-const bound = (value: number | undefined) =>
-  value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
+const fieldOf = (name: string, rules: FieldRules): OptionField => ({
+  name,
+  label: labelOf(name),
+  description: rules.description ?? "",
+  kind: kindOf(name, rules),
+  default: (rules.default ?? null) as OptionValue,
+  unit: rules.unit ?? "",
+  choices: rules.choices ?? [],
+  integer: rules.integer ?? false,
+  min: rules.min,
+  max: rules.max,
+  max_length: rules.max_length,
+});
 
-function fieldOf(name: string, property: Property): OptionField {
-  const rules = property.anyOf?.find(({ type }) => type !== "null") ?? property;
-  return {
-    name,
-    label: labelOf(name),
-    description: property.description ?? "",
-    kind: kindOf(rules),
-    default: property.default,
-    unit: property["x-unit"] ?? "",
-    choices: rules.enum ?? [],
-    integer: rules.type === "integer",
-    min: bound(rules.minimum),
-    max: bound(rules.maximum),
-    max_length: rules.maxLength,
-  };
-}
+/** Only of the options, not of fields inside them. */
+const RULES = Object.entries<FieldRules>(rulesOf("JobOptions")).filter(
+  ([path]) => !path.includes("."),
+);
 
-const PROPERTIES = jobOptionsSchema() as unknown as Record<string, Property>;
+/** Of a body that has them below `options`. */
+export const OPTION_RULES: Rules = Object.fromEntries(
+  RULES.map(([name, rules]) => [`options.${name}`, rules]),
+);
 
 /** Every option that a person may set, in the order of the schema (rules/job-options#the-options). */
-export const FIELDS: OptionField[] = Object.entries(PROPERTIES)
-  .filter(([name]) => !NOT_IN_FORMS.includes(name))
-  .map(([name, property]) => fieldOf(name, property));
+export const FIELDS: OptionField[] = RULES.filter(([name]) => !NOT_IN_FORMS.includes(name)).map(
+  ([name, rules]) => fieldOf(name, rules),
+);
 
 /** What holds when a job says nothing. */
 export const DEFAULTS: Options = Object.fromEntries(

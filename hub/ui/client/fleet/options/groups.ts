@@ -5,7 +5,10 @@ const GROUPS: { title: string; names: string[] }[] = [
   {
     title: "Waiting",
     names: [
-      ...["wait_seconds", "settle_seconds", "idle_seconds", "max_wait_seconds"],
+      "wait_seconds",
+      "settle_seconds",
+      "idle_seconds",
+      "max_wait_seconds",
       "post_click_seconds",
     ],
   },
@@ -15,9 +18,10 @@ const GROUPS: { title: string; names: string[] }[] = [
   },
   {
     title: "What is kept",
-    names: ["capture_assets", "download_video", "min_asset_size_bytes"],
+    names: ["capture_assets", "download_video", "min_asset_size_bytes", "final_state", "record"],
   },
   { title: "Recipes and request", names: ["fetch_strategy", "referer", "cookies_from"] },
+  { title: "Network", names: ["egress", "proxy", "replay"] },
   {
     title: "Browser",
     names: [
@@ -35,7 +39,7 @@ const GROUPS: { title: string; names: string[] }[] = [
 /** Shown above the groups: what nearly every job of a mode is about. */
 const SIMPLE = ["mode", "goal", "codegen_engine", "rerun_from", "code", "use_profile"];
 
-/** Options that mean something to some modes alone. */
+/** Options that apply only to some modes. */
 const MODES: Record<string, string[]> = {
   goal: ["codegen-loop"],
   codegen_engine: ["codegen-loop"],

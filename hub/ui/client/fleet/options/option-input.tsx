@@ -11,6 +11,8 @@ import {
 import { countText } from "../../lib/units.ts";
 import type { OptionField, OptionValue } from "./fields.ts";
 import type { Pick } from "./picks.ts";
+import { egressOf, egressText, proxyOf } from "./way-out.ts";
+import { EgressFields, FieldGroup, ProxyFields } from "./way-out-fields.tsx";
 
 export interface OptionInputProps {
   field: OptionField;
@@ -34,6 +36,7 @@ const LONG = new Set(["goal", "code"]);
 function valueText(value: OptionValue, unit: string): string {
   if (value === null) return "none";
   if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "object") return "server" in value ? value.server : egressText(value);
   return typeof value === "number" ? `${countText(value)} ${unit}`.trim() : value;
 }
 
@@ -94,7 +97,24 @@ function ModeInput({ field, value, base, error, onChange }: OptionInputProps) {
   );
 }
 
-/** The control that fits the kind of an option, with all that its schema says of it. */
+/** Several fields make up one option: where the browser may connect to, or through what. */
+function WayOutInput(props: OptionInputProps) {
+  const { field, value, base, error, onChange } = props;
+  // Emptied, it says nothing, so that nothing of a preset's is left either.
+  const common = { error, onChange };
+  const shown = value === undefined ? base : value;
+  return (
+    <FieldGroup label={<Label field={field} />} description={<Describe {...props} />}>
+      {field.kind === "egress" ? (
+        <EgressFields value={egressOf(shown)} {...common} />
+      ) : (
+        <ProxyFields value={proxyOf(shown)} {...common} />
+      )}
+    </FieldGroup>
+  );
+}
+
+/** The control that fits the kind of an option, with everything that its schema says about it. */
 export function OptionInput(props: OptionInputProps) {
   const { field, value, base, error, pick, onChange } = props;
   const common = {
@@ -104,11 +124,12 @@ export function OptionInput(props: OptionInputProps) {
   };
   const placeholder = valueText(base, field.unit);
   if (field.name === "mode") return <ModeInput {...props} />;
+  if (field.kind === "egress" || field.kind === "proxy") return <WayOutInput {...props} />;
   if (field.kind === "switch")
     return (
       <Switch
         {...common}
-        // Mantine's label holds the description too, which is no part of the name.
+        // Mantine's label holds the description too, which is not part of the name.
         aria-label={`${field.label} ${field.name}`}
         checked={Boolean(value ?? base)}
         onChange={(event) => onChange(event.currentTarget.checked)}

@@ -1,5 +1,5 @@
 import { Accordion, Badge, Group, SimpleGrid, Stack, Text } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { DEFAULTS, type OptionField, type Options } from "./fields.ts";
 import { type OptionGroup, shownOptions } from "./groups.ts";
 import { OptionInput } from "./option-input.tsx";
@@ -29,7 +29,12 @@ export function OptionsForm({
   const picks = usePicks();
   const base = { ...DEFAULTS, ...preset };
   const { simple, groups } = shownOptions(given, String(given.mode ?? base.mode));
-  const wrong = groups.filter(({ fields }) => fields.some(({ name }) => issues.fields.has(name)));
+  const wrong = groups.filter(({ fields }) => fields.some(({ name }) => issues.has(name)));
+  const wrongKeys = wrong.map(keyOf).join(" ");
+  useEffect(() => {
+    // It stays open while faults in it are corrected.
+    if (wrongKeys !== "") setOpened((before) => [...new Set([...before, ...wrongKeys.split(" ")])]);
+  }, [wrongKeys]);
   const input = (field: OptionField) => (
     <OptionInput
       key={field.name}
@@ -37,7 +42,7 @@ export function OptionsForm({
       value={given[field.name]}
       base={base[field.name] ?? null}
       fromPreset={field.name in preset}
-      error={issues.fields.get(field.name)}
+      error={issues.get(field.name)}
       pick={picks[field.name]}
       onChange={(value) => onChange(withOption(given, base, field.name, value))}
     />

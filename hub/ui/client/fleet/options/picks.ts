@@ -1,7 +1,3 @@
-import type { z } from "zod";
-import type { EngineList } from "#shared/protocol/schema/engine.ts";
-import type { HostList } from "#shared/protocol/schema/host.ts";
-import type { ProfileList } from "#shared/protocol/schema/profile.ts";
 import { useGet } from "../../lib/query.ts";
 
 export interface Pick {
@@ -12,9 +8,9 @@ export interface Pick {
 
 /** What the fleet has for options that name something of it. */
 export function usePicks(): Record<string, Pick> {
-  const { data: engines } = useGet<z.infer<typeof EngineList>>("/engines");
-  const { data: profiles } = useGet<z.infer<typeof ProfileList>>("/profiles");
-  const { data: hosts } = useGet<z.infer<typeof HostList>>("/hosts");
+  const { data: engines } = useGet("/engines");
+  const { data: profiles } = useGet("/profiles");
+  const { data: hosts } = useGet("/hosts");
   const coding = engines?.engines.filter((engine) => engine.use_for_codegen) ?? [];
   return {
     codegen_engine: {

@@ -1,13 +1,16 @@
 import { Button, Group, Stack, Text, TextInput, Title } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import type { Preset } from "#shared/protocol/schema/preset.ts";
-import { call, seg } from "../../lib/http.ts";
-import { useChange } from "../../lib/query.ts";
-import { ErrorNote } from "../../parts/states.tsx";
+import type { Faults } from "../../forms/faults.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
+import { call } from "../../lib/http.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
+import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
-import { givenOf, issuesOf } from "../options/values.ts";
+import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
+import { optionsBody } from "../submit/body.ts";
 
-const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const RULES = { ...rulesOf("PutPreset"), ...OPTION_RULES };
 
 interface PresetEditorProps {
   /** Undefined creates a new one. */
@@ -17,41 +20,34 @@ interface PresetEditorProps {
   onDone: () => void;
 }
 
-function slugError(slug: string, taken: readonly string[]): string | null {
-  if (!SLUG.test(slug))
-    return "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit";
-  return taken.includes(slug) ? "there is a preset of this name: edit that one" : null;
-}
-
 /** Names options of a job (rules/library#presets); the form is that of the submit page. */
 export function PresetEditor({ preset, taken, onDone }: PresetEditorProps) {
-  const [draft, setDraft] = useState({
-    slug: preset?.slug ?? "",
-    name: preset?.name ?? "",
-    description: preset?.description ?? "",
-    given: givenOf(preset?.options ?? {}),
-  });
-  const [refused, setRefused] = useState<string | null>(null);
-  const save = useChange(
-    ({ slug, given: options, ...rest }: typeof draft) =>
-      call<Preset>("PUT", `/presets/${seg(slug)}`, { json: { ...rest, options } }),
-    {
-      done: ({ slug }) => `Preset ${slug} is saved`,
-      failed: "The preset was not saved",
-      quiet: true,
-      onDone,
+  const { form, saving, props } = useApiForm({
+    initial: {
+      slug: preset?.slug ?? "",
+      name: preset?.name ?? "",
+      description: preset?.description ?? "",
+      given: givenOf(preset?.options ?? {}),
     },
-  );
-  const issues = issuesOf(save.error, ["slug", "name", "description"]);
-  const change = (part: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...part }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const wrong = preset ? null : slugError(draft.slug, taken);
-    setRefused(wrong);
-    if (wrong === null) save.mutate(draft);
+    rules: RULES,
+    bodyOf: ({ given, ...rest }) => ({ ...rest, options: optionsBody(given) }),
+    check: ({ slug }): Faults =>
+      !preset && taken.includes(slug)
+        ? { slug: "there is a preset of this name: edit that one" }
+        : {},
+    send: (json) => call("PUT /presets/{slug}", { params: { slug: json.slug }, json }),
+    done: ({ slug }) => `Preset ${slug} is saved`,
+    failed: "The preset was not saved",
+    onDone,
+  });
+  const { given } = form.values;
+  const issues = issuesIn(form.errors);
+  const change = (next: Options) => {
+    changedPaths(given, next).forEach(form.clearFieldError);
+    form.setFieldValue("given", next);
   };
   return (
-    <form noValidate onSubmit={submit}>
+    <form {...props}>
       <Stack maw={860}>
         <Title order={2} size="h4" className="page-title">
           {preset ? `Preset ${preset.slug}` : "New preset"}
@@ -61,35 +57,27 @@ export function PresetEditor({ preset, taken, onDone }: PresetEditorProps) {
             label="Slug"
             description="How jobs name it. It cannot be changed later."
             required
-            value={draft.slug}
-            error={refused ?? issues.fields.get("slug")}
-            onChange={(event) => change({ slug: event.currentTarget.value })}
+            {...form.getInputProps("slug")}
           />
         )}
-        <TextInput
-          label="Name"
-          value={draft.name}
-          error={issues.fields.get("name")}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-        />
-        <TextInput
-          label="Description"
-          value={draft.description}
-          error={issues.fields.get("description")}
-          onChange={(event) => change({ description: event.currentTarget.value })}
-        />
-        <OptionsForm given={draft.given} issues={issues} onChange={(given) => change({ given })} />
-        {issues.fields.size > 0 && (
+        <TextInput label="Name" {...form.getInputProps("name")} />
+        <TextInput label="Description" {...form.getInputProps("description")} />
+        <OptionsForm given={given} issues={issues} onChange={change} />
+        {issues.size > 0 && (
           <Text size="sm" c="red" role="alert">
-            Not saved: see {[...issues.fields.keys()].join(", ")}.
+            Not saved: see {[...issues.keys()].join(", ")}.
           </Text>
         )}
-        {issues.rest && <ErrorNote title="The preset was not saved" error={save.error} />}
+        <FormErrors
+          error={saving.error}
+          title="The preset was not saved"
+          fields={["slug", "name", "description", "options"]}
+        />
         <Group>
-          <Button type="submit" loading={save.isPending}>
+          <Button type="submit" loading={saving.isPending}>
             Save the preset
           </Button>
-          <Button variant="default" onClick={onDone} disabled={save.isPending}>
+          <Button variant="default" onClick={onDone} disabled={saving.isPending}>
             Back without saving
           </Button>
         </Group>

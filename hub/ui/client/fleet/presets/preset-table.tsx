@@ -32,7 +32,7 @@ function Name({ preset }: { preset: Preset }) {
 
 function Actions({ preset, onEdit }: { preset: Preset; onEdit: (slug: string) => void }) {
   const { slug } = preset;
-  const remove = useChange(() => call("DELETE", `/presets/${seg(slug)}`), {
+  const remove = useChange(() => call("DELETE /presets/{slug}", { params: { slug } }), {
     done: `Preset ${slug} is deleted`,
     failed: "The preset was not deleted",
   });

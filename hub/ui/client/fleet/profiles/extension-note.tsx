@@ -1,5 +1,6 @@
 import { Anchor, Button, Code, List, Paper, Text, Title } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { pathOf } from "#shared/client/operation.ts";
 
 /**
  * How to install the cookie-sync extension, and how a profile comes out of a session (rules/hosts#cookie-sync-extension,
@@ -31,7 +32,7 @@ export function ExtensionNote() {
         </List>
         <Button
           component="a"
-          href="/profiles/extension.zip"
+          href={pathOf("GET /profiles/extension.zip")}
           download
           variant="default"
           leftSection={<IconDownload size={16} />}
@@ -39,7 +40,12 @@ export function ExtensionNote() {
         >
           Download the extension
         </Button>
-        <Anchor size="sm" href="/profiles/extension/install" target="_blank" rel="noreferrer">
+        <Anchor
+          size="sm"
+          href={pathOf("GET /profiles/extension/install")}
+          target="_blank"
+          rel="noreferrer"
+        >
           The same as a page, with single files
         </Anchor>
       </Paper>

@@ -10,21 +10,30 @@ import {
   Title,
 } from "@mantine/core";
 import { IconUpload } from "@tabler/icons-react";
-import { type FormEvent, useRef, useState } from "react";
-import { useChange } from "../../lib/query.ts";
+import { useRef, useState } from "react";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Command } from "../../parts/copy.tsx";
-import { ErrorNote } from "../../parts/states.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
 import { nameFrom, type UploadState, uploadProfile } from "./upload.ts";
+
+const RULES = rulesOf("SaveProfile");
 
 /** Stores an archive under a name, telling how much of it has been sent; it may be cancelled until it is stored. */
 export function UploadForm({ names }: { names: readonly string[] }) {
-  const [file, setFile] = useState<File | null>(null);
-  const [name, setName] = useState("");
   const [sent, setSent] = useState<UploadState | null>(null);
   const stop = useRef<AbortController | null>(null);
-  const upload = useChange(
-    async ({ to, archive }: { to: string; archive: File }) => {
+  const {
+    form,
+    saving: upload,
+    props,
+  } = useApiForm({
+    initial: { name: "", file: null as File | null },
+    rules: RULES,
+    bodyOf: (values) => values,
+    send: async ({ name: to, file: archive }) => {
+      if (archive === null) throw new Error("choose an archive");
       const controller = new AbortController();
       stop.current = controller;
       setSent({ sent: 0, total: archive.size });
@@ -34,33 +43,24 @@ export function UploadForm({ names }: { names: readonly string[] }) {
         setSent(null);
       }
     },
-    {
-      done: (profile) => `${profile.name} is stored: ${bytesText(profile.size)}`,
-      failed: "The profile was not stored",
-      quiet: true,
-      onDone: () => {
-        setFile(null);
-        setName("");
-      },
-    },
-  );
+    done: (profile) => `${profile.name} is stored: ${bytesText(profile.size)}`,
+    failed: "The profile was not stored",
+    resets: true,
+  });
+  const { file, name } = form.values;
   const cancelled = stop.current?.signal.aborted === true;
   const replaces = names.includes(name);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (file) upload.mutate({ to: name, archive: file });
-  };
   const pick = (next: File | null) => {
     upload.reset();
-    setFile(next);
-    if (next && name === "") setName(nameFrom(next.name));
+    form.setFieldValue("file", next);
+    if (next && name === "") form.setFieldValue("name", nameFrom(next.name));
   };
   return (
     <Paper withBorder p="md" component="section" aria-label="Upload a profile">
       <Title order={2} size="h4" mb="xs">
         Upload a profile
       </Title>
-      <form onSubmit={submit}>
+      <form {...props}>
         <Stack gap="sm">
           <Group align="flex-end" gap="sm">
             <FileInput
@@ -80,8 +80,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
               label="Name"
               description="a-z, 0-9, hyphen and underscore"
               placeholder="work"
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
+              {...form.getInputProps("name")}
               disabled={upload.isPending}
               w={{ base: "100%", sm: 220 }}
             />
@@ -99,7 +98,11 @@ export function UploadForm({ names }: { names: readonly string[] }) {
                 Cancelled: nothing was stored.
               </Text>
             ) : (
-              <ErrorNote error={upload.error} title="The profile was not stored" />
+              <FormErrors
+                error={upload.error}
+                title="The profile was not stored"
+                fields={["name"]}
+              />
             ))}
           <Group gap="sm">
             <Button

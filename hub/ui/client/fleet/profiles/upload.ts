@@ -1,5 +1,7 @@
+import { failureOf } from "#shared/client/http.ts";
+import { pathOf } from "#shared/client/operation.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
-import { call, errorOf, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 
 export interface UploadState {
   /** Bytes that have left this browser, and how many there are. */
@@ -29,8 +31,8 @@ function answerOf(request: XMLHttpRequest): unknown {
 }
 
 /**
- * Sends the archive as it lies on the disk. `fetch` tells nothing of what has been sent, so this is the older way.
- * @throws ApiError, or the signal's reason.
+ * Sends the archive as it is on the disk. `fetch` does not report what has been sent, so this uses XMLHttpRequest.
+ * @throws FlotillaError, or the signal's reason.
  */
 export async function uploadProfile(
   name: string,
@@ -39,7 +41,7 @@ export async function uploadProfile(
   signal: AbortSignal,
 ): Promise<Profile> {
   // Asks for the login, if one is needed, before gigabytes are sent.
-  await call("GET", "/profiles", { signal });
+  await call("GET /profiles", { signal });
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const cancel = () => request.abort();
@@ -50,9 +52,9 @@ export async function uploadProfile(
       if (signal.aborted) reject(signal.reason);
       else if (request.status >= 200 && request.status < 300) resolve(answerOf(request) as Profile);
       else if (request.status === 0) reject(new Error("the connection was lost during the upload"));
-      else reject(errorOf(request.status, answerOf(request)));
+      else reject(failureOf(request.status, answerOf(request)));
     };
-    request.open("POST", `/profiles/${seg(name)}`);
+    request.open("POST", pathOf("POST /profiles/{name}", { params: { name } }));
     request.setRequestHeader("content-type", typeOf(file));
     request.send(file);
   });

@@ -1,104 +1,97 @@
 import { NumberInput, Select, SimpleGrid, Switch, Textarea, TextInput } from "@mantine/core";
-import { useState } from "react";
-import type { Engine } from "#shared/protocol/schema/engine.ts";
+import type { Engine, PutEngine } from "#shared/protocol/schema/engine.ts";
+import { numberOf, numberProps } from "../../forms/number-props.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { call } from "../../lib/http.ts";
+import { countText } from "../../lib/units.ts";
 import { EngineTest } from "./engine-test.tsx";
 import { RegistryForm } from "./registry-form.tsx";
 import type { FormProps } from "./registry-page.tsx";
 
+const RULES = rulesOf("PutEngine");
+
+/** The text for each kind; the schema knows which kinds there are. */
+const KINDS: Record<string, string> = {
+  chat: "reads and writes text",
+  "vision-chat": "looks at pictures too",
+  reasoning: "thinks before it answers",
+} satisfies Record<Engine["kind"], string>;
+
 const NEW = {
   name: "",
-  kind: "chat" as Engine["kind"],
-  protocol: "openai",
   endpoint: "",
   model: "",
-  timeout_s: 120 as number | string,
-  supports_tools: false,
-  use_for_codegen: false,
   api_key_env: "",
   notes: "",
+  kind: RULES.kind.default as Engine["kind"],
+  protocol: RULES.protocol.default as PutEngine["protocol"],
+  timeout_s: RULES.timeout_s.default as number | string,
+  supports_tools: RULES.supports_tools.default === true,
+  use_for_codegen: RULES.use_for_codegen.default === true,
 };
+type Values = typeof NEW;
 
-const KINDS = [
-  { value: "chat", label: "chat: reads and writes text" },
-  { value: "vision-chat", label: "vision-chat: looks at pictures too" },
-  { value: "reasoning", label: "reasoning: thinks before it answers" },
-];
+function valuesOf(record: Engine | null): Values {
+  if (record === null) return NEW;
+  const { slug: _, promoted: __, updated_at: ___, api_key_env, ...fields } = record;
+  return { ...fields, protocol: NEW.protocol, api_key_env: api_key_env ?? "" };
+}
+
+const bodyOf = ({ slug: _, ...values }: Values & { slug?: string }) => ({
+  ...values,
+  endpoint: values.endpoint.trim(),
+  model: values.model.trim(),
+  timeout_s: numberOf(values.timeout_s),
+  api_key_env: values.api_key_env.trim() || null,
+});
 
 /** Every field of an engine (rules/engines#engine-record). */
 export function EngineForm(props: FormProps<Engine>) {
-  const { record } = props;
-  const [values, setValues] = useState({
-    ...NEW,
-    ...record,
-    api_key_env: record?.api_key_env ?? "",
-  });
-  const set = (changed: Partial<typeof NEW>) => setValues((before) => ({ ...before, ...changed }));
-  const { name, kind, endpoint, model, timeout_s, supports_tools, use_for_codegen, notes } = values;
-  const api_key_env = values.api_key_env.trim();
-  const body = {
-    ...{ name, kind, protocol: values.protocol, endpoint: endpoint.trim(), model: model.trim() },
-    ...{ timeout_s, supports_tools, use_for_codegen, notes },
-    api_key_env: api_key_env === "" ? null : api_key_env,
-  };
   return (
     <RegistryForm
       {...props}
       noun="engine"
-      path="/engines"
-      body={body}
+      rules={RULES}
+      initial={valuesOf(props.record)}
+      bodyOf={bodyOf}
+      store={(slug, json) => call("PUT /engines/{slug}", { params: { slug }, json })}
+      forget={(slug) => call("DELETE /engines/{slug}", { params: { slug } })}
       deleteText="Jobs that name it will fail. If it is the promoted engine, none will be promoted."
     >
-      {(said) => (
+      {({ values, getInputProps }) => (
         <>
-          <TextInput
-            label="Name"
-            value={name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-            error={said("name")}
-          />
+          <TextInput label="Name" {...getInputProps("name")} />
           <TextInput
             label="Endpoint"
             description="Base URL of an OpenAI-compatible API; /v1/chat/completions is added unless it already ends that way"
             placeholder="http://127.0.0.1:11434"
             required
             classNames={{ input: "code-input" }}
-            value={endpoint}
-            onChange={(event) => set({ endpoint: event.currentTarget.value })}
-            error={said("endpoint")}
+            {...getInputProps("endpoint")}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-            <TextInput
-              label="Model"
-              required
-              value={model}
-              onChange={(event) => set({ model: event.currentTarget.value })}
-              error={said("model")}
-            />
+            <TextInput label="Model" required {...getInputProps("model")} />
             <Select
               label="Kind"
-              data={KINDS}
+              data={RULES.kind.choices?.map((kind) => ({
+                value: kind,
+                label: `${kind}: ${KINDS[kind]}`,
+              }))}
               allowDeselect={false}
-              value={kind}
-              onChange={(value) => set({ kind: value as Engine["kind"] })}
-              error={said("kind")}
+              {...getInputProps("kind")}
             />
             <TextInput
               label="Protocol"
               description="There is only one so far"
               readOnly
-              value={values.protocol}
-              error={said("protocol")}
+              {...getInputProps("protocol")}
             />
             <NumberInput
               label="Timeout"
-              description="For one answer, 1 to 3600 s"
+              description={`For one answer, ${RULES.timeout_s.min} to ${countText(RULES.timeout_s.max ?? 0)} s`}
               suffix=" s"
-              min={1}
-              max={3_600}
-              clampBehavior="none"
-              value={timeout_s}
-              onChange={(value) => set({ timeout_s: value })}
-              error={said("timeout_s")}
+              {...numberProps(RULES.timeout_s)}
+              {...getInputProps("timeout_s")}
             />
           </SimpleGrid>
           <TextInput
@@ -107,32 +100,24 @@ export function EngineForm(props: FormProps<Engine>) {
             placeholder="OPENAI_API_KEY"
             classNames={{ input: "code-input" }}
             autoComplete="off"
-            value={values.api_key_env}
-            onChange={(event) => set({ api_key_env: event.currentTarget.value })}
-            error={said("api_key_env")}
+            {...getInputProps("api_key_env")}
           />
           <Switch
             label="Calls tools"
             description="The backend supports tools in chat completions"
-            checked={supports_tools}
-            onChange={(event) => set({ supports_tools: event.currentTarget.checked })}
+            {...getInputProps("supports_tools", { type: "checkbox" })}
           />
           <Switch
             label="Writes scripts"
             description="Offered where AI writes a job's scripts"
-            checked={use_for_codegen}
-            onChange={(event) => set({ use_for_codegen: event.currentTarget.checked })}
+            {...getInputProps("use_for_codegen", { type: "checkbox" })}
           />
-          <Textarea
-            label="Notes"
-            autosize
-            minRows={2}
-            maxRows={8}
-            value={notes}
-            onChange={(event) => set({ notes: event.currentTarget.value })}
-            error={said("notes")}
+          <Textarea label="Notes" autosize minRows={2} maxRows={8} {...getInputProps("notes")} />
+          <EngineTest
+            url={values.endpoint.trim()}
+            model={values.model.trim()}
+            api_key_env={values.api_key_env.trim()}
           />
-          <EngineTest url={body.endpoint} model={body.model} api_key_env={api_key_env} />
         </>
       )}
     </RegistryForm>

@@ -52,16 +52,13 @@ export interface TestInput {
 const TEST_MS = 310_000;
 
 /** Asks an engine for one word through the server. */
-export const useEngineTest = () =>
-  useChange(
-    (json: TestInput) =>
-      call<LlmTested>("POST", "/api/v1/settings/llm/test", { json, timeout_ms: TEST_MS }),
-    { failed: "The engine was not tested" },
-  );
+export const testEngine = (json: TestInput) =>
+  call("POST /api/v1/settings/llm/test", { json, timeout_ms: TEST_MS });
+export const NOT_TESTED = "The engine was not tested";
 
 /** Tests what the form says, stored or not. */
 export function EngineTest({ url, model, api_key_env }: TestInput) {
-  const test = useEngineTest();
+  const test = useChange(testEngine, { failed: NOT_TESTED });
   return (
     <Stack gap="xs">
       <Group gap="xs">

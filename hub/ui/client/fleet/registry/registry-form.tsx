@@ -1,72 +1,83 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
-import { type FormEvent, type ReactNode, useState } from "react";
-import { call, seg } from "../../lib/http.ts";
+import type { UseFormReturnType } from "@mantine/form";
+import type { ReactNode } from "react";
+import type { Faults } from "../../forms/faults.ts";
+import type { Rules } from "../../forms/rules.ts";
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
-import { FormErrors, issueAt } from "../../parts/form-errors.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
 import type { FormProps, Named } from "./registry-page.tsx";
 
-interface RegistryFormProps<T extends Named> extends FormProps<T> {
+interface RegistryFormProps<T extends Named, V extends object, B extends object>
+  extends FormProps<T> {
   noun: string;
-  path: string;
-  /** What is sent; the slug is in the path. */
-  body: Record<string, unknown>;
+  rules: Rules;
+  initial: V;
+  /** What is sent besides the slug. */
+  bodyOf: (values: V) => B;
+  /** Stores it under the slug. */
+  store: (slug: string, body: B) => Promise<unknown>;
+  forget: (slug: string) => Promise<unknown>;
   /** Next to save and delete. */
   actions?: ReactNode;
   deleteText: string;
-  /** `said(field)`: what the API said of a field of the body. */
-  children: (said: (field: string) => string | undefined) => ReactNode;
+  children: (form: UseFormReturnType<V & Named>) => ReactNode;
 }
 
+const IN_USE = "One with this name already exists: close this and open it from the list.";
+
 /** The frame of the form of a named record: its slug, save, delete, and what was wrong. */
-export function RegistryForm<T extends Named>(props: RegistryFormProps<T>) {
-  const { noun, path, record, body, taken, onDone, children } = props;
-  const [slug, setSlug] = useState(record?.slug ?? "");
-  const at = `${path}/${seg(slug.trim())}`;
-  const save = useChange(() => call("PUT", at, { json: body }), {
-    done: `${noun[0]?.toUpperCase()}${noun.slice(1)} ${slug.trim()} stored`,
+export function RegistryForm<T extends Named, V extends object, B extends object>(
+  props: RegistryFormProps<T, V, B>,
+) {
+  const { noun, rules, record, initial, bodyOf, store, forget, taken, onDone, children } = props;
+  const named = `${noun[0]?.toUpperCase()}${noun.slice(1)}`;
+  // Storing one replaces what has its name, so a new one must not take the name of another.
+  const inUse = (slug: string) => record === null && taken(slug.trim());
+  const fields = { ...initial, slug: record?.slug ?? "" };
+  const {
+    form,
+    saving,
+    props: own,
+  } = useApiForm<V & Named, B & Named, unknown>({
+    initial: fields,
+    rules,
+    bodyOf: (values) => ({ ...bodyOf(values), slug: values.slug.trim() }),
+    check: ({ slug }): Faults => (inUse(slug) ? { slug: IN_USE } : {}),
+    send: (body) => store(body.slug, body),
+    done: (_, { slug }) => `${named} ${slug} stored`,
     failed: `The ${noun} was not stored`,
     onDone,
-    quiet: true,
   });
-  const remove = useChange(() => call("DELETE", at), {
-    done: `${noun[0]?.toUpperCase()}${noun.slice(1)} ${slug} deleted`,
+  const { slug } = form.values;
+  const remove = useChange(() => forget(slug), {
+    done: `${named} ${slug} deleted`,
     failed: `The ${noun} was not deleted`,
     onDone,
   });
-  // Storing one replaces what has its name, so a new one must not take the name of another.
-  const inUse = record === null && taken(slug.trim());
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!inUse) save.mutate(undefined);
-  };
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...own}>
       <Stack gap="sm">
         {record === null && (
           <TextInput
             label="Slug"
             description="Its name in the API: a-z, 0-9, dot, hyphen and underscore"
             required
-            value={slug}
-            onChange={(event) => setSlug(event.currentTarget.value)}
-            error={
-              inUse
-                ? `One with this name already exists: close this and open it from the list.`
-                : issueAt(save.error, "slug")
-            }
             data-autofocus
+            {...form.getInputProps("slug")}
+            error={inUse(slug) ? IN_USE : form.errors.slug}
           />
         )}
-        {children((field) => issueAt(save.error, field))}
+        {children(form)}
         <FormErrors
-          error={save.error}
+          error={saving.error}
           title={`The ${noun} was not stored`}
-          fields={["slug", ...Object.keys(body)]}
+          fields={Object.keys(fields)}
         />
         <Group justify="space-between" className="panel-end">
           <Group gap="xs">
-            <Button type="submit" disabled={slug.trim() === ""} loading={save.isPending}>
+            <Button type="submit" disabled={slug.trim() === ""} loading={saving.isPending}>
               Save
             </Button>
             {props.actions}

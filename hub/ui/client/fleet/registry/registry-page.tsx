@@ -1,8 +1,8 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
+import type { UseQueryResult } from "@tanstack/react-query";
 import type { ComponentType, ReactNode } from "react";
 import { useFilters } from "../../lib/filters.ts";
-import { useGet } from "../../lib/query.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { SidePanel } from "../../parts/side-panel.tsx";
@@ -20,15 +20,12 @@ export interface FormProps<T extends Named> {
   onDone: () => void;
 }
 
-interface RegistryPageProps<T extends Named> {
+interface RegistryPageProps<T extends Named, D> {
   title: string;
   /** "engine": in the texts of buttons and messages. */
   noun: string;
-  /** Of the list; its records lie under `field` in the answer. */
-  path: string;
-  field: string;
-  /** Narrows the list at the server. */
-  query?: Record<string, string>;
+  list: UseQueryResult<D>;
+  recordsOf: (list: D) => readonly T[];
   note: ReactNode;
   columns: Column<T>[];
   /** What the text filter looks through. */
@@ -37,17 +34,16 @@ interface RegistryPageProps<T extends Named> {
   keep?: (row: T) => boolean;
   /** Further filters, beside the text. */
   filters?: ReactNode;
-  /** Whether a further filter is set: an empty list is no empty registry then. */
+  /** Whether a further filter is set: an empty list then does not mean an empty registry. */
   narrowed?: boolean;
   empty: { text: string; command: string };
   Form: ComponentType<FormProps<T>>;
 }
 
 /** A list of named records with the form of one beside it: `?edit=` and `?create=1` of the address open it. */
-export function RegistryPage<T extends Named>(props: RegistryPageProps<T>) {
-  const { title, noun, path, field, query, columns, textOf, keep = () => true, Form } = props;
+export function RegistryPage<T extends Named, D>(props: RegistryPageProps<T, D>) {
+  const { title, noun, list, recordsOf, columns, textOf, keep = () => true, Form } = props;
   const [filters, set] = useFilters({ q: "", edit: "", create: "" });
-  const list = useGet<Record<string, T[]>>(path, query);
   const close = () => set({ edit: "", create: "" });
   const wanted = filters.q.toLowerCase();
   const create = () => set({ create: "1", edit: "" }, { push: true });
@@ -63,7 +59,7 @@ export function RegistryPage<T extends Named>(props: RegistryPageProps<T>) {
       </PageHead>
       <Loadable query={list}>
         {(data) => {
-          const all = data[field] ?? [];
+          const all = recordsOf(data);
           const rows = all.filter((row) => keep(row) && textOf(row).toLowerCase().includes(wanted));
           const record = all.find(({ slug }) => slug === filters.edit);
           const form = (of: T | null) => (

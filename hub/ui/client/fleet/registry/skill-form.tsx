@@ -7,40 +7,44 @@ import {
   Textarea,
   TextInput,
 } from "@mantine/core";
-import { useState } from "react";
 import type { Skill } from "#shared/protocol/schema/skill.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { call } from "../../lib/http.ts";
 import { Ago } from "../../parts/text.tsx";
 import { CreatedBy } from "./created-by.tsx";
 import { RegistryForm } from "./registry-form.tsx";
 import type { FormProps } from "./registry-page.tsx";
 
+const RULES = rulesOf("PutSkill");
+
 const NEW = {
   name: "",
   description: "",
-  host_pattern: "*",
   code: "",
+  host_pattern: String(RULES.host_pattern.default),
   tags: [] as string[],
-  created_by: "operator" as Skill["created_by"],
+  created_by: RULES.created_by.default as Skill["created_by"],
   created_from_job: null as string | null,
 };
+
+const AUTHORS: Record<Skill["created_by"], string> = { operator: "Operator", ai: "AI" };
 
 /** Every field of a skill; where it came from is kept as it is. */
 export function SkillForm(props: FormProps<Skill>) {
   const { record } = props;
-  const [values, setValues] = useState(() => {
-    const { slug: _, created_at: __, updated_at: ___, ...fields } = { ...record };
-    return { ...NEW, ...fields };
-  });
-  const set = (changed: Partial<typeof NEW>) => setValues((before) => ({ ...before, ...changed }));
+  const { slug: _, created_at: __, updated_at: ___, ...fields } = { ...record };
   return (
     <RegistryForm
       {...props}
       noun="skill"
-      path="/skills"
-      body={{ ...values, host_pattern: values.host_pattern.trim() }}
+      rules={RULES}
+      initial={{ ...NEW, ...fields }}
+      bodyOf={(values) => ({ ...values, host_pattern: values.host_pattern.trim() })}
+      store={(slug, json) => call("PUT /skills/{slug}", { params: { slug }, json })}
+      forget={(slug) => call("DELETE /skills/{slug}", { params: { slug } })}
       deleteText="Scripts that were written with it stay as they are."
     >
-      {(said) => (
+      {({ getInputProps }) => (
         <>
           {record ? (
             <Group gap="xs">
@@ -60,46 +64,31 @@ export function SkillForm(props: FormProps<Skill>) {
               <SegmentedControl
                 size="xs"
                 aria-labelledby="created-by"
-                data={[
-                  { value: "operator", label: "Operator" },
-                  { value: "ai", label: "AI" },
-                ]}
-                value={values.created_by}
-                onChange={(value) => set({ created_by: value as Skill["created_by"] })}
+                data={Object.entries(AUTHORS).map(([value, label]) => ({ value, label }))}
+                {...getInputProps("created_by")}
               />
             </Stack>
           )}
-          <TextInput
-            label="Name"
-            value={values.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-            error={said("name")}
-          />
+          <TextInput label="Name" {...getInputProps("name")} />
           <Textarea
             label="Description"
             description="What it does: the planner reads this"
             autosize
             minRows={2}
             maxRows={8}
-            value={values.description}
-            onChange={(event) => set({ description: event.currentTarget.value })}
-            error={said("description")}
+            {...getInputProps("description")}
           />
           <TextInput
             label="Hosts"
             description="A glob on the host name: * for any, *.example.org for its subdomains"
             required
             classNames={{ input: "code-input" }}
-            value={values.host_pattern}
-            onChange={(event) => set({ host_pattern: event.currentTarget.value })}
-            error={said("host_pattern")}
+            {...getInputProps("host_pattern")}
           />
           <TagsInput
             label="Tags"
             description="Enter adds one. While it is tagged offered, no planner receives it"
-            value={values.tags}
-            onChange={(tags) => set({ tags })}
-            error={said("tags")}
+            {...getInputProps("tags")}
           />
           <Textarea
             label="Code"
@@ -109,9 +98,7 @@ export function SkillForm(props: FormProps<Skill>) {
             maxRows={24}
             spellCheck={false}
             classNames={{ input: "code-input" }}
-            value={values.code}
-            onChange={(event) => set({ code: event.currentTarget.value })}
-            error={said("code")}
+            {...getInputProps("code")}
           />
         </>
       )}

@@ -1,10 +1,9 @@
 import type {
-  ActionReply,
-  Session,
   SessionActionInput,
   SessionActionName,
-} from "#shared/protocol/schema/session.ts";
-import { call, seg } from "../../lib/http.ts";
+} from "#shared/protocol/actions/session-actions.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { call } from "../../lib/http.ts";
 
 /** The longest time a page may take, plus a little for the way. */
 const TIMEOUT_MS = 40_000;
@@ -15,7 +14,11 @@ export async function act<A extends SessionActionName, T = unknown>(
   action: A,
   json: SessionActionInput<A>,
 ): Promise<T> {
-  const path = `/sessions/${seg(session_id)}/${action}`;
-  const reply = await call<ActionReply>("POST", path, { json, timeout_ms: TIMEOUT_MS });
+  // Which action it is stays open here, and with it the type of its arguments.
+  const given = { params: { sid: session_id }, json, timeout_ms: TIMEOUT_MS };
+  const reply = await call<`POST /sessions/{sid}/${SessionActionName}`>(
+    `POST /sessions/{sid}/${action}`,
+    given as never,
+  );
   return reply.result as T;
 }

@@ -1,7 +1,7 @@
 import { Anchor, Box, Button, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Session, SessionFile } from "#shared/protocol/schema/session.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Loadable } from "../../parts/states.tsx";
 import { Clip, Status } from "../../parts/text.tsx";
@@ -10,7 +10,8 @@ import { Clip, Status } from "../../parts/text.tsx";
 export function Downloads({ session: { session_id, url } }: { session: Session }) {
   const query = useQuery<{ files: SessionFile[] }>({
     queryKey: ["downloads", session_id, url],
-    queryFn: ({ signal }) => call("GET", `/sessions/${seg(session_id)}/files`, { signal }),
+    queryFn: ({ signal }) =>
+      call("GET /sessions/{sid}/files", { params: { sid: session_id }, signal }),
     staleTime: Number.POSITIVE_INFINITY,
     refetchInterval: false,
     placeholderData: (before) => before,

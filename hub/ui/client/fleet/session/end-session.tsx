@@ -1,6 +1,6 @@
 import type { ButtonProps } from "@mantine/core";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 
@@ -11,7 +11,7 @@ interface EndSessionProps {
 }
 
 export function EndSession({ session: { session_id, job_id }, size, onEnded }: EndSessionProps) {
-  const end = useChange(() => call("DELETE", `/sessions/${seg(session_id)}`), {
+  const end = useChange(() => call("DELETE /sessions/{sid}", { params: { sid: session_id } }), {
     done: "The session has ended",
     failed: "The session was not ended",
     onDone: onEnded,

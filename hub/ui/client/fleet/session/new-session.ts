@@ -1,46 +1,59 @@
 import type { z } from "zod";
+import type { EgressOption } from "#shared/protocol/egress.ts";
+import { RESOLUTION } from "#shared/protocol/limits.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
-import { NO_WAY_OUT, type WayOutValues, wayOutOf } from "../options/way-out.ts";
+import { numberOf } from "../../forms/number-props.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { proxyBody } from "../options/way-out.ts";
 
 /** The fields of the form; a number field that was emptied holds "". */
-export interface NewSession extends WayOutValues {
+export interface NewSession {
   url: string;
   use_profile: string;
   headless: boolean;
   worker_id: string;
   idle_ttl_s: number | string;
   ttl_s: number | string;
-  width: number | string;
-  height: number | string;
+  viewport: { width: number | string; height: number | string };
+  egress: EgressOption | null;
+  proxy: ProxyOption | null;
 }
 
-/** As those of POST /sessions (rules/sessions#open-a-session). */
+/** Of POST /sessions (rules/sessions#open-a-session). */
+export const RULES = rulesOf("CreateSession");
+
+/** As those of POST /sessions. */
 export const DEFAULTS: NewSession = {
   url: "",
   use_profile: "",
-  headless: false,
+  headless: RULES.headless.default === true,
   worker_id: "",
-  idle_ttl_s: 300,
-  ttl_s: 14_400,
-  width: "",
-  height: "",
-  ...NO_WAY_OUT,
+  idle_ttl_s: Number(RULES.idle_ttl_s.default),
+  ttl_s: Number(RULES.ttl_s.default),
+  viewport: { width: "", height: "" },
+  egress: null,
+  proxy: null,
 };
 
 /** Body of POST /sessions: what differs from the defaults. */
 export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
-  const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s, width, height } = values;
-  const number = (value: number | string) => (value === "" ? undefined : Number(value));
+  const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s, egress, proxy } = values;
+  const { width, height } = values.viewport;
   return {
     ...(url.trim() !== "" && { url: withScheme(url.trim()) }),
     ...(use_profile !== "" && { use_profile }),
     ...(headless && { headless }),
     ...(worker_id !== "" && { worker_id }),
-    ...(idle_ttl_s !== DEFAULTS.idle_ttl_s && { idle_ttl_s: number(idle_ttl_s) }),
-    ...(ttl_s !== DEFAULTS.ttl_s && { ttl_s: number(ttl_s) }),
-    ...wayOutOf(values),
+    ...(idle_ttl_s !== DEFAULTS.idle_ttl_s && { idle_ttl_s: numberOf(idle_ttl_s) }),
+    ...(ttl_s !== DEFAULTS.ttl_s && { ttl_s: numberOf(ttl_s) }),
+    ...(egress && { egress }),
+    ...(proxy && { proxy: proxyBody(proxy) }),
     ...((width !== "" || height !== "") && {
-      viewport: { width: Number(width || 1_920), height: Number(height || 1_080) },
+      viewport: {
+        width: numberOf(width) ?? RESOLUTION.width,
+        height: numberOf(height) ?? RESOLUTION.height,
+      },
     }),
   };
 }

@@ -12,20 +12,25 @@ import {
   UnstyledButton,
 } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
-import type { Profile } from "#shared/protocol/schema/profile.ts";
-import type { Session } from "#shared/protocol/schema/session.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { ApiError, call, seg } from "../../lib/http.ts";
-import { errorText, useChange, useGet } from "../../lib/query.ts";
+import { numberProps } from "../../forms/number-props.ts";
+import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
+import { call, seg } from "../../lib/http.ts";
+import { errorText, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
-import { withoutLogin } from "../options/way-out.ts";
-import { WayOutFields } from "../options/way-out-fields.tsx";
-import { bodyOf, DEFAULTS, type NewSession } from "./new-session.ts";
+import { shownProxy } from "../options/way-out.ts";
+import { EgressFields, ProxyFields } from "../options/way-out-fields.tsx";
+import { bodyOf, DEFAULTS, RULES } from "./new-session.ts";
 
 /** The hub waits 8 s for a lane, and then the page may take its minute to load. */
 const OPEN_MS = 80_000;
+
+/** The fields that are shown before "More". */
+const FIRST = new Set(["url", "use_profile", "headless"]);
 
 interface OpenSessionProps {
   opened: boolean;
@@ -44,40 +49,36 @@ export function OpenSession({ opened, worker_id, onClose }: OpenSessionProps) {
 
 function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
   const [, navigate] = useLocation();
-  const [values, setValues] = useState<NewSession>({ ...DEFAULTS, worker_id });
   const [more, setMore] = useState(false);
-  const set = (changed: Partial<NewSession>) => setValues((before) => ({ ...before, ...changed }));
-  const profiles = useGet<{ profiles: Profile[] }>("/profiles");
-  const workers = useGet<{ workers: Worker[] }>("/workers");
-  const body = bodyOf(values);
+  const profiles = useGet("/profiles");
+  const workers = useGet("/workers");
+  const {
+    form,
+    saving: open,
+    props,
+  } = useApiForm({
+    initial: { ...DEFAULTS, worker_id },
+    rules: RULES,
+    bodyOf,
+    send: (json) => call("POST /sessions", { json, timeout_ms: OPEN_MS }),
+    failed: "The session was not opened",
+    onDone: ({ session_id }) => navigate(`/ui/sessions/${seg(session_id)}`),
+    // No field stays hidden that has to be corrected.
+    onRefused: (faults) => setMore((before) => before || faults.some((path) => !FIRST.has(path))),
+  });
+  const { values } = form;
   // A login must not be readable over somebody's shoulder.
-  const shown =
-    typeof body.proxy === "string" ? { ...body, proxy: withoutLogin(body.proxy) } : body;
-  const open = useChange(
-    () => call<Session>("POST", "/sessions", { json: body, timeout_ms: OPEN_MS }),
-    {
-      failed: "The session was not opened",
-      quiet: true,
-      onDone: ({ session_id }) => navigate(`/ui/sessions/${seg(session_id)}`),
-    },
-  );
-  const issues = open.error instanceof ApiError ? open.error.issues : [];
-  const issueOf = (field: string) => issues.find(({ loc }) => loc.includes(field))?.msg;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    open.mutate(undefined);
-  };
+  const shown = bodyOf({ ...values, proxy: values.proxy && shownProxy(values.proxy) });
+  const issueOf = (field: string) => faultAt(form.errors, field);
   return (
-    <form onSubmit={submit}>
+    <form {...props}>
       <Stack gap="sm">
         <TextInput
           label="Address"
           description="Empty: a blank page"
           placeholder="https://example.com/"
           data-autofocus
-          value={values.url}
-          error={issueOf("url")}
-          onChange={(event) => set({ url: event.currentTarget.value })}
+          {...form.getInputProps("url")}
         />
         <Select
           label="Profile"
@@ -86,15 +87,14 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
           clearable
           searchable
           nothingFoundMessage="No profile has this name"
+          {...form.getInputProps("use_profile")}
           value={values.use_profile || null}
-          error={issueOf("use_profile")}
-          onChange={(name) => set({ use_profile: name ?? "" })}
+          onChange={(name) => form.setFieldValue("use_profile", name ?? "")}
           data={profiles.data?.profiles.map(({ name }) => name) ?? []}
         />
         <Switch
           label="Headless: without a window, watched through the page's own screenshots"
-          checked={values.headless}
-          onChange={(event) => set({ headless: event.currentTarget.checked })}
+          {...form.getInputProps("headless", { type: "checkbox" })}
         />
         <UnstyledButton aria-expanded={more} onClick={() => setMore(!more)}>
           <Group gap={4} fz="sm">
@@ -108,50 +108,47 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
               label="Worker"
               placeholder="Any with a free lane"
               clearable
+              {...form.getInputProps("worker_id")}
               value={values.worker_id || null}
-              error={issueOf("worker_id")}
-              onChange={(id) => set({ worker_id: id ?? "" })}
+              onChange={(id) => form.setFieldValue("worker_id", id ?? "")}
               data={workerIds(workers.data?.workers ?? [], values.worker_id)}
             />
             <Group grow align="flex-start">
               <NumberInput
                 label="Ends when idle for, s"
-                min={5}
-                max={86_400}
-                value={values.idle_ttl_s}
-                error={issueOf("idle_ttl_s")}
-                onChange={(n) => set({ idle_ttl_s: n })}
+                {...numberProps(RULES.idle_ttl_s)}
+                {...form.getInputProps("idle_ttl_s")}
               />
               <NumberInput
                 label="Ends at the latest, s"
-                min={5}
-                max={864_000}
-                value={values.ttl_s}
-                error={issueOf("ttl_s")}
-                onChange={(n) => set({ ttl_s: n })}
+                {...numberProps(RULES.ttl_s)}
+                {...form.getInputProps("ttl_s")}
               />
             </Group>
             <Group grow align="flex-start">
               <NumberInput
                 label="Width of the page, px"
-                placeholder="1920"
-                min={100}
-                max={7_680}
-                value={values.width}
-                error={issueOf("width")}
-                onChange={(n) => set({ width: n })}
+                placeholder={String(RESOLUTION.width)}
+                {...numberProps(RULES["viewport.width"])}
+                {...form.getInputProps("viewport.width")}
               />
               <NumberInput
                 label="Height of the page, px"
-                placeholder="1080"
-                min={100}
-                max={4_320}
-                value={values.height}
-                error={issueOf("height")}
-                onChange={(n) => set({ height: n })}
+                placeholder={String(RESOLUTION.height)}
+                {...numberProps(RULES["viewport.height"])}
+                {...form.getInputProps("viewport.height")}
               />
             </Group>
-            <WayOutFields values={values} set={set} issueOf={issueOf} />
+            <EgressFields
+              value={values.egress}
+              error={issueOf("egress")}
+              onChange={(egress) => form.setValues({ egress })}
+            />
+            <ProxyFields
+              value={values.proxy}
+              error={issueOf("proxy")}
+              onChange={(proxy) => form.setValues({ proxy })}
+            />
             <Command
               text={`curl -X POST ${location.origin}/sessions -H 'content-type: application/json' \\\n  -d ${quote(JSON.stringify(shown))}`}
             />
@@ -177,7 +174,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
   );
 }
 
-const isFull = (err: unknown): boolean => err instanceof ApiError && err.status === 503;
+const isFull = (err: unknown): boolean => err instanceof FlotillaError && err.status === 503;
 
 /** One word of a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

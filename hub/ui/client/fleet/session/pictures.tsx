@@ -1,7 +1,7 @@
 import { Anchor, Box, Button, Checkbox, Group, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import { open, seg } from "../../lib/http.ts";
+import { open } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { bytesText } from "../../lib/units.ts";
 
@@ -22,10 +22,14 @@ export function Pictures({ session }: { session: Session }) {
   useEffect(() => () => void (shot && URL.revokeObjectURL(shot.url)), [shot]);
   const take = useChange(
     async () => {
-      const path = `/sessions/${seg(session.session_id)}/screenshot`;
       const headers = { accept: "image/png" };
       const json = { full_page };
-      const response = await open("POST", path, { json, headers, timeout_ms: SHOT_MS });
+      const response = await open("POST /sessions/{sid}/screenshot", {
+        params: { sid: session.session_id },
+        json,
+        headers,
+        timeout_ms: SHOT_MS,
+      });
       return response.blob();
     },
     {

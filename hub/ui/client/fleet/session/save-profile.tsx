@@ -1,13 +1,16 @@
 import { Alert, Autocomplete, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type FormEvent, useState } from "react";
-import type { Profile } from "#shared/protocol/schema/profile.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import { call, seg } from "../../lib/http.ts";
-import { errorText, useChange, useGet } from "../../lib/query.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
+import { call } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
 
 /** A large profile is packed, sent and unpacked again. */
 const SAVE_MS = 610_000;
+
+const RULES = rulesOf("SaveProfile");
 
 export function SaveProfile({ session }: { session: Session }) {
   const [opened, { open, close }] = useDisclosure(false);
@@ -24,29 +27,26 @@ export function SaveProfile({ session }: { session: Session }) {
 }
 
 function Form({ session, onClose }: { session: Session; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const profiles = useGet<{ profiles: Profile[] }>("/profiles");
+  const profiles = useGet("/profiles");
   const names = profiles.data?.profiles.map((profile) => profile.name) ?? [];
-  const replaces = names.includes(name);
-  const save = useChange(
-    () =>
-      call<Profile>("POST", `/sessions/${seg(session.session_id)}/profile/save`, {
-        json: { name },
+  const { form, saving, props } = useApiForm({
+    initial: { name: "" },
+    rules: RULES,
+    bodyOf: (values) => values,
+    send: (json) =>
+      call("POST /sessions/{sid}/profile/save", {
+        params: { sid: session.session_id },
+        json,
         timeout_ms: SAVE_MS,
       }),
-    {
-      done: `Saved as profile ${name}`,
-      failed: "The profile was not saved",
-      quiet: true,
-      onDone: onClose,
-    },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined);
-  };
+    done: ({ name: saved }) => `Saved as profile ${saved}`,
+    failed: "The profile was not saved",
+    onDone: onClose,
+  });
+  const { name } = form.values;
+  const replaces = names.includes(name);
   return (
-    <form onSubmit={submit}>
+    <form {...props}>
       <Stack gap="sm">
         <Text size="sm">
           Logins, cookies, settings and extensions are stored for jobs and sessions that name this
@@ -57,25 +57,20 @@ function Form({ session, onClose }: { session: Session; onClose: () => void }) {
           description="a-z, 0-9, hyphen and underscore"
           data-autofocus
           required
-          value={name}
-          onChange={setName}
           data={names}
+          {...form.getInputProps("name")}
         />
         {replaces && (
           <Alert color="yellow" role="status">
             The profile {name} is replaced by this one.
           </Alert>
         )}
-        {save.error && (
-          <Alert color="red" role="alert" title="The profile was not saved" className="wrap">
-            {errorText(save.error)}
-          </Alert>
-        )}
+        <FormErrors error={saving.error} title="The profile was not saved" fields={["name"]} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" disabled={name === ""} loading={save.isPending}>
+          <Button type="submit" disabled={name === ""} loading={saving.isPending}>
             {replaces ? "Replace" : "Save"}
           </Button>
         </Group>

@@ -1,4 +1,5 @@
 import type { Options } from "../options/fields.ts";
+import { proxyBody, proxyOf, shownProxy } from "../options/way-out.ts";
 
 /** What a person filled in. */
 export interface Draft {
@@ -11,18 +12,30 @@ export interface Draft {
 export const bodyOf = ({ url, preset, given }: Draft) => ({
   url: url.trim(),
   ...(preset !== null && { preset }),
-  ...(Object.keys(given).length > 0 && { options: given }),
+  ...(Object.keys(given).length > 0 && { options: optionsBody(given) }),
 });
+
+/** Options as the API is sent them. */
+export function optionsBody(given: Options): Record<string, unknown> {
+  const proxy = proxyOf(given.proxy);
+  return { ...given, ...(proxy && { proxy: proxyBody(proxy) }) };
+}
+
+/** With no login in it, for all to read. */
+function withoutLogin(given: Options): Options {
+  const proxy = proxyOf(given.proxy);
+  return proxy ? { ...given, proxy: shownProxy(proxy) } : given;
+}
 
 /** Text as one word of a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same submission for a shell. */
+/** The same submission for a shell, without the login of a proxy. */
 export const curlOf = (draft: Draft, origin: string): string =>
   [
     `curl -sS ${origin}/jobs`,
     `-H 'content-type: application/json'`,
-    `-d ${quoted(JSON.stringify(bodyOf(draft), null, 2))}`,
+    `-d ${quoted(JSON.stringify(bodyOf({ ...draft, given: withoutLogin(draft.given) }), null, 2))}`,
   ].join(" \\\n  ");
 
 const hex = (bytes: Uint8Array): string =>

@@ -1,32 +1,49 @@
 import { Button, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconSend } from "@tabler/icons-react";
-import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
 import type { Preset } from "#shared/protocol/schema/preset.ts";
+import { targetFault } from "#shared/protocol/target-url.ts";
+import type { Faults } from "../../forms/faults.ts";
+import { useApiForm } from "../../forms/use-api-form.ts";
+import { seg } from "../../lib/http.ts";
 import { Command } from "../../parts/copy.tsx";
-import { ErrorNote } from "../../parts/states.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
+import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
-import { givenOf, issuesOf } from "../options/values.ts";
-import { curlOf, type Draft } from "./body.ts";
+import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
+import { bodyOf, curlOf, type Draft } from "./body.ts";
 import { PresetSelect } from "./preset-select.tsx";
-import { useSubmit } from "./send.ts";
+import { useSend } from "./send.ts";
 
 /** Everything that POST /jobs takes (rules/job-options#the-options). */
 export function SubmitForm({ start, presets }: { start: Draft; presets: readonly Preset[] }) {
-  const [draft, setDraft] = useState(start);
-  const submit = useSubmit();
-  const issues = issuesOf(submit.error, ["url", "preset"]);
-  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const [, navigate] = useLocation();
+  const send = useSend();
+  const { form, saving, props } = useApiForm({
+    initial: start,
+    rules: OPTION_RULES,
+    bodyOf,
+    check: ({ url }): Faults => {
+      const fault = targetFault(url.trim());
+      return fault === undefined ? {} : { url: fault };
+    },
+    send,
+    failed: "The job was not submitted",
+    onDone: (job_id) => navigate(`/ui/jobs/${seg(job_id)}`),
+  });
+  const draft = form.values;
+  const issues = issuesIn(form.errors);
   const preset = presets.find(({ slug }) => slug === draft.preset);
-  const send = () => submit.mutate(draft);
+  const change = (given: Options) => {
+    changedPaths(draft.given, given).forEach(form.clearFieldError);
+    form.setFieldValue("given", given);
+  };
   return (
     <form
-      noValidate
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault();
-        send();
-      }}
+      {...props}
       onKeyDown={(event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !submit.isPending) send();
+        const wanted = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+        if (wanted && !saving.isPending) event.currentTarget.requestSubmit();
       }}
     >
       <div className="submit-layout">
@@ -39,21 +56,19 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
             inputMode="url"
             autoComplete="off"
             required
-            value={draft.url}
-            error={issues.fields.get("url")}
-            onChange={(event) => change({ url: event.currentTarget.value })}
+            {...form.getInputProps("url")}
           />
           <PresetSelect
             presets={presets}
             value={draft.preset}
-            error={issues.fields.get("preset")}
-            onChange={(slug) => change({ preset: slug })}
+            error={issues.get("preset")}
+            onChange={(slug) => form.setFieldValue("preset", slug)}
           />
           <OptionsForm
             given={draft.given}
             preset={preset && givenOf(preset.options)}
             issues={issues}
-            onChange={(given) => change({ given })}
+            onChange={change}
           />
         </Stack>
         <div className="submit-side">
@@ -63,27 +78,31 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
                 <Button
                   type="submit"
                   leftSection={<IconSend size={16} />}
-                  loading={submit.isPending}
+                  loading={saving.isPending}
                 >
                   Submit the job
                 </Button>
                 {Object.keys(draft.given).length > 0 && (
-                  <Button variant="default" onClick={() => change({ given: {} })}>
+                  <Button variant="default" onClick={() => change({})}>
                     Reset the options
                   </Button>
                 )}
               </Group>
-              <Text size="xs" c="dimmed" visibleFrom={submit.isPending ? undefined : "lg"}>
-                {submit.isPending
-                  ? "Looking for a free lane: this takes up to 8 s."
+              <Text size="xs" c="dimmed" visibleFrom={saving.isPending ? undefined : "lg"}>
+                {saving.isPending
+                  ? "Looking for a free lane: this takes a few seconds."
                   : "Ctrl+Enter also submits. Without a free lane the job waits in the queue."}
               </Text>
-              {issues.fields.size > 0 && (
+              {issues.size > 0 && (
                 <Text size="sm" c="red" role="alert">
-                  Not submitted: see {[...issues.fields.keys()].join(", ")}.
+                  Not submitted: see {[...issues.keys()].join(", ")}.
                 </Text>
               )}
-              {issues.rest && <ErrorNote title="The job was not submitted" error={submit.error} />}
+              <FormErrors
+                error={saving.error}
+                title="The job was not submitted"
+                fields={["url", "preset", "options"]}
+              />
             </Stack>
           </Paper>
           <Stack gap="xs">

@@ -14,11 +14,15 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconShare } from "@tabler/icons-react";
 import { useState } from "react";
 import type { SignedLink } from "#shared/protocol/schema/signed-link.ts";
-import { call } from "../../lib/http.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { asWritten, call } from "../../lib/http.ts";
 import { momentText } from "../../lib/moments.ts";
 import { useChange } from "../../lib/query.ts";
 import { Copy } from "../../parts/copy.tsx";
 
+const RULES = rulesOf("ViewerLink");
+const USUAL = String(RULES.expires_in_s.default);
+const MODES: Record<SignedLink["mode"], string> = { view: "View only", "take-over": "Take over" };
 const TIMES = [
   { value: "600", label: "10 minutes" },
   { value: "3600", label: "an hour" },
@@ -44,12 +48,12 @@ export function ShareViewer({ sid }: { sid: string }) {
 }
 
 function ShareForm({ sid }: { sid: string }) {
-  const [mode, setMode] = useState("view");
-  const [expires, setExpires] = useState("3600");
+  const [mode, setMode] = useState(String(RULES.mode.default));
+  const [expires, setExpires] = useState(USUAL);
   const making = useChange(
     () =>
-      call<SignedLink>("POST", "/links", {
-        json: { kind: "viewer", id: sid, mode, expires_in_s: Number(expires) },
+      call("POST /links", {
+        json: { kind: "viewer", id: sid, mode: asWritten(mode), expires_in_s: Number(expires) },
       }),
     { failed: "The link was not created" },
   );
@@ -63,10 +67,7 @@ function ShareForm({ sid }: { sid: string }) {
           setMode(value);
           reset();
         }}
-        data={[
-          { value: "view", label: "View only" },
-          { value: "take-over", label: "Take over" },
-        ]}
+        data={Object.entries(MODES).map(([value, label]) => ({ value, label }))}
       />
       <Select
         label="Opens it for"
@@ -74,7 +75,7 @@ function ShareForm({ sid }: { sid: string }) {
         data={TIMES}
         value={expires}
         onChange={(value) => {
-          setExpires(value ?? "3600");
+          setExpires(value ?? USUAL);
           reset();
         }}
       />

@@ -9,7 +9,7 @@ interface FilterBarProps {
   onChange: (changed: Partial<WallFilter>) => void;
 }
 
-/** Counts of lanes by state, each of which shows its lanes alone, and the other filters. */
+/** Counts of lanes by state, each of which shows only its lanes, and the other filters. */
 export function FilterBar({ lanes, workers, filter, onChange }: FilterBarProps) {
   const states = countStates(lanes);
   if (filter.state !== "" && !states.some(([state]) => state === filter.state))

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import { ApiError, open, seg } from "../../lib/http.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import { open } from "../../lib/http.ts";
 
 /** A browser has few connections for one server: at most this many load previews at a time. */
 const AT_ONCE = 3;
@@ -24,7 +25,8 @@ async function readPreview(sid: string, signal: AbortSignal): Promise<Blob> {
   const done = await takeTurn();
   try {
     signal.throwIfAborted();
-    const response = await open("GET", `/sessions/${seg(sid)}/preview.jpg`, {
+    const response = await open("GET /sessions/{sid}/preview.jpg", {
+      params: { sid },
       headers: { accept: "image/jpeg" },
       signal,
       timeout_ms: TIMEOUT_MS,
@@ -70,7 +72,7 @@ export function usePreview(sid: string, interval_ms: number) {
         if (gone.signal.aborted) return;
         wait_ms *= BACK_OFF;
         if (url === null) setPicture({ state: "none" });
-        if (err instanceof ApiError && err.status === 404) return;
+        if (err instanceof FlotillaError && err.status === 404) return;
       } finally {
         reading = false;
       }

@@ -1,6 +1,6 @@
 import { SegmentedControl } from "@mantine/core";
 import type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 
 const STATUSES = ["active", "drain", "standby"] as const satisfies WorkerStatus[];
@@ -9,7 +9,7 @@ const STATUSES = ["active", "drain", "standby"] as const satisfies WorkerStatus[
 export function StatusSwitch({ worker: { worker_id, status } }: { worker: Worker }) {
   const change = useChange(
     (next: WorkerStatus) =>
-      call<Worker>("POST", `/workers/${seg(worker_id)}/status`, { json: { status: next } }),
+      call("POST /workers/{id}/status", { params: { id: worker_id }, json: { status: next } }),
     {
       done: ({ status: now }) => `Worker ${worker_id}: ${now}`,
       failed: `The status of worker ${worker_id} was not changed`,

@@ -1,6 +1,6 @@
 import { Alert, Box, Stack, Text, Title } from "@mantine/core";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Fact, FactList } from "../../parts/facts.tsx";
@@ -96,7 +96,7 @@ function Gone({
   worker: { worker_id, last_heartbeat_at },
   onForgotten,
 }: Omit<WorkerDetailProps, "hub_version">) {
-  const forget = useChange(() => call("DELETE", `/workers/${seg(worker_id)}`), {
+  const forget = useChange(() => call("DELETE /workers/{id}", { params: { id: worker_id } }), {
     done: `Worker ${worker_id} is forgotten`,
     failed: `Worker ${worker_id} was not forgotten`,
     onDone: onForgotten,

@@ -3,7 +3,6 @@ import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import { useGet } from "../../lib/query.ts";
 import { Ago } from "../text.tsx";
 import { UpdateButtons } from "./buttons.tsx";
-import { PATH } from "./change.ts";
 
 const LOOKS: Record<FleetUpdates["state"], { title: string; color: string }> = {
   up_to_date: { title: "Every worker has its version", color: "gray" },
@@ -26,7 +25,7 @@ const pinText = ({ pin, worker_pins }: FleetUpdates): string =>
  * something else.
  */
 export function UpdatesBanner({ alarms = false }: { alarms?: boolean }) {
-  const { data } = useGet<FleetUpdates>(PATH);
+  const { data } = useGet("/api/v1/updates");
   if (!data) return null;
   const { state, detail, failure } = data;
   if (alarms && state !== "stopped" && state !== "waiting_for_approval") return null;

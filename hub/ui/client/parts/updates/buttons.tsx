@@ -1,26 +1,28 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import { call } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../confirm.tsx";
-import { useUpdateCall } from "./change.ts";
 import { PinDialog } from "./pin-dialog.tsx";
 
 const APPROVABLE: readonly FleetUpdates["state"][] = ["stopped", "waiting_for_approval"];
 
-/** Pause or resume, approve, pin. */
+/** Pause or resume, approve, pin; the server asks for the administrator's password, and the page for it in its turn. */
 export function UpdateButtons({ updates }: { updates: FleetUpdates }) {
   const { state, target, paused_since } = updates;
   const [pinning, pin] = useDisclosure(false);
-  const pause = useUpdateCall(() => ({ path: "pause" }), {
+  const pause = useChange(() => call("POST /api/v1/updates/pause"), {
     done: "Updates are paused",
     failed: "Updates were not paused",
   });
-  const resume = useUpdateCall(() => ({ path: "resume" }), {
+  const resume = useChange(() => call("POST /api/v1/updates/resume"), {
     done: "Updates have resumed",
     failed: "Updates were not resumed",
   });
-  const approve = useUpdateCall(
-    () => ({ path: "approve", json: target === null ? {} : { version: target } }),
+  const approve = useChange(
+    () =>
+      call("POST /api/v1/updates/approve", { json: target === null ? {} : { version: target } }),
     { done: "The roll-out is approved", failed: "The roll-out was not approved" },
   );
   return (

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
-import { errorText } from "../../lib/query.ts";
-import { useUpdateCall } from "./change.ts";
+import { call } from "../../lib/http.ts";
+import { errorText, useChange } from "../../lib/query.ts";
 
 interface PinDialogProps {
   updates: FleetUpdates;
@@ -14,11 +14,11 @@ interface PinDialogProps {
 export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
   const [version, setVersion] = useState("");
   const [worker, setWorker] = useState("");
-  const pin = useUpdateCall(
-    (to: string | null) => ({
-      path: "pin",
-      json: { version: to, ...(worker.trim() !== "" && { worker_id: worker.trim() }) },
-    }),
+  const pin = useChange(
+    (to: string | null) =>
+      call("POST /api/v1/updates/pin", {
+        json: { version: to, ...(worker.trim() !== "" && { worker_id: worker.trim() }) },
+      }),
     { done: "The version is pinned", failed: "The version was not pinned", quiet: true },
   );
   const send = (to: string | null) => pin.mutate(to, { onSuccess: onClose });

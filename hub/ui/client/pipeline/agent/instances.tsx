@@ -11,17 +11,13 @@ export type StopWhat = { instance_id: string } | { host: string; count: number }
 
 /** Takes instances out of what should run; the agent drains and ends them (rules/pipeline-agents#stop-instances). */
 export const useStop = () =>
-  useChange(
-    (json: StopWhat) =>
-      call<{ instances: Instance[] }>("POST", "/api/v1/workers/elastic/stop", { json }),
-    {
-      done: ({ instances }) =>
-        instances.length === 0
-          ? "There was nothing to stop there"
-          : `${instances.map(({ instance_id }) => instance_id).join(", ")}: drained and ended by the agent`,
-      failed: "No instance was stopped",
-    },
-  );
+  useChange((json: StopWhat) => call("POST /api/v1/workers/elastic/stop", { json }), {
+    done: ({ instances }) =>
+      instances.length === 0
+        ? "There was nothing to stop there"
+        : `${instances.map(({ instance_id }) => instance_id).join(", ")}: drained and ended by the agent`,
+    failed: "No instance was stopped",
+  });
 
 function StopOne({ instance_id }: Instance) {
   const stop = useStop();
@@ -41,7 +37,9 @@ function StopOne({ instance_id }: Instance) {
 
 const COLUMNS: Column<Instance>[] = [
   {
-    ...{ key: "id", title: "Instance", width: "minmax(130px, 2fr)" },
+    key: "id",
+    title: "Instance",
+    width: "minmax(130px, 2fr)",
     cell: ({ instance_id, worker_id }) =>
       worker_id === null ? (
         <Clip text={instance_id} mono />
@@ -59,15 +57,23 @@ const COLUMNS: Column<Instance>[] = [
       ),
   },
   {
-    ...{ key: "host", title: "Host", width: "minmax(80px, 1fr)", from: "sm" },
+    key: "host",
+    title: "Host",
+    width: "minmax(80px, 1fr)",
+    from: "sm",
     cell: ({ host }) => <Clip text={host} />,
   },
   {
-    ...{ key: "desired", title: "Should be", width: "96px", from: "sm" },
+    key: "desired",
+    title: "Should be",
+    width: "96px",
+    from: "sm",
     cell: ({ desired }) => desired,
   },
   {
-    ...{ key: "actual", title: "Is", width: "minmax(92px, 150px)" },
+    key: "actual",
+    title: "Is",
+    width: "minmax(92px, 150px)",
     cell: ({ actual, exit_code }) => (
       <Group gap={4} wrap="nowrap">
         <Status value={actual} />
@@ -80,15 +86,25 @@ const COLUMNS: Column<Instance>[] = [
     ),
   },
   {
-    ...{ key: "pid", title: "PID", width: "72px", align: "end", from: "md" },
+    key: "pid",
+    title: "PID",
+    width: "72px",
+    align: "end",
+    from: "md",
     cell: ({ pid }) => pid ?? "–",
   },
   {
-    ...{ key: "started", title: "Started", width: "132px", from: "md" },
+    key: "started",
+    title: "Started",
+    width: "132px",
+    from: "md",
     cell: ({ started_at }) => <Ago at={started_at} />,
   },
   {
-    ...{ key: "stop", title: "", width: "72px", align: "end" },
+    key: "stop",
+    title: "",
+    width: "72px",
+    align: "end",
     cell: (row) => (row.desired === "running" ? <StopOne {...row} /> : null),
   },
 ];

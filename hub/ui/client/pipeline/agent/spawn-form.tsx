@@ -1,11 +1,14 @@
 import { Button, Modal, MultiSelect, NumberInput, Select, Stack, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type FormEvent, useState } from "react";
-import type { Agent, Instance, SpawnInstances } from "#shared/protocol/schema/agent.ts";
-import type { Workload } from "#shared/protocol/schema/workload.ts";
+import type { Agent, SpawnInstances } from "#shared/protocol/schema/agent.ts";
+import { numberOf, numberProps } from "../../forms/number-props.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { call } from "../../lib/http.ts";
-import { useChange, useGet } from "../../lib/query.ts";
-import { ErrorNote } from "../../parts/states.tsx";
+import { useGet } from "../../lib/query.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
+
+const RULES = rulesOf("SpawnInstances");
 
 interface Fields {
   host: string | null;
@@ -14,7 +17,13 @@ interface Fields {
   workloads: string[];
   instance_id: string;
 }
-const EMPTY: Fields = { host: null, count: 1, slots: "", workloads: [], instance_id: "" };
+const EMPTY: Fields = {
+  host: null,
+  slots: "",
+  workloads: [],
+  instance_id: "",
+  count: Number(RULES.count.default),
+};
 
 /** What is left empty is the server's or the worker's own choice. */
 const bodyOf = ({
@@ -24,9 +33,9 @@ const bodyOf = ({
   workloads,
   instance_id,
 }: Fields): Partial<SpawnInstances> => ({
-  count: Number(count) || 1,
+  count: numberOf(count),
   ...(host !== null && { host }),
-  ...(slots !== "" && { slots: Number(slots) }),
+  ...(slots !== "" && { slots: numberOf(slots) }),
   ...(workloads.length > 0 && { workloads }),
   // Its field is closed when there are several.
   ...(instance_id !== "" && Number(count) <= 1 && { instance_id }),
@@ -35,31 +44,23 @@ const bodyOf = ({
 /** Starts worker instances on a host with an agent (rules/pipeline-agents#spawn-instances). */
 export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
   const [opened, { open, close }] = useDisclosure(false);
-  const [fields, setFields] = useState(EMPTY);
-  const put = (changed: Partial<Fields>) => setFields((before) => ({ ...before, ...changed }));
-  const workloads = useGet<{ workloads: Workload[] }>("/api/v1/workloads", {}, { enabled: opened });
-  const spawn = useChange(
-    (json: Partial<SpawnInstances>) =>
-      call<{ instances: Instance[] }>("POST", "/api/v1/workers/elastic/spawn", { json }),
-    {
-      done: ({ instances }) =>
-        `${instances.map(({ instance_id }) => instance_id).join(", ")}: started at the agent's next report`,
-      failed: "No instance was started",
-      quiet: true,
-      onDone: () => {
-        close();
-        setFields(EMPTY);
-      },
-    },
-  );
+  const workloads = useGet("/api/v1/workloads", {}, { enabled: opened });
+  const { form, saving, props } = useApiForm({
+    initial: EMPTY,
+    rules: RULES,
+    bodyOf,
+    send: (json) => call("POST /api/v1/workers/elastic/spawn", { json }),
+    done: ({ instances }) =>
+      `${instances.map(({ instance_id }) => instance_id).join(", ")}: started at the agent's next report`,
+    failed: "No instance was started",
+    resets: true,
+    onDone: close,
+  });
   const leave = () => {
     // Opened again it does not say what became of another try.
-    spawn.reset();
+    saving.reset();
+    form.clearErrors();
     close();
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    spawn.mutate(bodyOf(fields));
   };
   return (
     <>
@@ -67,51 +68,46 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
         Start workers
       </Button>
       <Modal opened={opened} onClose={leave} title="Start workers on a host">
-        <form onSubmit={submit}>
+        <form {...props}>
           <Stack gap="sm">
-            {spawn.error && <ErrorNote error={spawn.error} title="No instance was started" />}
+            <FormErrors
+              error={saving.error}
+              title="No instance was started"
+              fields={Object.keys(EMPTY)}
+            />
             <Select
               label="Host"
               description="Empty: the connected host with the fewest instances"
               data={agents.map(({ host }) => host)}
-              value={fields.host}
-              onChange={(host) => put({ host })}
               clearable
+              {...form.getInputProps("host")}
             />
             <NumberInput
               label="How many"
-              min={1}
-              max={200}
-              allowDecimal={false}
-              value={fields.count}
-              onChange={(count) => put({ count })}
+              {...numberProps(RULES.count)}
+              {...form.getInputProps("count")}
             />
             <NumberInput
               label="Slots of each"
               description="Tasks that each runs at a time; empty: from the host's CPUs"
-              min={1}
-              max={1_000}
-              allowDecimal={false}
-              value={fields.slots}
-              onChange={(slots) => put({ slots })}
+              {...numberProps(RULES.slots)}
+              {...form.getInputProps("slots")}
             />
             <MultiSelect
               label="Workloads"
               description="Empty: every workload"
               data={(workloads.data?.workloads ?? []).map(({ slug }) => slug)}
-              value={fields.workloads}
-              onChange={(chosen) => put({ workloads: chosen })}
               searchable
               clearable
+              {...form.getInputProps("workloads")}
             />
             <TextInput
               label="Name"
               description="For a single instance; empty: a new name"
-              value={fields.instance_id}
-              disabled={Number(fields.count) > 1}
-              onChange={(event) => put({ instance_id: event.currentTarget.value })}
+              disabled={Number(form.values.count) > 1}
+              {...form.getInputProps("instance_id")}
             />
-            <Button type="submit" loading={spawn.isPending}>
+            <Button type="submit" loading={saving.isPending}>
               Start
             </Button>
           </Stack>

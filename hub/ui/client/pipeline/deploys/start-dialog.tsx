@@ -1,8 +1,10 @@
 import { Alert, Button, Group, Modal, Stack, Textarea, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { call } from "../../lib/http.ts";
-import { useChange } from "../../lib/query.ts";
-import { FormErrors, issueAt } from "../../parts/form-errors.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
+
+const RULES = rulesOf("StartDeploy");
 
 interface StartDialogProps {
   opened: boolean;
@@ -12,35 +14,30 @@ interface StartDialogProps {
   onStarted: (deploy_id: number) => void;
 }
 
-/** Runs the configured command; what it can be told are a target and arguments. */
+/** Runs the configured command; a person can give it a target and arguments. */
 export function StartDialog({ opened, last, onClose, onStarted }: StartDialogProps) {
-  const [target, setTarget] = useState<string | null>(null);
-  const [args, setArgs] = useState("");
-  const named = (target ?? last).trim();
-  const start = useChange(
-    () =>
-      call<{ deploy_id: number }>("POST", "/api/v1/admin/deploy", {
-        json: { target: named, args: args.split("\n").filter((arg) => arg !== "") },
-      }),
-    {
-      done: ({ deploy_id }) => `Deploy ${deploy_id} started`,
-      failed: "The deploy was not started",
-      onDone: ({ deploy_id }) => onStarted(deploy_id),
-      quiet: true,
-    },
-  );
+  const named = (target: string | null) => (target ?? last).trim();
+  const { form, saving, props } = useApiForm({
+    initial: { target: null as string | null, args: "" },
+    rules: RULES,
+    bodyOf: ({ target, args }) => ({
+      target: named(target),
+      args: args.split("\n").filter((arg) => arg !== ""),
+    }),
+    send: (json) => call("POST /api/v1/admin/deploy", { json }),
+    done: ({ deploy_id }) => `Deploy ${deploy_id} started`,
+    failed: "The deploy was not started",
+    onDone: ({ deploy_id }) => onStarted(deploy_id),
+  });
   const close = () => {
     // Opened again it does not say what became of another try.
-    start.reset();
+    saving.reset();
+    form.clearErrors();
     onClose();
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (named !== "") start.mutate(undefined);
-  };
   return (
-    <Modal opened={opened} onClose={close} title="Deploy" closeOnEscape={!start.isPending}>
-      <form onSubmit={submit} noValidate>
+    <Modal opened={opened} onClose={close} title="Deploy" closeOnEscape={!saving.isPending}>
+      <form {...props}>
         <Stack gap="sm">
           <Alert color="yellow">
             This runs the SVC_DEPLOY_ARGV command on the server. It cannot be undone from here.
@@ -49,9 +46,8 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
             label="Target"
             required
             data-autofocus
-            value={target ?? last}
-            onChange={(event) => setTarget(event.currentTarget.value)}
-            error={issueAt(start.error, "target")}
+            {...form.getInputProps("target")}
+            value={form.values.target ?? last}
           />
           <Textarea
             label="Arguments"
@@ -60,12 +56,10 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
             minRows={2}
             maxRows={8}
             classNames={{ input: "code-input" }}
-            value={args}
-            onChange={(event) => setArgs(event.currentTarget.value)}
-            error={issueAt(start.error, "args")}
+            {...form.getInputProps("args")}
           />
           <FormErrors
-            error={start.error}
+            error={saving.error}
             title="The deploy was not started"
             fields={["target", "args"]}
           />
@@ -73,7 +67,11 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
             <Button variant="default" onClick={close}>
               Not now
             </Button>
-            <Button type="submit" disabled={named === ""} loading={start.isPending}>
+            <Button
+              type="submit"
+              disabled={named(form.values.target) === ""}
+              loading={saving.isPending}
+            >
               Start the deploy
             </Button>
           </Group>

@@ -33,7 +33,9 @@ const PRO = { hideAttribution: true };
 function graphEdge({ id, source, target, kind, ...edge }: ShownEdge): Edge {
   const text = edgeText({ id, source, target, kind, ...edge });
   return {
-    ...{ id, source, target },
+    id,
+    source,
+    target,
     // A rate of zero is not worth showing.
     label: edge.rate_per_min > 0 ? text : undefined,
     ariaLabel: `${source} to ${target}, ${kind} ${text}`,
@@ -60,7 +62,9 @@ export function Graph({ nodes, edges, shownOf, moved, onMove }: GraphProps) {
         return {
           // What the graph measured and chose; without it a box is hidden until it is measured again.
           ...old,
-          ...{ id: node.id, type: "flow", data: { node, shown } },
+          id: node.id,
+          type: "flow",
+          data: { node, shown },
           position: old?.dragging ? old.position : (moved[node.id] ?? node.position),
           ariaLabel: `${KIND_NAMES[node.kind]} ${node.label}, ${shown.state}. ${shown.lines.join(". ")}`,
           domAttributes: { "aria-roledescription": "node, Enter opens its page" },

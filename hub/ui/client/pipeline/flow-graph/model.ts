@@ -68,7 +68,8 @@ function workloadHealth(
 export function shownNow({ kind, stats }: FlowNode): Shown {
   if (kind === "workload" && stats.executor === "broken")
     return {
-      ...{ health: "bad", state: "does not load" },
+      health: "bad",
+      state: "does not load",
       lines: [String(stats.executor_error), `${num(stats.pending)} pending`],
     };
   if (kind === "workload") {

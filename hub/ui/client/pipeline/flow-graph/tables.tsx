@@ -23,11 +23,15 @@ export function FlowTables({ nodes, edges, shownOf }: TablesProps) {
   const labels = new Map(nodes.map((node) => [node.id, node]));
   const nodeColumns: Column<FlowNode>[] = [
     {
-      ...{ key: "kind", title: "Kind", width: "100px" },
+      key: "kind",
+      title: "Kind",
+      width: "100px",
       cell: ({ kind }) => KIND_NAMES[kind],
     },
     {
-      ...{ key: "label", title: "Name", width: "minmax(100px, 2fr)" },
+      key: "label",
+      title: "Name",
+      width: "minmax(100px, 2fr)",
       cell: (node) => (
         <Anchor component={Link} href={hrefOf(node)} size="sm" truncate display="block">
           {node.label}
@@ -35,29 +39,43 @@ export function FlowTables({ nodes, edges, shownOf }: TablesProps) {
       ),
     },
     {
-      ...{ key: "state", title: "State", width: "120px" },
+      key: "state",
+      title: "State",
+      width: "120px",
       cell: (node) => shownOf(node).state,
     },
     {
-      ...{ key: "numbers", title: "Numbers", width: "minmax(160px, 3fr)", from: "sm" },
+      key: "numbers",
+      title: "Numbers",
+      width: "minmax(160px, 3fr)",
+      from: "sm",
       cell: (node) => <Clip text={shownOf(node).lines.join("; ")} />,
     },
   ];
   const edgeColumns: Column<ShownEdge>[] = [
     {
-      ...{ key: "source", title: "From", width: "minmax(90px, 2fr)" },
+      key: "source",
+      title: "From",
+      width: "minmax(90px, 2fr)",
       cell: ({ source }) => <Clip text={labels.get(source)?.label ?? source} />,
     },
     {
-      ...{ key: "kind", title: "What", width: "minmax(80px, 1fr)" },
+      key: "kind",
+      title: "What",
+      width: "minmax(80px, 1fr)",
       cell: ({ kind }) => EDGE_NAMES[kind],
     },
     {
-      ...{ key: "target", title: "To", width: "minmax(90px, 2fr)" },
+      key: "target",
+      title: "To",
+      width: "minmax(90px, 2fr)",
       cell: ({ target }) => <Clip text={labels.get(target)?.label ?? target} />,
     },
     {
-      ...{ key: "rate", title: "Rate", width: "96px", align: "end" },
+      key: "rate",
+      title: "Rate",
+      width: "96px",
+      align: "end",
       cell: (edge) => edgeText(edge) || "–",
     },
   ];

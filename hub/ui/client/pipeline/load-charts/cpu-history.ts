@@ -11,7 +11,7 @@ export interface CpuReading {
   hosts: Record<string, number | null>;
 }
 
-/** The last `MOST` answers, newest last. The control plane keeps the last one alone. */
+/** The last `MOST` answers, newest last. The control plane keeps only the last one. */
 export function keepReading(
   before: readonly CpuReading[],
   { hosts }: WorkersCpu,

@@ -4,7 +4,12 @@ import { FilterGroup } from "../../parts/filter-group.tsx";
 import { MomentField } from "../../parts/moment-field.tsx";
 
 export const DEFAULTS = {
-  ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
+  host: "",
+  service: "",
+  min_level: "",
+  q: "",
+  since: "",
+  until: "",
   follow: "on",
 };
 type LogFilters = typeof DEFAULTS;

@@ -1,11 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { AnswerOf } from "#shared/client/operation.ts";
 import type { LogEntry } from "#shared/protocol/schema/operations.ts";
-import { call, type Query } from "../../lib/http.ts";
+import { call, type Read } from "../../lib/http.ts";
 
-interface Page {
-  logs: LogEntry[];
-  next_cursor: string | null;
-}
+type Page = AnswerOf<"GET /api/v1/service-logs">;
+export type LogFilter = NonNullable<Read<"GET /api/v1/service-logs">["query"]>;
 
 export interface Tail {
   /** Oldest first. */
@@ -18,7 +17,6 @@ export interface Tail {
   newest: number;
 }
 
-const PATH = "/api/v1/service-logs";
 const FIRST = 200;
 const MOST_OF_ONE_CALL = 1_000;
 /** 20,000 lines are some 10 MB of the browser's memory. */
@@ -44,7 +42,7 @@ function withNew(tail: Tail, page: Page): Tail {
 }
 
 /** The newest lines that match, followed while `follow`; `older` puts a page in front of them. */
-export function useTail(filters: Query, follow: boolean) {
+export function useTail(filters: LogFilter, follow: boolean) {
   const client = useQueryClient();
   const queryKey = ["log tail", filters] as const;
   const query = useQuery<Tail>({
@@ -54,11 +52,14 @@ export function useTail(filters: Query, follow: boolean) {
       if (before !== undefined && before.newest > 0) {
         const after = Math.max(0, before.newest - OVERLAP);
         const of = { ...filters, after, limit: MOST_OF_ONE_CALL };
-        const page = await call<Page>("GET", PATH, { query: of, signal });
+        const page = await call("GET /api/v1/service-logs", { query: of, signal });
         if (page.next_cursor === null) return withNew(before, page);
         // More than one call brings: begin at the newest again, or there would be a gap.
       }
-      const page = await call<Page>("GET", PATH, { query: { ...filters, limit: FIRST }, signal });
+      const page = await call("GET /api/v1/service-logs", {
+        query: { ...filters, limit: FIRST },
+        signal,
+      });
       const lines = [...page.logs].sort(byTime);
       return { lines, older: page.next_cursor, cut: false, newest: newestOf(lines) };
     },
@@ -71,7 +72,9 @@ export function useTail(filters: Query, follow: boolean) {
   const older = async () => {
     const cursor = query.data?.older;
     if (!cursor) return;
-    const page = await call<Page>("GET", PATH, { query: { ...filters, cursor, limit: 1_000 } });
+    const page = await call("GET /api/v1/service-logs", {
+      query: { ...filters, cursor, limit: 1_000 },
+    });
     client.setQueryData<Tail>(queryKey, (tail) => {
       if (tail === undefined || tail.older !== cursor) return tail;
       const known = new Set(tail.lines.map(({ log_id }) => log_id));

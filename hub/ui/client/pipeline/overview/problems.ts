@@ -81,7 +81,11 @@ export function statesOf(
         series.map(({ metric, points }) => [metric, pick(points.map(([, n]) => n))]),
       );
     const state = {
-      ...{ slug, pending, claimed, failed, oldest_s: oldest_pending_s },
+      slug,
+      pending,
+      claimed,
+      failed,
+      oldest_s: oldest_pending_s,
       runs: summaries.get(slug)?.runs ?? [],
       success_rate: summaries.get(slug)?.success_rate ?? null,
       hour: of((n) => n.reduce((sum, one) => sum + one, 0)),

@@ -27,11 +27,15 @@ export function LastRuns({ runs, rate }: { runs: readonly boolean[]; rate: numbe
 
 const COLUMNS: Record<string, Column<WorkloadState>> = {
   slug: {
-    ...{ key: "slug", title: "Workload", width: "minmax(96px, 1.4fr)" },
+    key: "slug",
+    title: "Workload",
+    width: "minmax(96px, 1.4fr)",
     cell: ({ slug }) => <Clip text={slug} />,
   },
   problems: {
-    ...{ key: "problems", title: "What is wrong", width: "minmax(150px, 3fr)" },
+    key: "problems",
+    title: "What is wrong",
+    width: "minmax(150px, 3fr)",
     cell: ({ problems, supervision }) => (
       <Stack gap={0}>
         <Group gap={6}>
@@ -49,31 +53,56 @@ const COLUMNS: Record<string, Column<WorkloadState>> = {
     ),
   },
   runs: {
-    ...{ key: "runs", title: "Last 20 runs", width: "172px", from: "sm" },
+    key: "runs",
+    title: "Last 20 runs",
+    width: "172px",
+    from: "sm",
     cell: ({ runs, success_rate }) => <LastRuns runs={runs} rate={success_rate} />,
   },
   ready: {
-    ...{ key: "pending", title: "Pending", width: "84px", align: "end" },
+    key: "pending",
+    title: "Pending",
+    width: "84px",
+    align: "end",
     cell: ({ pending }) => countText(pending),
   },
   claimed: {
-    ...{ key: "claimed", title: "Running", width: "84px", align: "end" },
+    key: "claimed",
+    title: "Running",
+    width: "84px",
+    align: "end",
     cell: ({ claimed }) => countText(claimed),
   },
   failed: {
-    ...{ key: "failed", title: "Failed", width: "76px", align: "end", from: "sm" },
+    key: "failed",
+    title: "Failed",
+    width: "76px",
+    align: "end",
+    from: "sm",
     cell: ({ failed }) => countText(failed),
   },
   oldest: {
-    ...{ key: "oldest", title: "Oldest ready", width: "116px", align: "end", from: "md" },
+    key: "oldest",
+    title: "Oldest ready",
+    width: "116px",
+    align: "end",
+    from: "md",
     cell: ({ oldest_s }) => (oldest_s === null ? "–" : durationText(oldest_s * 1_000)),
   },
   minute: {
-    ...{ key: "minute", title: "Done per minute", width: "120px", align: "end", from: "md" },
+    key: "minute",
+    title: "Done per minute",
+    width: "120px",
+    align: "end",
+    from: "md",
     cell: ({ minute }) => `${countText(minute.succeeded ?? 0)} / min`,
   },
   expired: {
-    ...{ key: "expired", title: "Leases expired", width: "124px", align: "end", from: "lg" },
+    key: "expired",
+    title: "Leases expired",
+    width: "124px",
+    align: "end",
+    from: "lg",
     cell: ({ hour }) => `${countText(hour.expired ?? 0)} / h`,
   },
 };

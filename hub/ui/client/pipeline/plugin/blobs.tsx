@@ -1,24 +1,29 @@
 import { Anchor, Button, FileButton, Group, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { pathOf } from "#shared/client/operation.ts";
 import type { PluginBlob } from "#shared/protocol/schema/plugin.ts";
+import { pluginLimits } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { useFilters } from "../../lib/filters.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
-import { bytesText } from "../../lib/units.ts";
+import { bytesText, mebibytesText } from "../../lib/units.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
-import { placeOf } from "./keys.ts";
 
 const UPLOAD_MS = 120_000;
+const LIMITS = pluginLimits();
 
 function DeleteBlob({ slug, name }: { slug: string; name: string }) {
-  const remove = useChange(() => call("DELETE", placeOf(slug, "blob", name)), {
-    done: `${name} deleted`,
-    failed: `${name} was not deleted`,
-  });
+  const remove = useChange(
+    () => call("DELETE /api/v1/plugins/{slug}/blob/{key}", { params: { slug, key: name } }),
+    {
+      done: `${name} deleted`,
+      failed: `${name} was not deleted`,
+    },
+  );
   return (
     <ConfirmButton
       size="compact-xs"
@@ -33,14 +38,17 @@ function DeleteBlob({ slug, name }: { slug: string; name: string }) {
   );
 }
 
+const blobPath = (slug: string, key: string): string =>
+  pathOf("GET /api/v1/plugins/{slug}/blob/{key}", { params: { slug, key } });
+
 const columnsOf = (slug: string): Column<PluginBlob>[] => [
   {
     key: "key",
     title: "Key",
     width: "minmax(150px, 2fr)",
     cell: ({ key }) => (
-      // Answered in a sandbox of its own, whatever it holds.
-      <Anchor href={placeOf(slug, "blob", key)} target="_blank" rel="noreferrer noopener">
+      // Served in its own sandbox, whatever it holds.
+      <Anchor href={blobPath(slug, key)} target="_blank" rel="noreferrer noopener">
         <Clip text={key} mono />
       </Anchor>
     ),
@@ -74,17 +82,19 @@ const columnsOf = (slug: string): Column<PluginBlob>[] => [
   },
 ];
 
-/** Files that a plugin keeps, at most 5 MB each. */
+/** Files that a plugin keeps. */
 export function Blobs({ slug }: { slug: string }) {
   const [filters, set] = useFilters({ prefix: "", page: "" });
   const [key, setKey] = useState("");
-  const at = placeOf(slug, "blob");
-  const query = useGet<{ blobs: PluginBlob[]; next_cursor: string | null }>(at, {
-    ...{ prefix: filters.prefix, cursor: cursorOf(filters.page), limit: 50 },
+  const at = pathOf("GET /api/v1/plugins/{slug}/blob", { params: { slug } });
+  const query = useGet("/api/v1/plugins/{slug}/blob", {
+    params: { slug },
+    query: { prefix: filters.prefix, cursor: cursorOf(filters.page), limit: 50 },
   });
   const upload = useChange(
     (file: File) =>
-      call("PUT", placeOf(slug, "blob", key || file.name), {
+      call("PUT /api/v1/plugins/{slug}/blob/{key}", {
+        params: { slug, key: key || file.name },
         body: file,
         headers: { "content-type": file.type || "application/octet-stream" },
         timeout_ms: UPLOAD_MS,
@@ -130,7 +140,8 @@ export function Blobs({ slug }: { slug: string }) {
               title="No blobs"
               command={`curl -X PUT ${location.origin}${at}/chart.png -H 'content-type: image/png' --data-binary @chart.png`}
             >
-              The plugin, its page or anybody else may store files of at most 5 MB.
+              The plugin, its page or anybody else may store files of at most{" "}
+              {mebibytesText(LIMITS.blob)}.
             </Empty>
           ) : (
             <>

@@ -1,14 +1,18 @@
 import { Button, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { PluginState } from "#shared/protocol/schema/plugin.ts";
-import { ApiError, open } from "../../lib/http.ts";
+import { pluginLimits } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { call, open } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
+import { mebibytesText } from "../../lib/units.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { Loadable } from "../../parts/states.tsx";
 import { Ago } from "../../parts/text.tsx";
-import { placeOf } from "./keys.ts";
+
+const LIMITS = pluginLimits();
 
 interface Read {
   state: PluginState;
@@ -17,11 +21,12 @@ interface Read {
 
 /** A value of a plugin: read, changed only over the version that was read, deleted. */
 export function StatePanel(props: { slug: string; name: string; onDone: () => void }) {
-  const at = placeOf(props.slug, "state", props.name);
+  const { slug, name: key } = props;
   const query = useQuery<Read>({
-    queryKey: ["plugin state", at],
+    queryKey: ["plugin state", slug, key],
     queryFn: async ({ signal }) => {
-      const response = await open("GET", at, { signal });
+      const of = { params: { slug, key }, signal };
+      const response = await open("GET /api/v1/plugins/{slug}/state/{key}", of);
       const state = (await response.json()) as PluginState;
       return { state, etag: response.headers.get("etag") ?? "" };
     },
@@ -55,25 +60,23 @@ export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
   const [read] = useState(given);
   const [key, setKey] = useState(name ?? "");
   const [text, setText] = useState(read ? JSON.stringify(read.state.value, null, 2) : "{}");
-  const at = placeOf(slug, "state", key);
+  const of = { params: { slug, key } };
   const save = useChange(
     () =>
-      open("PUT", at, {
-        body: text,
-        headers: {
-          "content-type": "application/json",
-          ...(read ? { "if-match": read.etag } : { "if-none-match": "*" }),
-        },
+      call("PUT /api/v1/plugins/{slug}/state/{key}", {
+        ...of,
+        json: JSON.parse(text),
+        headers: read ? { "if-match": read.etag } : { "if-none-match": "*" },
       }),
     { done: `${key} stored`, failed: `${key} was not stored`, onDone, quiet: true },
   );
-  const remove = useChange(() => open("DELETE", at), {
+  const remove = useChange(() => call("DELETE /api/v1/plugins/{slug}/state/{key}", of), {
     done: `${key} deleted`,
     failed: `${key} was not deleted`,
     onDone,
   });
   const valid = isJson(text);
-  const other = save.error instanceof ApiError && save.error.status === 412;
+  const other = save.error instanceof FlotillaError && save.error.status === 412;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (valid && key !== "") save.mutate(undefined);
@@ -98,7 +101,7 @@ export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
         )}
         <Textarea
           label="Value"
-          description="JSON, at most 1 MiB"
+          description={`JSON, at most ${mebibytesText(LIMITS.state)}`}
           autosize
           minRows={8}
           maxRows={24}

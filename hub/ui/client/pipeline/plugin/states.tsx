@@ -1,4 +1,5 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
+import { pathOf } from "#shared/client/operation.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { useGet } from "../../lib/query.ts";
 import { DataTable } from "../../parts/data-table.tsx";
@@ -6,21 +7,16 @@ import { cursorOf, Pager } from "../../parts/pager.tsx";
 import { SidePanel } from "../../parts/side-panel.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
-import { placeOf } from "./keys.ts";
 import { StateForm, StatePanel } from "./state-panel.tsx";
-
-interface StateKeys {
-  states: { key: string; updated_at: string }[];
-  next_cursor: string | null;
-}
 
 /** What a plugin keeps under keys. */
 export function States({ slug }: { slug: string }) {
   const [filters, set] = useFilters({ prefix: "", page: "", key: "", create: "" });
   const close = () => set({ key: "", create: "" });
-  const at = placeOf(slug, "state");
-  const query = useGet<StateKeys>(at, {
-    ...{ prefix: filters.prefix, cursor: cursorOf(filters.page), limit: 50 },
+  const at = pathOf("GET /api/v1/plugins/{slug}/state", { params: { slug } });
+  const query = useGet("/api/v1/plugins/{slug}/state", {
+    params: { slug },
+    query: { prefix: filters.prefix, cursor: cursorOf(filters.page), limit: 50 },
   });
   return (
     <Stack gap="sm">

@@ -1,6 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import type { PullWorker, WorkerCommand } from "#shared/protocol/schema/pull.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 
@@ -13,13 +13,12 @@ const DONE: Record<WorkerCommand["command"], string> = {
 
 /** What an operator may tell a worker (rules/pipeline-pull#commands-to-a-worker), and its restart over SSH. */
 export function Commands({ worker: { id, host, state } }: { worker: PullWorker }) {
-  const path = `/api/v1/workers/${seg(id)}`;
   const tell = useChange(
     (command: WorkerCommand["command"]) =>
-      call<WorkerCommand>("POST", `${path}/admin-command`, { json: { command } }),
+      call("POST /api/v1/workers/{id}/admin-command", { params: { id }, json: { command } }),
     { done: (_, command) => `${id} ${DONE[command]}`, failed: "The command was not sent" },
   );
-  const restart = useChange(() => call("POST", `${path}/restart`), {
+  const restart = useChange(() => call("POST /api/v1/workers/{id}/restart", { params: { id } }), {
     done: `The restart of ${id} has begun; its result is in the service logs`,
     failed: "The worker was not restarted",
   });

@@ -24,7 +24,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-/** Use and memory of the GPUs that a host tells of. */
+/** Use and memory of the GPUs that a host reports. */
 export function Gpus({ gpus }: { gpus: readonly GpuReading[] }) {
   return (
     <Stack gap="xs">

@@ -1,8 +1,7 @@
 import { Badge, Button, Group, MultiSelect, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import type { ChangeFilter, PullWorker } from "#shared/protocol/schema/pull.ts";
-import type { Workload } from "#shared/protocol/schema/workload.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 
@@ -16,9 +15,9 @@ const OPS: { value: ChangeFilter["op"]; label: string }[] = [
 export function FilterEditor({ worker: { id, filter, workloads } }: { worker: PullWorker }) {
   const [op, setOp] = useState<ChangeFilter["op"]>("add");
   const [chosen, setChosen] = useState<string[]>([]);
-  const all = useGet<{ workloads: Workload[] }>("/api/v1/workloads");
+  const all = useGet("/api/v1/workloads");
   const change = useChange(
-    (json: ChangeFilter) => call<PullWorker>("POST", `/api/v1/workers/${seg(id)}/filter`, { json }),
+    (json: ChangeFilter) => call("POST /api/v1/workers/{id}/filter", { params: { id }, json }),
     {
       done: (after) =>
         `${id} runs ${after.filter === null ? "every workload" : after.filter.join(", ") || "nothing"}`,

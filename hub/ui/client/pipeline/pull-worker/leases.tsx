@@ -1,7 +1,7 @@
 import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useRef } from "react";
 import { Link } from "wouter";
-import type { Lease, Leases, LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
+import type { Lease } from "#shared/protocol/schema/pull-daemon.ts";
 import { seg } from "../../lib/http.ts";
 import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";
@@ -27,7 +27,9 @@ function Countdown({ until, ahead_ms }: { until: string; ahead_ms: number }) {
 
 const columns = (ahead_ms: number): Column<Lease>[] => [
   {
-    ...{ key: "workload", title: "Workload", width: "minmax(90px, 1fr)" },
+    key: "workload",
+    title: "Workload",
+    width: "minmax(90px, 1fr)",
     cell: ({ workload }) => (
       <Anchor component={Link} href={`/ui/workloads/${seg(workload)}`} size="sm" truncate>
         {workload}
@@ -35,28 +37,48 @@ const columns = (ahead_ms: number): Column<Lease>[] => [
     ),
   },
   {
-    ...{ key: "pk", title: "Task", width: "minmax(90px, 2fr)" },
+    key: "pk",
+    title: "Task",
+    width: "minmax(90px, 2fr)",
     cell: ({ pk }) => <Clip text={pk} mono />,
   },
   {
-    ...{ key: "attempt", title: "Attempt", width: "76px", align: "end", from: "sm" },
+    key: "attempt",
+    title: "Attempt",
+    width: "76px",
+    align: "end",
+    from: "sm",
     cell: ({ attempt }) => attempt,
   },
   {
-    ...{ key: "held", title: "Held for", width: "92px", align: "end", from: "sm" },
+    key: "held",
+    title: "Held for",
+    width: "92px",
+    align: "end",
+    from: "sm",
     cell: ({ claimed_at }) => <Elapsed since={claimed_at} />,
   },
   {
-    ...{ key: "left", title: "Lease left", width: "100px", align: "end" },
+    key: "left",
+    title: "Lease left",
+    width: "100px",
+    align: "end",
     cell: ({ lease_until }) => <Countdown until={lease_until} ahead_ms={ahead_ms} />,
   },
 ];
 
 /** What a worker holds, with the time that is left of each lease, and what its tasks printed last. */
 export function HeldTasks({ id }: { id: string }) {
-  const path = `/api/v1/workers/${seg(id)}`;
-  const leases = useGet<Leases>(`${path}/leases`, {}, { refetchInterval: EVERY_MS });
-  const live = useGet<LiveRuns>(`${path}/runs`, {}, { refetchInterval: EVERY_MS });
+  const leases = useGet(
+    "/api/v1/workers/{id}/leases",
+    { params: { id } },
+    { refetchInterval: EVERY_MS },
+  );
+  const live = useGet(
+    "/api/v1/workers/{id}/runs",
+    { params: { id } },
+    { refetchInterval: EVERY_MS },
+  );
   const printed = (live.data?.runs ?? []).filter(({ stdout, stderr }) => stdout || stderr);
   // Reckoned once for each answer, so that the countdown does not jump with the time an answer takes.
   const reckoned = useRef({ at: "", ahead_ms: 0 });

@@ -7,15 +7,21 @@ import { ConfirmButton } from "../../parts/confirm.tsx";
 
 /** What can be done with a task, by where it is. */
 export function TaskActions({ history: { workload, pk, task } }: { history: TaskHistory }) {
-  const path = `/api/v1/workloads/${seg(workload)}/queue/${seg(pk)}`;
-  const retry = useChange(() => call("POST", `${path}/reset`), {
-    done: "The task is ready again",
-    failed: "The task was not retried",
-  });
-  const remove = useChange(() => call("DELETE", path), {
-    done: task?.state === "claimed" ? "The task was cancelled" : "The task was deleted",
-    failed: "The task is still there",
-  });
+  const retry = useChange(
+    () =>
+      call("POST /api/v1/workloads/{slug}/queue/{pk}/reset", { params: { slug: workload, pk } }),
+    {
+      done: "The task is ready again",
+      failed: "The task was not retried",
+    },
+  );
+  const remove = useChange(
+    () => call("DELETE /api/v1/workloads/{slug}/queue/{pk}", { params: { slug: workload, pk } }),
+    {
+      done: task?.state === "claimed" ? "The task was cancelled" : "The task was deleted",
+      failed: "The task is still there",
+    },
+  );
   if (workload === "(deleted)") return null;
   return (
     <Group gap="xs">

@@ -1,7 +1,5 @@
 import { Alert, Code, Stack, Text, Title } from "@mantine/core";
-import type { LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
-import type { QueueRow, Run } from "#shared/protocol/schema/queue.ts";
-import { seg } from "../../lib/http.ts";
+import type { QueueRow } from "#shared/protocol/schema/queue.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText, timeText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
@@ -16,7 +14,7 @@ const TAIL_EVERY_MS = 1_500;
 
 /** An attempt that ended: why, what it put out, what it printed. */
 export function RunDetails({ run_id }: { run_id: string }) {
-  const query = useGet<Run>(`/api/v1/runs/${seg(run_id)}`, {}, { refetchInterval: false });
+  const query = useGet("/api/v1/runs/{run_id}", { params: { run_id } }, { refetchInterval: false });
   return (
     <Loadable query={query}>
       {(run) => (
@@ -59,9 +57,9 @@ export function RunDetails({ run_id }: { run_id: string }) {
 /** The attempt that runs now, with the end of what it printed so far. */
 export function LiveDetails({ workload, task }: { workload: string; task: QueueRow }) {
   const { worker_id, pk } = task;
-  const query = useGet<LiveRuns>(
-    `/api/v1/workers/${seg(worker_id ?? "")}/runs`,
-    {},
+  const query = useGet(
+    "/api/v1/workers/{id}/runs",
+    { params: { id: worker_id ?? "" } },
     { enabled: worker_id !== null, refetchInterval: TAIL_EVERY_MS, retry: false },
   );
   const run = query.data?.runs.find((one) => one.workload === workload && one.pk === pk);

@@ -44,15 +44,24 @@ function History({ history }: { history: TaskHistory }) {
   );
 }
 
+const EVERY_MS = 2_000;
+
 /** A run or a task beside the page that it was opened from: the address says which. */
 export function RunDrawer() {
   const { run, task, close } = useShown();
   const opened = run !== "" || task !== null;
-  const path =
-    task === null
-      ? `/api/v1/runs/${seg(run)}/task`
-      : `/api/v1/workloads/${seg(task.workload)}/tasks/${seg(task.pk)}`;
-  const query = useGet<TaskHistory>(path, {}, { enabled: opened, refetchInterval: 2_000 });
+  const { workload: slug = "", pk = "" } = task ?? {};
+  const by_run = useGet(
+    "/api/v1/runs/{run_id}/task",
+    { params: { run_id: run } },
+    { enabled: opened && task === null, refetchInterval: EVERY_MS },
+  );
+  const by_key = useGet(
+    "/api/v1/workloads/{slug}/tasks/{pk}",
+    { params: { slug, pk } },
+    { enabled: task !== null, refetchInterval: EVERY_MS },
+  );
+  const query = task === null ? by_run : by_key;
   // What is read for another address is not shown under this one.
   const fits = task === null ? !query.isPlaceholderData : query.data?.pk === task.pk;
   const title = (fits && query.data?.pk) || task?.pk || (run && `Run ${run}`) || "Run";

@@ -3,7 +3,7 @@ import type { Notes } from "#shared/protocol/schema/executor.ts";
 import { countText, timeText } from "../../lib/units.ts";
 import { LogView } from "../../parts/log-view.tsx";
 
-/** What a task says of itself: how far it is, and its log. Nothing where it said nothing. */
+/** What a task reports: its progress and its log. Nothing if it reported nothing. */
 export function NotesOf({ notes, live = false }: { notes: Notes; live?: boolean }) {
   const { progress, log, log_dropped } = notes;
   const percent = progress === null ? 0 : Math.round(progress.value * 100);

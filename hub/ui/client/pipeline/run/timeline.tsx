@@ -38,7 +38,9 @@ function linesOf({ task, attempts }: TaskHistory, now: number): Line[] {
   const claimed = task.claimed_at !== null && task.state === "claimed";
   const begun = claimed && task.claimed_at ? Date.parse(task.claimed_at) : null;
   lines.push({
-    ...{ key: "now", run_id: null, worker_id: task.worker_id },
+    key: "now",
+    run_id: null,
+    worker_id: task.worker_id,
     attempt: claimed ? task.attempt : task.attempt + 1,
     outcome: claimed ? "running" : Date.parse(task.run_at) > now ? "delayed" : "pending",
     waited: free === null ? null : [free, begun ?? Math.max(now, free)],

@@ -9,59 +9,60 @@ import {
   Stack,
   TextInput,
 } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
 import { IconTrash } from "@tabler/icons-react";
+import { LOG_LEVELS } from "#shared/kit/log.ts";
 import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
-import { issueAt } from "../../parts/form-errors.tsx";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+
+type SettingForm = UseFormReturnType<{ value: unknown }>;
 
 interface EditorProps {
   setting: Setting;
-  value: unknown;
-  error: unknown;
-  onChange: (value: unknown) => void;
+  form: SettingForm;
+  /** An entry of a list is taken out. */
+  onRemove: () => void;
 }
 
-const LEVELS = ["debug", "info", "warn", "error"];
-const NEW_ENGINE: LlmEngine = { name: "", url: "", model: null, api_key_env: null };
+const RULES = rulesOf("LlmEngine");
+const NEW_ENGINE: LlmEngine = {
+  name: "",
+  url: "",
+  model: RULES.model.default as LlmEngine["model"],
+  api_key_env: RULES.api_key_env.default as LlmEngine["api_key_env"],
+};
 
-function EnginesEditor({ value, error, onChange }: EditorProps) {
-  const engines = value as LlmEngine[];
-  const change = (at: number, changed: Partial<LlmEngine>) =>
-    onChange(engines.map((engine, i) => (i === at ? { ...engine, ...changed } : engine)));
-  const said = (at: number, field: string) => issueAt(error, "value", at, field);
+function EnginesEditor({ form, onRemove }: Omit<EditorProps, "setting">) {
+  const engines = form.values.value as LlmEngine[];
+  const field = (at: number, name: keyof LlmEngine) => {
+    const path = `value.${at}.${name}`;
+    // What is empty is unset.
+    const set = (text: string) => form.setFieldValue(path, (text || NEW_ENGINE[name]) as never);
+    return {
+      ...form.getInputProps(path),
+      value: engines[at]?.[name] ?? "",
+      onChange: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
+    };
+  };
   return (
     <Stack gap="sm">
       {engines.map((engine, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: its name is being typed
         <Fieldset key={at} legend={engine.name || `Engine ${at + 1}`} p="sm">
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
-            <TextInput
-              label="Name"
-              required
-              value={engine.name}
-              onChange={(event) => change(at, { name: event.currentTarget.value })}
-              error={said(at, "name")}
-            />
+            <TextInput label="Name" required {...field(at, "name")} />
             <TextInput
               label="URL"
               required
               placeholder="http://127.0.0.1:11434/v1"
-              value={engine.url}
-              onChange={(event) => change(at, { url: event.currentTarget.value })}
-              error={said(at, "url")}
+              {...field(at, "url")}
             />
-            <TextInput
-              label="Model"
-              value={engine.model ?? ""}
-              onChange={(event) => change(at, { model: event.currentTarget.value || null })}
-              error={said(at, "model")}
-            />
+            <TextInput label="Model" {...field(at, "model")} />
             <TextInput
               label="Variable with its key"
               description="Name of a variable on the server; never the key itself"
               autoComplete="off"
-              value={engine.api_key_env ?? ""}
-              onChange={(event) => change(at, { api_key_env: event.currentTarget.value || null })}
-              error={said(at, "api_key_env")}
+              {...field(at, "api_key_env")}
             />
           </SimpleGrid>
           <Group justify="flex-end" mt="xs">
@@ -69,7 +70,10 @@ function EnginesEditor({ value, error, onChange }: EditorProps) {
               variant="subtle"
               color="gray"
               aria-label={`Remove engine ${engine.name || at + 1}`}
-              onClick={() => onChange(engines.filter((_, i) => i !== at))}
+              onClick={() => {
+                form.removeListItem("value", at);
+                onRemove();
+              }}
             >
               <IconTrash size={16} />
             </ActionIcon>
@@ -80,7 +84,7 @@ function EnginesEditor({ value, error, onChange }: EditorProps) {
         <Button
           size="xs"
           variant="default"
-          onClick={() => onChange([...engines, { ...NEW_ENGINE }])}
+          onClick={() => form.insertListItem("value", { ...NEW_ENGINE })}
         >
           Add an engine
         </Button>
@@ -90,38 +94,19 @@ function EnginesEditor({ value, error, onChange }: EditorProps) {
 }
 
 /** The control that fits a setting: by its key where that says more than the value. */
-export function SettingEditor(props: EditorProps) {
-  const { setting, value, error, onChange } = props;
-  const said = issueAt(error, "value");
-  if (setting.key === "llm_engines") return <EnginesEditor {...props} />;
-  if (setting.key.endsWith("_level"))
-    return (
-      <Select
-        label={setting.key}
-        data={LEVELS}
-        allowDeselect={false}
-        value={value as string}
-        onChange={onChange}
-        error={said}
-      />
-    );
-  if (typeof setting.value === "number")
-    return (
-      <NumberInput
-        label={setting.key}
-        clampBehavior="none"
-        value={value as number | string}
-        onChange={onChange}
-        error={said}
-      />
-    );
+export function SettingEditor({ setting, form, onRemove }: EditorProps) {
+  const { key } = setting;
+  const common = { label: key, ...form.getInputProps("value") };
+  if (key === "llm_engines") return <EnginesEditor form={form} onRemove={onRemove} />;
+  if (key.endsWith("_level"))
+    return <Select {...common} data={[...LOG_LEVELS]} allowDeselect={false} />;
+  if (typeof setting.value === "number") return <NumberInput {...common} clampBehavior="none" />;
   return (
     <TextInput
-      label={setting.key}
+      {...common}
       description="Empty: unset"
-      value={(value as string | null) ?? ""}
-      onChange={(event) => onChange(event.currentTarget.value || null)}
-      error={said}
+      value={(form.values.value as string | null) ?? ""}
+      onChange={(event) => form.setFieldValue("value", event.currentTarget.value || null)}
     />
   );
 }

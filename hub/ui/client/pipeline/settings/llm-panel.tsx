@@ -9,37 +9,45 @@ import {
   TextInput,
   Title,
 } from "@mantine/core";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
-import { Tested, useEngineTest } from "../../fleet/registry/engine-test.tsx";
+import {
+  NOT_TESTED,
+  Tested,
+  type TestInput,
+  testEngine,
+} from "../../fleet/registry/engine-test.tsx";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 
+const RULES = rulesOf("LlmTest");
 const HERE = "(described here)";
 
 /** POST /settings/llm/test: one that is configured, or one described here. */
 export function LlmPanel({ settings }: { settings: Setting[] }) {
   const engines = (settings.find(({ key }) => key === "llm_engines")?.value ?? []) as LlmEngine[];
   const [chosen, setEngine] = useState<string | null>(null);
-  const [values, setValues] = useState({ url: "", model: "", api_key_env: "", prompt: "" });
   // One that was chosen may have been removed since.
   const there = chosen === HERE || engines.some(({ name }) => name === chosen);
   const engine = (there ? chosen : engines[0]?.name) ?? HERE;
-  const test = useEngineTest();
-  const field = (name: keyof typeof values) => ({
-    value: values[name],
-    onChange: (event: { currentTarget: { value: string } }) => {
-      const { value } = event.currentTarget;
-      setValues((before) => ({ ...before, [name]: value }));
+  const {
+    form,
+    saving: test,
+    props,
+  } = useApiForm({
+    initial: { url: "", model: "", api_key_env: "", prompt: "" },
+    rules: RULES,
+    bodyOf: ({ url, model, api_key_env, prompt }): TestInput => {
+      const what = engine === HERE ? { url, model, api_key_env } : { engine };
+      const given = Object.entries({ ...what, prompt }).filter(([, value]) => value !== "");
+      return Object.fromEntries(given);
     },
+    send: testEngine,
+    failed: NOT_TESTED,
+    quiet: false,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const { url, model, api_key_env, prompt } = values;
-    const what = engine === HERE ? { url, model, api_key_env } : { engine };
-    const given = Object.entries({ ...what, prompt }).filter(([, value]) => value !== "");
-    test.mutate(Object.fromEntries(given));
-  };
   return (
-    <Paper withBorder p="md" component="form" onSubmit={submit}>
+    <Paper withBorder p="md" component="form" {...props}>
       <Stack gap="sm">
         <Title order={2} size="h4">
           Test an engine
@@ -56,18 +64,22 @@ export function LlmPanel({ settings }: { settings: Setting[] }) {
           <TextInput
             label="Prompt"
             description="Empty: asks for one word"
-            placeholder="Reply with the word: ok"
-            {...field("prompt")}
+            placeholder={String(RULES.prompt.default)}
+            {...form.getInputProps("prompt")}
           />
           {engine === HERE && (
             <>
-              <TextInput label="URL" placeholder="http://127.0.0.1:11434/v1" {...field("url")} />
-              <TextInput label="Model" {...field("model")} />
+              <TextInput
+                label="URL"
+                placeholder="http://127.0.0.1:11434/v1"
+                {...form.getInputProps("url")}
+              />
+              <TextInput label="Model" {...form.getInputProps("model")} />
               <TextInput
                 label="Variable with its key"
                 description="Only the administrator may have a key sent to an address given here"
                 autoComplete="off"
-                {...field("api_key_env")}
+                {...form.getInputProps("api_key_env")}
               />
             </>
           )}
@@ -76,7 +88,7 @@ export function LlmPanel({ settings }: { settings: Setting[] }) {
           <Button
             type="submit"
             variant="default"
-            disabled={engine === HERE && values.url === ""}
+            disabled={engine === HERE && form.values.url === ""}
             loading={test.isPending}
           >
             Test

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import type { Setting } from "#shared/protocol/schema/operations.ts";
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
@@ -10,42 +10,41 @@ import { SettingEditor } from "./editor.tsx";
 /** Changes one setting, which only the administrator may. */
 export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: () => void }) {
   const { key } = setting;
-  const at = `/api/v1/settings/${seg(key)}`;
-  const [value, setValue] = useState(setting.value);
-  const save = useChange(() => call("PUT", at, { json: { value } }), {
+  const _at = `/api/v1/settings/${seg(key)}`;
+  const { form, saving, props } = useApiForm({
+    initial: { value: setting.value },
+    // A setting is judged by the server, which has its schema.
+    rules: {},
+    bodyOf: (values) => values,
+    send: (json) => call("PUT /api/v1/settings/{key}", { params: { key }, json }),
     done: `${key} stored; it takes effect now`,
     failed: `${key} was not stored`,
     onDone,
-    quiet: true,
   });
-  const change = (next: unknown) => {
-    // What was said of the third entry is not said of whatever is third now.
-    if (Array.isArray(next) && next.length < (value as unknown[]).length) save.reset();
-    setValue(next);
-  };
-  const unset = useChange(() => call("DELETE", at), {
+  const unset = useChange(() => call("DELETE /api/v1/settings/{key}", { params: { key } }), {
     done: `${key} has its default value again`,
     failed: `${key} was not reset`,
     onDone,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined);
-  };
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...props}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           {setting.description}
         </Text>
-        <SettingEditor setting={setting} value={value} error={save.error} onChange={change} />
+        <SettingEditor
+          setting={setting}
+          form={form}
+          // An error of the third entry is not an error of whatever is third now.
+          onRemove={saving.reset}
+        />
         <FormErrors
-          error={save.error}
+          error={saving.error}
           title={`${key} was not stored`}
           fields={key === "llm_engines" ? [] : ["value"]}
         />
         <Group justify="space-between">
-          <Button type="submit" loading={save.isPending}>
+          <Button type="submit" loading={saving.isPending}>
             Save
           </Button>
           {setting.source === "stored" && (

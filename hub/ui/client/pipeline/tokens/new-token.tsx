@@ -1,11 +1,12 @@
 import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
 import type { CreatedToken, Role } from "#shared/protocol/schema/token.ts";
-import { ROLES } from "#shared/protocol/token-roles.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { call, login } from "../../lib/http.ts";
 import { whoAmI } from "../../lib/logins.ts";
-import { useChange } from "../../lib/query.ts";
-import { FormErrors, issueAt } from "../../parts/form-errors.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
+
+const RULES = rulesOf("CreateToken");
 
 const MAY: Record<Role, string> = {
   viewer: "Looks at everything.",
@@ -31,62 +32,56 @@ export function NewToken({
   first: boolean;
   onMade: (made: CreatedToken) => void;
 }) {
-  const [name, setName] = useState("");
-  const [role, setRole] = useState<Role>(first ? "admin" : "viewer");
-  const [lasts, setLasts] = useState("");
-  const save = useChange(
-    async () => {
+  const { form, saving, props } = useApiForm({
+    initial: { name: "", role: (first ? "admin" : "viewer") as Role, expires_in_s: "" },
+    rules: RULES,
+    bodyOf: ({ name, role, expires_in_s }) => ({
+      name: name.trim(),
+      role,
+      ...(expires_in_s !== "" && { expires_in_s: Number(expires_in_s) }),
+    }),
+    send: async (json) => {
       const was_open = whoAmI()?.open === true;
-      const made = await call<CreatedToken>("POST", "/tokens", {
-        json: { name, role, ...(lasts !== "" && { expires_in_s: Number(lasts) }) },
-      });
+      const made = await call("POST /tokens", { json });
       // Else the next call of this page would ask for what it shows only now.
       if (was_open) await login({ token: made.token });
       return made;
     },
-    { failed: "The token was not created", onDone: onMade, quiet: true },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined);
-  };
+    failed: "The token was not created",
+    onDone: onMade,
+  });
+  const { name, role } = form.values;
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...props}>
       <Stack gap="sm">
         <TextInput
           label="Name"
           description="Whose it is: a person, a program, a machine"
           required
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={issueAt(save.error, "name")}
           data-autofocus
+          {...form.getInputProps("name")}
         />
         <Select
           label="Role"
           description={MAY[role]}
           inputWrapperOrder={["label", "input", "description", "error"]}
-          data={ROLES}
-          value={role}
+          data={RULES.role.choices}
           allowDeselect={false}
-          onChange={(value) => setRole((value ?? "viewer") as Role)}
-          error={issueAt(save.error, "role")}
+          {...form.getInputProps("role")}
         />
         <Select
           label="Valid"
           data={LASTS}
-          value={lasts}
           allowDeselect={false}
-          onChange={(value) => setLasts(value ?? "")}
-          error={issueAt(save.error, "expires_in_s")}
+          {...form.getInputProps("expires_in_s")}
         />
         <FormErrors
-          error={save.error}
+          error={saving.error}
           title="The token was not created"
           fields={["name", "role", "expires_in_s"]}
         />
         <Group className="panel-end">
-          <Button type="submit" disabled={name.trim() === ""} loading={save.isPending}>
+          <Button type="submit" disabled={name.trim() === ""} loading={saving.isPending}>
             Create the token
           </Button>
         </Group>

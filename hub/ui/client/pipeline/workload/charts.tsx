@@ -1,8 +1,5 @@
 import { Paper, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
 import { useDeferredValue } from "react";
-import type { FlowRates } from "#shared/protocol/schema/flow.ts";
-import type { RunList } from "#shared/protocol/schema/queue.ts";
-import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";
 import { Chart } from "../../parts/chart.tsx";
@@ -33,12 +30,12 @@ export function Charts({
   span: string;
   onSpan: (span: string) => void;
 }) {
-  const rates = useGet<FlowRates>("/api/v1/flow/rates", { slug, since_min: span });
+  const rates = useGet("/api/v1/flow/rates", { query: { slug, since_min: span } });
   // After what else the page asks for: it is ten times as long.
   const settled = useDeferredValue(true, false);
-  const runs = useGet<RunList>(
-    `/api/v1/workloads/${seg(slug)}/runs`,
-    { limit: RUNS, brief: true },
+  const runs = useGet(
+    "/api/v1/workloads/{slug}/runs",
+    { params: { slug }, query: { limit: RUNS, brief: true } },
     { enabled: settled },
   );
   const minutes = Number(span);
@@ -101,11 +98,13 @@ export function Charts({
             x={ended.map(({ finished_at }) => Date.parse(finished_at) / 1_000)}
             series={[
               {
-                ...{ label: "succeeded", color: COLORS.succeeded },
+                label: "succeeded",
+                color: COLORS.succeeded,
                 values: ended.map((run) => (run.success ? run.duration_ms : null)),
               },
               {
-                ...{ label: "failed", color: COLORS.failed },
+                label: "failed",
+                color: COLORS.failed,
                 values: ended.map((run) => (run.success ? null : run.duration_ms)),
               },
             ]}

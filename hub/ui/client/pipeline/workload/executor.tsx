@@ -1,17 +1,19 @@
 import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
-import { call, seg } from "../../lib/http.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { Ago } from "../../parts/text.tsx";
 
 /** How long a worker is waited for: it hears of the check with its next heartbeat, and then loads the code. */
-const CHECK_S = 60;
+const CHECK_S = Number(rulesOf("CheckExecutor").timeout_s.default);
 
 const useCheck = (slug: string) =>
   useChange(
     () =>
-      call<ExecutorCheck>("POST", `/api/v1/workloads/${seg(slug)}/check`, {
+      call("POST /api/v1/workloads/{slug}/check", {
+        params: { slug },
         json: { timeout_s: CHECK_S },
       }),
     { failed: "The code was not checked" },

@@ -1,21 +1,28 @@
 import { Button, Group, Modal, Stack, Switch, Text } from "@mantine/core";
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
-import { ApiError, call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 
 /** The two switches of a workload. */
 export function Switches({ workload }: { workload: Workload }) {
-  const path = `/api/v1/workloads/${seg(workload.slug)}`;
   const enable = useChange(
-    (enabled: boolean) => call("PATCH", `${path}/enabled`, { json: { enabled } }),
+    (enabled: boolean) =>
+      call("PATCH /api/v1/workloads/{slug}/enabled", {
+        params: { slug: workload.slug },
+        json: { enabled },
+      }),
     { failed: "The workload was not switched" },
   );
   const supervise = useChange(
     (supervisor_enabled: boolean) =>
-      call("PATCH", `${path}/supervisor_enabled`, { json: { supervisor_enabled } }),
+      call("PATCH /api/v1/workloads/{slug}/supervisor_enabled", {
+        params: { slug: workload.slug },
+        json: { supervisor_enabled },
+      }),
     { failed: "The supervisor was not switched" },
   );
   return (
@@ -42,7 +49,7 @@ export function DeleteWorkload({ slug }: { slug: string }) {
   const [claimed, setClaimed] = useState("");
   const remove = useChange(
     (force: boolean) =>
-      call("DELETE", `/api/v1/workloads/${seg(slug)}`, { query: force ? { force } : {} }),
+      call("DELETE /api/v1/workloads/{slug}", { params: { slug }, query: force ? { force } : {} }),
     {
       done: `Workload ${slug} was deleted`,
       failed: "The workload was not deleted",
@@ -53,7 +60,7 @@ export function DeleteWorkload({ slug }: { slug: string }) {
   const go = (force: boolean) =>
     remove.mutate(force, {
       onError: (err) => {
-        if (err instanceof ApiError && err.status === 409) setClaimed(err.message);
+        if (err instanceof FlotillaError && err.status === 409) setClaimed(err.message);
         else tellError("The workload was not deleted", err);
       },
     });

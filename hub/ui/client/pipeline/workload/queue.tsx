@@ -1,8 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
-import type { z } from "zod";
-import type { QueuePeek, QueueRow, ResetFailed } from "#shared/protocol/schema/queue.ts";
-import { call, seg } from "../../lib/http.ts";
+import type { QueueRow } from "#shared/protocol/schema/queue.ts";
+import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
@@ -43,24 +42,32 @@ interface BulkProps {
 }
 
 function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
-  const path = `/api/v1/workloads/${seg(slug)}/queue`;
   const said = (verb: string) => (out: { done: number; failed: string[] }) =>
     out.failed.length === 0
       ? `${out.done} tasks ${verb}`
       : `${out.done} tasks ${verb}; ${out.failed.length} had moved on meanwhile`;
   const remove = useChange(
-    () => forEach([...selected], (pk) => call("DELETE", `${path}/${seg(pk)}`)),
+    () =>
+      forEach([...selected], (pk) =>
+        call("DELETE /api/v1/workloads/{slug}/queue/{pk}", { params: { slug, pk } }),
+      ),
     { done: said(tab === "claimed" ? "cancelled" : "deleted"), failed: "Nothing was done", onDone },
   );
   const retry = useChange(
-    () => forEach([...selected], (pk) => call("POST", `${path}/${seg(pk)}/reset`)),
+    () =>
+      forEach([...selected], (pk) =>
+        call("POST /api/v1/workloads/{slug}/queue/{pk}/reset", { params: { slug, pk } }),
+      ),
     { done: said("are ready again"), failed: "Nothing was done", onDone },
   );
-  const reset = useChange(() => call<z.infer<typeof ResetFailed>>("POST", `${path}/reset-failed`), {
-    done: ({ reset: n }) => `${n} tasks are ready again`,
-    failed: "The failed tasks were not retried",
-    onDone,
-  });
+  const reset = useChange(
+    () => call("POST /api/v1/workloads/{slug}/queue/reset-failed", { params: { slug } }),
+    {
+      done: ({ reset: n }) => `${n} tasks are ready again`,
+      failed: "The failed tasks were not retried",
+      onDone,
+    },
+  );
   const verb = tab === "claimed" ? "Cancel" : "Delete";
   return (
     <Group gap="xs" mb="sm">
@@ -116,8 +123,13 @@ interface QueueProps {
 export function Queue({ slug, tab, offset, onOffset }: QueueProps) {
   const { showTask } = useShown();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const peek = useGet<z.infer<typeof QueuePeek>>(`/api/v1/workloads/${seg(slug)}/queue/peek`, {
-    ...{ state: tab, limit: LIMIT, offset: offset || undefined },
+  const peek = useGet("/api/v1/workloads/{slug}/queue/peek", {
+    params: { slug },
+    query: {
+      state: tab,
+      limit: LIMIT,
+      offset: offset || undefined,
+    },
   });
   // What has left the page is not acted on unseen.
   const here = new Set(peek.data?.rows.map(({ pk }: QueueRow) => pk));

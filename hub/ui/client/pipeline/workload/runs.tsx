@@ -1,9 +1,7 @@
 import { Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import type { RunList } from "#shared/protocol/schema/queue.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { seg } from "../../lib/http.ts";
 import { useAhead, useGet } from "../../lib/query.ts";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
@@ -14,16 +12,15 @@ const LIMIT = 50;
 
 const NONE = { success: "", key: "", page: "" };
 /** What the API is asked for what the address says. */
-const askFor = (slug: string, { success, key, page }: typeof NONE) =>
-  [
-    `/api/v1/workloads/${seg(slug)}/runs`,
-    { success, pk: key, before: cursorOf(page), limit: LIMIT, brief: true },
-  ] as const;
+const askFor = (slug: string, { success, key, page }: typeof NONE) => ({
+  params: { slug },
+  query: { success, pk: key, before: cursorOf(page), limit: LIMIT, brief: true },
+});
 
 /** Reads them while the page waits for what is above them. */
 export function useRunsAhead(slug: string): void {
   const [filters] = useFilters(NONE);
-  useAhead(...askFor(slug, filters));
+  useAhead("/api/v1/workloads/{slug}/runs", askFor(slug, filters));
 }
 
 /** Runs of one workload. */
@@ -33,7 +30,7 @@ export function WorkloadRuns({ slug }: { slug: string }) {
   const [text, setText] = useState(key);
   const later = useDebouncedCallback((typed: string) => set({ key: typed, page: "" }), 300);
   const { showRun } = useShown();
-  const runs = useGet<RunList>(...askFor(slug, filters));
+  const runs = useGet("/api/v1/workloads/{slug}/runs", askFor(slug, filters));
   return (
     <>
       <Group gap="sm" mb="md" align="end">

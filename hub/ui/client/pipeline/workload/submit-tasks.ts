@@ -1,14 +1,24 @@
+import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
+import { type Faults, faultIn } from "../../forms/faults.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 
-/** Tasks of one submission: a batch has at most so many (rules/pipeline-tasks#submit-a-batch). */
-const MAX_TASKS = 10_000;
+const RULES = rulesOf("TaskIn");
 
-export interface Defaults {
+interface Defaults {
   /** JSON text of what every task carries. */
   extra: string;
   priority: string;
   /** Of a `datetime-local` field. */
   run_at: string;
+}
+export interface Typed extends Defaults {
+  /** The tasks. */
+  text: string;
+}
+interface Read<T> {
+  value: T;
+  faults: Faults;
 }
 
 function jsonOf(text: string, what: string): unknown {
@@ -34,31 +44,53 @@ function tasksOf(text: string): TaskIn[] {
     );
 }
 
-/**
- * What stands in the box as tasks: a key per line, a JSON task per line, or a JSON list of tasks. Fields that a task does
- * not have itself come from `defaults`.
- * @throws Error that says what to mend
- */
-export function readTasks(typed: string, { extra, priority, run_at }: Defaults): TaskIn[] {
-  const text = typed.trim();
-  const found = tasksOf(text).map((task) => (typeof task === "string" ? { pk: task } : task));
-  if (found.length === 0) throw new Error("type at least one task");
-  if (found.length > MAX_TASKS)
-    throw new Error(`there are ${found.length} tasks; submit at most ${MAX_TASKS} at a time`);
+/** What every task carries that does not say otherwise. */
+function readDefaults({ extra, priority, run_at }: Defaults): Read<Partial<TaskIn>> {
   const given: Partial<TaskIn> = {};
-  if (extra.trim() !== "") {
-    const value = jsonOf(extra, "extra");
-    if (!isObject(value)) throw new Error('extra must be a JSON object: {"…": …}');
-    given.extra = value;
+  const faults: Faults = {};
+  try {
+    if (extra.trim() !== "") given.extra = objectOf(extra);
+  } catch (err) {
+    faults.extra = (err as Error).message;
   }
   if (priority.trim() !== "") {
     given.priority = Number(priority);
-    if (!Number.isInteger(given.priority)) throw new Error("priority must be a whole number");
+    const fault = faultIn(RULES.priority, given.priority);
+    if (fault !== undefined) faults.priority = fault;
   }
   if (run_at !== "") given.run_at = new Date(run_at).toISOString();
-  return found.map((task) => {
-    if (!isObject(task) || typeof task.pk !== "string")
-      throw new Error(`every task needs a pk that is text: ${JSON.stringify(task)?.slice(0, 100)}`);
-    return { ...given, ...task };
-  });
+  return { value: given, faults };
+}
+
+function objectOf(text: string): Record<string, unknown> {
+  const value = jsonOf(text, "it");
+  if (!isObject(value)) throw new Error('must be a JSON object: {"…": …}');
+  return value;
+}
+
+/** @throws Error that says what to correct */
+function tasksIn(typed: string): TaskIn[] {
+  const found = tasksOf(typed.trim()).map((task) =>
+    typeof task === "string" ? { pk: task } : task,
+  );
+  if (found.length === 0) throw new Error("type at least one task");
+  if (found.length > MAX_BATCH_ITEMS)
+    throw new Error(`there are ${found.length} tasks; submit at most ${MAX_BATCH_ITEMS} at a time`);
+  const wrong = found.find((task) => !isObject(task) || typeof task.pk !== "string");
+  if (wrong !== undefined)
+    throw new Error(`every task needs a pk that is text: ${JSON.stringify(wrong)?.slice(0, 100)}`);
+  return found;
+}
+
+/**
+ * What stands in the box as tasks: a key per line, a JSON task per line, or a JSON list of tasks. Fields that a task does
+ * not have itself come from the others of the form. With what is wrong, by field.
+ */
+export function readTasks({ text, ...defaults }: Typed): Read<TaskIn[]> {
+  const { value: given, faults } = readDefaults(defaults);
+  try {
+    return { value: tasksIn(text).map((task) => ({ ...given, ...task })), faults };
+  } catch (err) {
+    return { value: [], faults: { ...faults, text: (err as Error).message } };
+  }
 }

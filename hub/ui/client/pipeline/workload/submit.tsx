@@ -9,19 +9,21 @@ import {
   Textarea,
   TextInput,
 } from "@mantine/core";
-import { type FormEvent, useState } from "react";
+import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { SubmitResult } from "#shared/protocol/schema/queue.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
+import { useApiForm } from "../../forms/use-api-form.ts";
 import { useParams } from "../../lib/filters.ts";
 import { call, seg } from "../../lib/http.ts";
-import { errorText, useChange } from "../../lib/query.ts";
 import { countText } from "../../lib/units.ts";
 import { Command } from "../../parts/copy.tsx";
-import { EXAMPLES } from "../workloads/examples.ts";
-import { readTasks } from "./submit-tasks.ts";
+import { FormErrors } from "../../parts/form-errors.tsx";
+import { readTasks, type Typed } from "./submit-tasks.ts";
 
 /** Keys that were rejected are shown up to so many. */
 const SHOWN = 20;
+
+const EMPTY: Typed = { text: "", extra: "", priority: "", run_at: "" };
 
 function Result({ result }: { result: SubmitResult }) {
   const { submitted, duplicates, pks_rejected } = result;
@@ -49,33 +51,22 @@ function Result({ result }: { result: SubmitResult }) {
 export function Submit({ workload }: { workload: Workload }) {
   const params = useParams();
   const { slug, executor_type, enabled } = workload;
-  const [text, setText] = useState(params.get("pk") ?? "");
-  const [defaults, setDefaults] = useState({ extra: "", priority: "", run_at: "" });
-  const [wrong, setWrong] = useState<string | null>(null);
   const path = `/api/v1/workloads/${seg(slug)}/tasks`;
-  const submit = useChange(
-    () =>
-      call<SubmitResult>("POST", `${path}/batch`, { json: { items: readTasks(text, defaults) } }),
-    { failed: "The tasks were not submitted", quiet: true, onDone: () => setText("") },
-  );
-  const send = (event: FormEvent) => {
-    event.preventDefault();
-    try {
-      readTasks(text, defaults);
-      setWrong(null);
-      submit.mutate(undefined);
-    } catch (err) {
-      setWrong(errorText(err));
-    }
-  };
-  const field = (name: keyof typeof defaults) => ({
-    value: defaults[name],
-    onChange: (event: { currentTarget: { value: string } }) =>
-      setDefaults({ ...defaults, [name]: event.currentTarget.value }),
+  const { form, saving, props } = useApiForm({
+    initial: { ...EMPTY, text: params.get("pk") ?? "" },
+    rules: {},
+    bodyOf: (typed) => ({ items: readTasks(typed).value }),
+    check: (typed) => readTasks(typed).faults,
+    send: (json) => call("POST /api/v1/workloads/{slug}/tasks/batch", { params: { slug }, json }),
+    // The API's error for one task is shown for the tasks.
+    fieldAt: () => "text",
+    failed: "The tasks were not submitted",
+    onDone: (): void => form.setFieldValue("text", ""),
   });
-  const example = EXAMPLES[executor_type].pks;
+  const { text } = form.values;
+  const example = EXECUTORS[executor_type].pks;
   return (
-    <form onSubmit={send} noValidate>
+    <form {...props}>
       <Stack maw={820}>
         {!enabled && (
           <Alert color="yellow" role="note">
@@ -91,30 +82,36 @@ export function Submit({ workload }: { workload: Workload }) {
           maxRows={18}
           spellCheck={false}
           styles={{ input: { fontFamily: "var(--app-mono)" } }}
-          value={text}
-          error={wrong ?? (submit.error && errorText(submit.error))}
-          onChange={(event) => setText(event.currentTarget.value)}
+          {...form.getInputProps("text")}
         />
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
-          <TextInput label="Extra of each" placeholder='{"width": 320}' {...field("extra")} />
+          <TextInput
+            label="Extra of each"
+            placeholder='{"width": 320}'
+            {...form.getInputProps("extra")}
+          />
           <TextInput
             label="Priority"
             placeholder={String(workload.priority)}
-            {...field("priority")}
+            {...form.getInputProps("priority")}
           />
-          <TextInput label="Not before" type="datetime-local" {...field("run_at")} />
+          <TextInput label="Not before" type="datetime-local" {...form.getInputProps("run_at")} />
         </SimpleGrid>
         <Group>
-          <Button type="submit" loading={submit.isPending}>
+          <Button type="submit" loading={saving.isPending}>
             Submit
           </Button>
           {text === "" && (
-            <Button variant="default" onClick={() => setText(example.join("\n"))}>
+            <Button
+              variant="default"
+              onClick={() => form.setFieldValue("text", example.join("\n"))}
+            >
               Fill in an example
             </Button>
           )}
         </Group>
-        {submit.data && <Result result={submit.data} />}
+        <FormErrors error={saving.error} title="The tasks were not submitted" fields={["items"]} />
+        {saving.data && <Result result={saving.data} />}
         <div>
           <Text size="sm" c="dimmed" mb={4}>
             The same in a shell:

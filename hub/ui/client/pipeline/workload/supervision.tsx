@@ -1,6 +1,4 @@
 import { Alert, Text } from "@mantine/core";
-import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
-import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { Ago } from "../../parts/text.tsx";
 
@@ -19,7 +17,7 @@ const PROBLEMS: Record<string, string> = {
 
 /** What the supervisor sees of a workload and did with it last; nothing where it never did. */
 export function SupervisionNote({ slug }: { slug: string }) {
-  const { data } = useGet<Supervision>(`/api/v1/workloads/${seg(slug)}/supervisor`);
+  const { data } = useGet("/api/v1/workloads/{slug}/supervisor", { params: { slug } });
   if (!data || (data.paused_at === null && data.problem === null && data.action === null))
     return null;
   const title =

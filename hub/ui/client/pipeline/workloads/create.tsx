@@ -9,23 +9,33 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type FormEvent, useState } from "react";
+import { useEffect } from "react";
 import { useLocation } from "wouter";
-import type { ExecutorType, Workload } from "#shared/protocol/schema/workload.ts";
-import { call, seg } from "../../lib/http.ts";
-import { useChange } from "../../lib/query.ts";
-import { issueAt } from "../../parts/form-errors.tsx";
-import { bodyOf, DEFAULTS, type Draft, draftOf } from "../workload/form/draft.ts";
+import { EXECUTOR_TYPES, EXECUTORS } from "#shared/protocol/executors.ts";
+import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { useApiForm } from "../../forms/use-api-form.ts";
+import { asWritten, call, seg } from "../../lib/http.ts";
+import { DEFAULTS, type Draft, draftOf, readDraft } from "../workload/form/draft.ts";
 import { WorkloadForm } from "../workload/form/workload-form.tsx";
-import { EXAMPLES } from "./examples.ts";
 
-const TYPES = Object.keys(EXAMPLES) as ExecutorType[];
-const SLUG = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const RULES = rulesOf("WorkloadCreate");
 
-const isType = (text: string): text is ExecutorType => text in EXAMPLES;
+const isType = (text: unknown): text is ExecutorType =>
+  typeof text === "string" && text in EXECUTORS;
 
-const exampleDraft = (type: ExecutorType): Draft =>
-  draftOf({ ...DEFAULTS, name: "-", executor_type: type, executor_config: EXAMPLES[type].config });
+/** Its name follows from its slug unless somebody gives it one. */
+const exampleDraft = (type: ExecutorType): Draft => ({
+  ...draftOf({ ...DEFAULTS, executor_type: type, executor_config: EXECUTORS[type].example }),
+  slug: "",
+});
+
+function readCreate(draft: Draft): ReturnType<typeof readDraft> {
+  const { body, faults } = readDraft(draft);
+  const { name: nameless, ...rest } = faults;
+  const unnamed = nameless !== undefined;
+  return { body: { ...body, slug: draft.slug }, faults: unnamed ? rest : faults };
+}
 
 interface CreateFormProps {
   type: ExecutorType;
@@ -35,42 +45,38 @@ interface CreateFormProps {
 
 function CreateForm({ type, onType, onClose }: CreateFormProps) {
   const [, navigate] = useLocation();
-  const [slug, setSlug] = useState("");
-  const [draft, setDraft] = useState(() => exampleDraft(type));
-  const [tried, setTried] = useState(false);
-  const [more, { toggle }] = useDisclosure(false);
-  const { body, errors } = bodyOf(draft);
-  const slugError = SLUG.test(slug)
-    ? undefined
-    : "1 to 63 of a-z, 0-9, hyphen and underscore, beginning with a letter or digit";
-  const create = useChange(
-    () =>
-      call<Workload>("POST", "/api/v1/workloads", {
-        json: { ...body, slug, name: draft.name === "-" ? undefined : body.name },
-      }),
-    {
-      done: ({ slug: made }) => `Workload ${made} was created`,
-      failed: "The workload was not created",
-      quiet: true,
-      onDone: ({ slug: made }) => navigate(`/ui/workloads/${seg(made)}?tab=submit`),
+  const [more, { toggle, open: openMore }] = useDisclosure(false);
+  const { form, saving, props } = useApiForm({
+    initial: exampleDraft(type),
+    rules: RULES,
+    bodyOf: (draft) => readCreate(draft).body,
+    check: (draft) => readCreate(draft).faults,
+    send: (json) => call("POST /api/v1/workloads", { json: asWritten(json) }),
+    done: ({ slug: made }) => `Workload ${made} was created`,
+    failed: "The workload was not created",
+    onDone: ({ slug: made }) => navigate(`/ui/workloads/${seg(made)}?tab=submit`),
+    // No field stays hidden that has to be corrected.
+    onRefused: (paths) => {
+      if (paths.some((path) => !/^(slug|executor_)/.test(path))) openMore();
     },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setTried(true);
-    if (slugError === undefined && Object.keys(errors).length === 0) create.mutate(undefined);
+  });
+  const begin = (chosen: ExecutorType) => {
+    const { slug, name } = form.values;
+    form.setValues({ ...exampleDraft(chosen), slug, name });
   };
+  const { executor_type } = form.values;
+  useEffect(() => {
+    if (isType(executor_type) && executor_type !== type) onType(executor_type);
+  }, [executor_type, type, onType]);
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...props}>
       <Stack>
         <TextInput
           label="Slug"
           description="Its name in addresses and commands; it cannot be changed later"
           placeholder="thumbnails"
-          value={slug}
-          error={(tried && slugError) || issueAt(create.error, "slug")}
-          onChange={(event) => setSlug(event.currentTarget.value)}
           data-autofocus
+          {...form.getInputProps("slug")}
         />
         <div>
           <Text size="sm" fw={500} id="example">
@@ -80,37 +86,21 @@ function CreateForm({ type, onType, onClose }: CreateFormProps) {
             aria-labelledby="example"
             fullWidth
             className="executor-types"
-            data={TYPES.map((value) => ({ value, label: value.replace("_", " ") }))}
+            data={EXECUTOR_TYPES.map((value) => ({ value, label: value.replace("_", " ") }))}
             value={type}
-            onChange={(value) => {
-              if (!isType(value)) return;
-              setDraft(exampleDraft(value));
-              onType(value);
-            }}
+            onChange={(value) => isType(value) && begin(value)}
           />
           <Text size="xs" c="dimmed" mt={4}>
-            {EXAMPLES[type].text}
+            {EXECUTORS[type].text}
           </Text>
         </div>
-        <WorkloadForm
-          draft={draft}
-          onChange={(next) => {
-            setDraft(next);
-            const chosen = String(next.executor_type);
-            if (chosen !== type && isType(chosen)) onType(chosen);
-          }}
-          errors={tried ? errors : {}}
-          error={create.error}
-          sections={["Executor"]}
-        />
+        <WorkloadForm form={form} error={saving.error} sections={["Executor"]} />
         <Button variant="subtle" size="xs" onClick={toggle} aria-expanded={more}>
           {more ? "Fewer settings" : "Every other setting"}
         </Button>
         <Collapse expanded={more}>
           <WorkloadForm
-            draft={draft}
-            onChange={setDraft}
-            errors={tried ? errors : {}}
+            form={form}
             error={null}
             sections={["General", "Running", "Retries", "Schedule"]}
           />
@@ -119,7 +109,7 @@ function CreateForm({ type, onType, onClose }: CreateFormProps) {
           <Button variant="default" onClick={onClose}>
             Not now
           </Button>
-          <Button type="submit" loading={create.isPending}>
+          <Button type="submit" loading={saving.isPending}>
             Create the workload
           </Button>
         </Group>

@@ -1,18 +1,27 @@
-import { workloadDefaults } from "./defaults-macro.ts" with { type: "macro" };
-import { ALL_FIELDS, type Field } from "./fields.ts";
-
-/** The contents of the fields, by their paths. */
-export type Draft = Record<string, string | boolean>;
-export type Errors = Record<string, string>;
-
-/** What the API fills in itself. */
-export const DEFAULTS = workloadDefaults();
+import { EXECUTORS } from "#shared/protocol/executors.ts";
+import type { Faults } from "../../../forms/faults.ts";
+import { ALL_FIELDS, type Field, kindOf, mayBeEmpty, RULES, rulesAt } from "./fields.ts";
 
 type Tree = Record<string, unknown>;
+/** The contents of the fields, laid out as the body is: texts, and switches. */
+export type Draft = Tree;
+
 const at = (tree: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Tree | null | undefined)?.[key], tree);
 
-function textOf({ kind }: Field, value: unknown): string | boolean {
+function put(tree: Tree, path: string, value: unknown): void {
+  const [first = "", second] = path.split(".");
+  if (second === undefined) tree[first] = value;
+  else tree[first] = { ...(tree[first] as Tree | undefined), [second]: value };
+}
+
+/** What the API fills in itself. */
+export const DEFAULTS: Tree = {};
+for (const [path, { default: value }] of Object.entries(RULES))
+  if (value !== undefined) put(DEFAULTS, path, value);
+
+function textOf(field: Field, value: unknown): string | boolean {
+  const kind = kindOf(field);
   if (kind === "switch") return Boolean(value);
   if (value === null || value === undefined) return "";
   if (kind === "json") return JSON.stringify(value, null, 2);
@@ -24,23 +33,20 @@ function textOf({ kind }: Field, value: unknown): string | boolean {
   return String(value);
 }
 
-export const draftOf = (workload: unknown): Draft =>
-  Object.fromEntries(
-    ALL_FIELDS.map((field) => [field.path, textOf(field, at(workload, field.path))]),
-  );
+export function draftOf(workload: unknown): Draft {
+  const draft: Draft = {};
+  for (const field of ALL_FIELDS) put(draft, field.path, textOf(field, at(workload, field.path)));
+  return draft;
+}
 
-const LEFT_OUT = Symbol("left out");
-
-function numberOf({ kind, min, max }: Field, text: string): number {
+function numberIn(field: Field, text: string): number {
   const value = Number(text);
-  if (Number.isNaN(value) || (kind === "int" && !Number.isInteger(value)))
-    throw new Error(kind === "int" ? "must be a whole number" : "must be a number");
-  if ((min !== undefined && value < min) || (max !== undefined && value > max))
-    throw new Error(`must be ${min} to ${max}`);
+  if (Number.isNaN(value))
+    throw new Error(rulesAt(field).integer ? "must be a whole number" : "must be a number");
   return value;
 }
 
-function objectOf(text: string): unknown {
+function objectIn(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -52,7 +58,7 @@ function objectOf(text: string): unknown {
   return value;
 }
 
-function envOf(text: string): unknown {
+function envIn(text: string): unknown {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return Object.fromEntries(
     lines.map((line) => {
@@ -63,53 +69,54 @@ function envOf(text: string): unknown {
   );
 }
 
-function fieldValue(field: Field, given: string | boolean): unknown {
-  if (typeof given === "boolean") return given;
-  const { kind, optional, path } = field;
-  // Arguments of a command may be blank lines; of the other lists they mean nothing.
-  const blank = given.trim() === "";
-  if (kind === "lines" && !path.includes("."))
+/** What an empty field says: null where there is a null, else the empty text or nothing. */
+function emptyOf(field: Field): unknown {
+  const { nullable, default: fallback } = rulesAt(field);
+  if (!mayBeEmpty(field)) throw new Error("is required");
+  if (nullable) return null;
+  return fallback === "" ? "" : undefined;
+}
+
+/** Undefined: the body leaves it out. */
+function valueIn(field: Field, given: unknown): unknown {
+  if (typeof given !== "string") return given;
+  const kind = kindOf(field);
+  // Arguments of a command may be blank lines; in the other lists they mean nothing.
+  if (kind === "lines" && !field.path.includes("."))
     return given
       .split("\n")
       .map((one) => one.trim())
       .filter(Boolean);
-  if (blank && path === "description") return "";
-  if (blank && optional) return path.includes(".") ? LEFT_OUT : null;
+  if (given.trim() === "") return emptyOf(field);
   if (kind === "lines") return given.split("\n");
-  if (kind === "json") return objectOf(given);
-  if (kind === "env") return envOf(given);
-  if (kind === "int" || kind === "number") {
-    if (blank) throw new Error("is needed");
-    return numberOf(field, given);
-  }
-  if (blank) throw new Error("is needed");
-  return given;
+  if (kind === "json") return objectIn(given);
+  if (kind === "env") return envIn(given);
+  return kind === "number" ? numberIn(field, given) : given;
 }
 
-/** Whether the field is one of the executor that is chosen. */
-export const isOf = (field: Field, draft: Draft): boolean =>
-  field.of?.includes(String(draft.executor_type)) ?? true;
+const CONFIG = "executor_config.";
+const KINDS: Record<string, { takes: readonly string[] }> = EXECUTORS;
+/** Keys of the configuration that only some kinds of executor take. */
+const SPECIAL = new Set(Object.values(KINDS).flatMap(({ takes }) => takes));
 
-/** The body of PUT /workloads/{slug}, or what is wrong with each field. */
-export function bodyOf(draft: Draft): { body: Tree; errors: Errors } {
-  const body: Tree = { executor_config: {} };
-  const errors: Errors = {};
+/** Whether the field is one of the executor that is chosen. */
+export function isOf({ path }: Field, { executor_type }: Draft): boolean {
+  const key = path.startsWith(CONFIG) ? path.slice(CONFIG.length) : "";
+  return !SPECIAL.has(key) || KINDS[String(executor_type)]?.takes.includes(key) === true;
+}
+
+/** The body of PUT /workloads/{slug}, and which fields cannot be read. */
+export function readDraft(draft: Draft): { body: Tree; faults: Faults } {
+  const body: Tree = { executor_config: {}, rate_limit: null };
+  const faults: Faults = {};
   for (const field of ALL_FIELDS) {
     if (!isOf(field, draft)) continue;
     try {
-      const value = fieldValue(field, draft[field.path] ?? "");
-      if (value === LEFT_OUT) continue;
-      const [first = "", second] = field.path.split(".");
-      if (second === undefined) body[first] = value;
-      else body[first] = { ...(body[first] as Tree | undefined), [second]: value };
+      const value = valueIn(field, at(draft, field.path));
+      if (value !== undefined) put(body, field.path, value);
     } catch (err) {
-      errors[field.path] = (err as Error).message;
+      faults[field.path] = (err as Error).message;
     }
   }
-  const limit = body.rate_limit as Tree | undefined;
-  body.rate_limit ??= null;
-  if (limit !== undefined && Object.keys(limit).length === 1)
-    errors[limit.count === undefined ? "rate_limit.count" : "rate_limit.per_s"] =
-      "is needed: a rate limit has both";
-  return { body, errors };
+  return { body, faults };
 }

@@ -1,37 +1,55 @@
-import { EXAMPLES } from "../../workloads/examples.ts";
+import type { z } from "zod";
+import type { WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import type { FieldRules, PathOf } from "../../../forms/rules.ts";
+import { rulesOf } from "../../../forms/rules-macro.ts" with { type: "macro" };
 
-/** Every setting of a workload (shared/protocol/schema/workload.ts) as a field of a form; bounds are in the units of the API. */
+/** Of the settings of a workload (shared/protocol/schema/workload.ts): bounds, defaults and choices, in the units of the API. */
+export const RULES = rulesOf("WorkloadUpdate");
+
+/** How a setting is written; without one it follows from the type in the schema. */
+type Kind = "text" | "long" | "number" | "switch" | "json" | "lines" | "env" | "choice";
+
+/** A setting as a field of a form. */
 export interface Field {
   /** Where it is in the body: "backoff.base_s". */
-  path: string;
+  path: PathOf<z.input<typeof WorkloadUpdate>>;
   label: string;
-  kind: "text" | "long" | "int" | "number" | "switch" | "json" | "lines" | "env" | "choice";
+  kind?: Kind;
   hint?: string;
-  min?: number;
-  max?: number;
-  choices?: string[];
-  /** Empty says null, or leaves it out below executor_config. */
-  optional?: boolean;
-  /** Only for these executors. */
-  of?: string[];
 }
 
-const MODULES = ["python_module", "bun_module"];
+const KINDS: Record<FieldRules["type"], Kind> = {
+  text: "text",
+  number: "number",
+  switch: "switch",
+  choice: "choice",
+  list: "lines",
+  other: "json",
+};
+export const rulesAt = ({ path }: Field): FieldRules => RULES[path];
+export const kindOf = (field: Field): Kind => field.kind ?? KINDS[rulesAt(field).type];
+
+/** Whether an empty field says something: null, an empty list, or nothing at all. */
+export function mayBeEmpty(field: Field): boolean {
+  const { nullable, required, default: fallback, type } = rulesAt(field);
+  const [parent = ""] = field.path.split(".");
+  const whole = (RULES as Record<string, FieldRules>)[parent];
+  if (nullable || type === "list" || fallback === "" || whole?.nullable) return true;
+  return fallback === undefined && !required;
+}
 
 export const FIELDS: Record<string, Field[]> = {
   General: [
-    { path: "name", label: "Name", kind: "text" },
-    { path: "description", label: "Description", kind: "long", optional: true },
+    { path: "name", label: "Name" },
+    { path: "description", label: "Description", kind: "long" },
     {
       path: "enabled",
       label: "Enabled",
-      kind: "switch",
       hint: "Off: it keeps its tasks and accepts new ones, but none runs",
     },
     {
       path: "supervisor_enabled",
       label: "Supervised",
-      kind: "switch",
       hint: "The supervisor may pause it and retry its failed tasks",
     },
   ],
@@ -39,173 +57,121 @@ export const FIELDS: Record<string, Field[]> = {
     {
       path: "executor_type",
       label: "Executor",
-      kind: "choice",
-      choices: Object.keys(EXAMPLES),
     },
     {
       path: "executor_config.argv",
       label: "Command",
-      kind: "lines",
       hint: "One argument per line; the task is JSON on its stdin",
-      of: ["command"],
-      optional: true,
     },
     {
       path: "executor_config.source_path",
       label: "Source folder",
-      kind: "text",
       hint: "On the worker's machine",
-      of: MODULES,
-      optional: true,
     },
     {
       path: "executor_config.module",
       label: "Module",
-      kind: "text",
-      of: MODULES,
-      optional: true,
     },
     {
       path: "executor_config.plugin",
       label: "Plugin",
-      kind: "text",
       hint: "Name of a plugin of this server that has the executor",
-      of: [...MODULES, "command"],
-      optional: true,
     },
     {
       path: "executor_config.init_kwargs",
       label: "Arguments of its start",
       kind: "json",
       hint: "A JSON object",
-      of: MODULES,
-      optional: true,
     },
     {
       path: "executor_config.python",
       label: "Python",
-      kind: "text",
       hint: "Path of the interpreter",
-      of: ["python_module"],
-      optional: true,
     },
     {
       path: "executor_config.options",
       label: "Job options",
       kind: "json",
       hint: "A JSON object of job options",
-      of: ["fleet_fetch"],
-      optional: true,
     },
     {
       path: "executor_config.hub_url",
       label: "Hub",
-      kind: "text",
       hint: "http://…, if it is not the worker's own",
-      of: ["fleet_fetch"],
-      optional: true,
     },
     {
       path: "executor_config.env",
       label: "Environment",
       kind: "env",
       hint: "NAME=value, one per line",
-      optional: true,
     },
     {
       path: "executor_config.memory_mb",
       label: "Memory limit (MB)",
-      kind: "int",
-      ...{ min: 16, max: 1_048_576, optional: true },
     },
     {
       path: "executor_config.recycle_after",
       label: "New process after this many tasks",
-      kind: "int",
-      ...{ min: 1, max: 1_000_000, optional: true },
-      of: MODULES,
     },
   ],
   Running: [
-    { path: "priority", label: "Priority", kind: "int", min: -1_000_000, max: 1_000_000 },
-    { path: "batch_size", label: "Tasks per claim", kind: "int", min: 1, max: 10_000 },
+    { path: "priority", label: "Priority" },
+    { path: "batch_size", label: "Tasks per claim" },
     {
       path: "max_in_flight",
       label: "Running at once, at most",
-      kind: "int",
       hint: "Empty: as many as there are slots",
-      ...{ min: 1, max: 1_000_000, optional: true },
     },
-    { path: "lease_secs", label: "Lease (seconds)", kind: "int", min: 1, max: 86_400 },
+    { path: "lease_secs", label: "Lease (seconds)" },
     {
       path: "timeout_s",
       label: "Time limit (seconds)",
-      kind: "number",
       hint: "Empty: none",
-      ...{ min: 0.1, max: 864_000, optional: true },
     },
     {
       path: "rate_limit.count",
       label: "Rate limit: claims",
-      kind: "int",
       hint: "Empty: no limit",
-      ...{ min: 1, max: 1_000_000, optional: true },
     },
     {
       path: "rate_limit.per_s",
       label: "in this many seconds",
-      kind: "number",
-      ...{ min: 0.1, max: 86_400, optional: true },
     },
     {
       path: "host_affinity",
       label: "Only on these machines",
-      kind: "lines",
       hint: "Host names, one per line; empty: everywhere",
-      optional: true,
     },
     {
       path: "emits",
       label: "May submit to",
-      kind: "lines",
       hint: "Workloads that its output may submit tasks to, one per line",
-      optional: true,
     },
   ],
   Retries: [
-    { path: "max_attempts", label: "Attempts", kind: "int", min: 1, max: 1_000 },
+    { path: "max_attempts", label: "Attempts" },
     {
       path: "backoff.kind",
       label: "Wait before the next",
-      kind: "choice",
-      choices: ["fixed", "linear", "exponential"],
     },
-    { path: "backoff.base_s", label: "First wait (seconds)", kind: "number", min: 0, max: 86_400 },
+    { path: "backoff.base_s", label: "First wait (seconds)" },
     {
       path: "backoff.max_s",
       label: "Longest wait (seconds)",
-      kind: "number",
-      min: 0,
-      max: 604_800,
     },
     {
       path: "backoff.jitter",
       label: "Spread",
-      kind: "number",
-      hint: "0 to 1: share of the wait",
-      min: 0,
-      max: 1,
+      hint: `${RULES["backoff.jitter"].min} to ${RULES["backoff.jitter"].max}: share of the wait`,
     },
   ],
   Schedule: [
     {
       path: "schedule",
       label: "Schedule",
-      kind: "text",
       hint: "Five fields of cron, e.g. */10 * * * *; empty: none",
-      optional: true,
     },
-    { path: "schedule_tz", label: "Time zone", kind: "text" },
+    { path: "schedule_tz", label: "Time zone" },
   ],
 };
 

@@ -1,14 +1,13 @@
 import { Fieldset, SimpleGrid, Stack } from "@mantine/core";
-import { FormErrors, issueAt } from "../../../parts/form-errors.tsx";
-import { type Draft, type Errors, isOf } from "./draft.ts";
+import type { UseFormReturnType } from "@mantine/form";
+import { FormErrors } from "../../../parts/form-errors.tsx";
+import { type Draft, isOf } from "./draft.ts";
 import { FieldInput } from "./field-input.tsx";
 import { ALL_FIELDS, FIELDS } from "./fields.ts";
 
 interface WorkloadFormProps {
-  draft: Draft;
-  onChange: (draft: Draft) => void;
-  /** What is wrong before it is sent, and what the API said. */
-  errors: Errors;
+  form: UseFormReturnType<Draft>;
+  /** What came of sending it. */
   error: unknown;
   sections?: readonly string[];
 }
@@ -17,7 +16,7 @@ interface WorkloadFormProps {
 const OWN = [...new Set(ALL_FIELDS.map(({ path }) => path.split(".")[0] ?? ""))];
 
 /** Settings of a workload, with what is wrong at each field. */
-export function WorkloadForm({ draft, onChange, errors, error, sections }: WorkloadFormProps) {
+export function WorkloadForm({ form, error, sections }: WorkloadFormProps) {
   return (
     <Stack>
       <FormErrors error={error} title="The settings were not saved" fields={[...OWN, "slug"]} />
@@ -27,15 +26,9 @@ export function WorkloadForm({ draft, onChange, errors, error, sections }: Workl
           <Fieldset key={title} legend={title}>
             <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
               {fields
-                .filter((field) => isOf(field, draft))
+                .filter((field) => isOf(field, form.values))
                 .map((field) => (
-                  <FieldInput
-                    key={field.path}
-                    field={field}
-                    value={draft[field.path] ?? ""}
-                    error={errors[field.path] ?? issueAt(error, ...field.path.split("."))}
-                    onChange={(value) => onChange({ ...draft, [field.path]: value })}
-                  />
+                  <FieldInput key={field.path} field={field} form={form} />
                 ))}
             </SimpleGrid>
           </Fieldset>

@@ -1,0 +1,179 @@
+import type { Box, TimedEvent } from "#shared/recording/events.ts";
+import { durationText } from "../../../lib/units.ts";
+
+/** What the scrubber marks. */
+export type MarkKind = "navigation" | "action" | "error" | "input";
+
+/** Something that was done to the page: an action of the API, or a step of a recipe, a script or an agent. */
+export interface Act {
+  key: string;
+  /** When it began and when it was over, in milliseconds since the run began. */
+  from_ms: number;
+  at_ms: number;
+  name: string;
+  /** Its arguments, the text of a step, or the error. */
+  detail: string;
+  failed: boolean;
+  box: Box | null;
+}
+
+export interface Mark {
+  at_ms: number;
+  kind: MarkKind;
+  text: string;
+}
+
+/** A line of the console or of the log. */
+export interface Said {
+  key: string;
+  at_ms: number;
+  level: "info" | "warn" | "error";
+  name: string;
+  text: string;
+}
+
+const MOST_TEXT = 300;
+const short = (text: string): string =>
+  text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
+
+/** `selector: "h1", button: 2` */
+function argumentsText(given: Record<string, unknown> | undefined): string {
+  const parts = Object.entries(given ?? {}).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `${name}: ${text}`;
+  });
+  return short(parts.join(", "));
+}
+
+const withReason = (text: string, reason: string | undefined): string =>
+  short(reason ? `${text} — ${reason}` : text);
+
+/** Everything that was done, in the order in which it was over. */
+export function actsOf(events: readonly TimedEvent[]): Act[] {
+  return events.flatMap((event, i): Act[] => {
+    const { at_ms } = event;
+    if (event.type === "action") {
+      const { name, ms, outcome, error, box = null } = event;
+      const detail = [argumentsText(event.arguments), error].filter(Boolean).join(" — ");
+      const from_ms = Math.max(0, at_ms - ms);
+      return [{ key: `${i}`, from_ms, at_ms, name, detail, failed: outcome === "failed", box }];
+    }
+    if (event.type !== "step") return [];
+    const { of, text, reason, outcome, box = null } = event;
+    const detail = withReason(text, reason);
+    const failed = outcome === "failed";
+    return [{ key: `${i}`, from_ms: at_ms, at_ms, name: `${of} step`, detail, failed, box }];
+  });
+}
+
+/** The mark of one event; null for what is only listed. */
+function markOf(event: TimedEvent): Omit<Mark, "at_ms"> | null {
+  switch (event.type) {
+    case "navigation":
+      return { kind: "navigation", text: short(event.url) };
+    case "action":
+      return event.outcome === "failed"
+        ? { kind: "error", text: short(`${event.name} failed: ${event.error ?? ""}`) }
+        : { kind: "action", text: short(`${event.name} ${argumentsText(event.arguments)}`) };
+    case "step":
+      return event.outcome === "failed"
+        ? { kind: "error", text: short(`${event.of} step failed: ${event.text}`) }
+        : { kind: "action", text: short(event.text) };
+    case "error":
+      return { kind: "error", text: short(event.text) };
+    case "request_failed":
+      return { kind: "error", text: short(`${event.error}: ${event.url}`) };
+    case "input":
+      return { kind: "input", text: inputText(event) };
+    default:
+      return null;
+  }
+}
+
+/** An action stands where it began, because that is where the picture is about to change. */
+export function marksOf(events: readonly TimedEvent[]): Mark[] {
+  return events.flatMap((event): Mark[] => {
+    const mark = markOf(event);
+    if (mark === null) return [];
+    const at_ms = event.type === "action" ? Math.max(0, event.at_ms - event.ms) : event.at_ms;
+    return [{ at_ms, kind: mark.kind, text: mark.text }];
+  });
+}
+
+const INPUTS = { pointer: "Pointer", keys: "Keys", wheel: "Wheel", paste: "Paste" } as const;
+
+function inputText(event: TimedEvent & { type: "input" }): string {
+  const by = event.by ? ` by ${event.by}` : "";
+  return `${INPUTS[event.kind]}${by}, ${event.count}×`;
+}
+
+const said = (
+  key: number,
+  { at_ms }: TimedEvent,
+  name: string,
+  text: string,
+  level: Said["level"] = "info",
+): Said => ({ key: `r${key}`, at_ms, level, name, text });
+
+/** Kinds of events that the run could not hear without its page noticing it. */
+export function unheardOf(events: readonly TimedEvent[]): readonly string[] {
+  const [start] = events;
+  return (start?.type === "start" && start.unheard) || [];
+}
+
+const LEVELS: Record<string, Said["level"]> = { error: "error", warning: "warn", warn: "warn" };
+
+const placeText = ({ url, line }: { url?: string; line?: number }): string =>
+  url ? ` (${url}${line === undefined ? "" : `:${line}`})` : "";
+
+/** What the page said: its console, errors that nothing caught, and requests that failed. */
+export function consoleOf(events: readonly TimedEvent[]): Said[] {
+  return events.flatMap((event, i): Said[] => {
+    switch (event.type) {
+      case "console":
+        return [said(i, event, event.level, event.text + placeText(event), LEVELS[event.level])];
+      case "error":
+        return [said(i, event, "error", event.text + placeText(event), "error")];
+      case "request_failed":
+        return [said(i, event, "request", `${event.error}: ${event.url}`, "error")];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Everything else that happened, as lines: what the lane, the tabs and people did. */
+export function logOf(events: readonly TimedEvent[]): Said[] {
+  return events.flatMap((event, i): Said[] => {
+    switch (event.type) {
+      case "stage":
+        return [said(i, event, "stage", [event.stage, event.text].filter(Boolean).join(": "))];
+      case "navigation":
+        return [said(i, event, "navigation", [event.status, event.url].filter(Boolean).join(" "))];
+      case "viewer":
+      case "cdp":
+        return [said(i, event, event.type, [event.by, event.state].filter(Boolean).join(" "))];
+      case "input":
+        return [said(i, event, "input", inputText(event))];
+      case "tab":
+        return [said(i, event, "tab", `${event.state} ${event.url ?? event.tab}`)];
+      case "dialog":
+        return [said(i, event, "dialog", `${event.kind} ${event.state}: ${event.text ?? ""}`)];
+      case "download":
+        return [downloadLine(i, event)];
+      case "note":
+        return [said(i, event, "note", event.text, event.level)];
+      default:
+        return [];
+    }
+  });
+}
+
+function downloadLine(i: number, event: TimedEvent & { type: "download" }): Said {
+  const level = event.state === "failed" ? "error" : "info";
+  return said(i, event, "download", `${event.name} ${event.state}`, level);
+}
+
+/** `took 1.2 s`, for what took any time. */
+export const tookText = ({ from_ms, at_ms }: Act): string =>
+  at_ms > from_ms ? durationText(at_ms - from_ms) : "";

@@ -1,0 +1,218 @@
+import { Anchor, Button, Group, Stack, Title } from "@mantine/core";
+import { IconCamera } from "@tabler/icons-react";
+import { Link, useLocation } from "wouter";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { Watch } from "#shared/protocol/schema/watch.ts";
+import { useFilters } from "../lib/filters.ts";
+import { call, seg } from "../lib/http.ts";
+import { useChange, useGet } from "../lib/query.ts";
+import { countText, timeText } from "../lib/units.ts";
+import { ConfirmButton } from "../parts/confirm.tsx";
+import { type Column, DataTable } from "../parts/data-table.tsx";
+import { Fact, FactList } from "../parts/facts.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { cursorOf, Pager } from "../parts/pager.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { Ago, Clip } from "../parts/text.tsx";
+import { CaptureResult, Result } from "./watches/result.tsx";
+import { WatchForm } from "./watches/watch-form.tsx";
+import { changesText, scheduleText } from "./watches/words.ts";
+
+const LIMIT = 50;
+
+function Difference({ job: { job_id, changes } }: { job: Job }) {
+  if (changes === null) return <>–</>;
+  return (
+    <Anchor
+      component={Link}
+      size="sm"
+      href={`/ui/jobs/${seg(changes.against)}/diff/${seg(job_id)}`}
+      aria-label={`Difference of capture ${job_id}`}
+    >
+      Difference
+    </Anchor>
+  );
+}
+
+const COLUMNS: Column<Job>[] = [
+  { key: "at", title: "Captured", width: "110px", cell: (job) => <Ago at={job.created_at} /> },
+  { key: "result", title: "Result", width: "118px", cell: (job) => <CaptureResult job={job} /> },
+  {
+    key: "what",
+    title: "What changed",
+    width: "minmax(120px, 3fr)",
+    from: "sm",
+    cell: ({ changes, error }) => <Clip text={changes ? changesText(changes) : error} />,
+  },
+  {
+    key: "diff",
+    title: "Compared",
+    width: "100px",
+    align: "end",
+    cell: (job) => <Difference job={job} />,
+  },
+];
+
+/** Its captures, the newest first. */
+function Captures({ watch_id }: { watch_id: string }) {
+  const [{ page, changed }, set] = useFilters({ page: "", changed: "" });
+  const query = useGet("/jobs", {
+    query: {
+      watch: watch_id,
+      changed: changed === "" ? null : "true",
+      limit: LIMIT,
+      cursor: cursorOf(page),
+    },
+  });
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Captures
+        </Title>
+        <Button
+          size="compact-sm"
+          variant={changed === "" ? "default" : "light"}
+          aria-pressed={changed !== ""}
+          onClick={() => set({ changed: changed === "" ? "yes" : "", page: "" })}
+        >
+          Only changed ones
+        </Button>
+      </Group>
+      <Loadable query={query}>
+        {({ jobs, next_cursor }) => (
+          <>
+            {jobs.length > 0 ? (
+              <DataTable
+                label="Captures"
+                columns={COLUMNS}
+                rows={jobs}
+                rowKey={({ job_id }) => job_id}
+                href={({ job_id }) => `/ui/jobs/${seg(job_id)}`}
+              />
+            ) : (
+              <Empty
+                title={changed === "" ? "There are no captures yet" : "No capture had changed"}
+              />
+            )}
+            <Pager
+              trail={page}
+              next={next_cursor}
+              shown={jobs.length}
+              onGo={(trail) => set({ page: trail }, { push: true })}
+            />
+          </>
+        )}
+      </Loadable>
+    </Stack>
+  );
+}
+
+function Actions({ watch, onEdit }: { watch: Watch; onEdit: () => void }) {
+  const { watch_id, paused } = watch;
+  const params = { watch_id };
+  const [, navigate] = useLocation();
+  const capture = useChange(() => call("POST /watches/{watch_id}/capture", { params }), {
+    done: "A capture is on its way",
+    failed: "No capture was made",
+  });
+  const pause = useChange(
+    () => call("PATCH /watches/{watch_id}", { params, json: { paused: !paused } }),
+    { failed: "The watch was not changed" },
+  );
+  const remove = useChange(() => call("DELETE /watches/{watch_id}", { params }), {
+    done: "The watch is deleted",
+    failed: "The watch was not deleted",
+    onDone: () => navigate("/ui/watches"),
+  });
+  return (
+    <>
+      <Button
+        leftSection={<IconCamera size={16} />}
+        loading={capture.isPending}
+        disabled={watch.capturing !== null}
+        onClick={() => capture.mutate(undefined)}
+      >
+        Capture now
+      </Button>
+      <Button variant="default" loading={pause.isPending} onClick={() => pause.mutate(undefined)}>
+        {paused ? "Continue" : "Pause"}
+      </Button>
+      <Button variant="default" onClick={onEdit}>
+        Edit
+      </Button>
+      <ConfirmButton
+        question="Delete this watch?"
+        text="Its captures stay, as any other jobs."
+        loading={remove.isPending}
+        onConfirm={() => remove.mutate(undefined)}
+      >
+        Delete
+      </ConfirmButton>
+    </>
+  );
+}
+
+function Facts({ watch }: { watch: Watch }) {
+  const { failures, failing_since, last_error, capturing } = watch;
+  return (
+    <FactList label="Watch">
+      <Fact name="Address" copy={watch.url}>
+        {watch.url}
+      </Fact>
+      <Fact name="Schedule">{scheduleText(watch)}</Fact>
+      <Fact name="Next">{watch.next_at === null ? "–" : timeText(watch.next_at)}</Fact>
+      {capturing !== null && (
+        <Fact name="Under way">
+          <Anchor component={Link} href={`/ui/jobs/${seg(capturing)}`} size="sm">
+            {capturing}
+          </Anchor>
+        </Fact>
+      )}
+      <Fact name="Counts as a change">{watch.compare.join(", ")}</Fact>
+      <Fact name="Completed">
+        {countText(watch.captures)}, of which {countText(watch.changes)} had changed
+      </Fact>
+      {failing_since !== null && (
+        <Fact name="Failing">
+          since {timeText(failing_since)}, captures in a row: {countText(failures)}
+        </Fact>
+      )}
+      {last_error !== null && <Fact name="Last error">{last_error}</Fact>}
+      <Fact name="Watch" copy={watch.watch_id}>
+        {watch.watch_id}
+      </Fact>
+    </FactList>
+  );
+}
+
+/** One watch: its state, its captures, and its form under `?edit=yes`. */
+export function Page({ params: { watch_id = "" } }: { params: Record<string, string> }) {
+  const [{ edit }, set] = useFilters({ edit: "" });
+  const query = useGet("/watches/{watch_id}", { params: { watch_id } });
+  return (
+    <Loadable query={query}>
+      {(watch) => (
+        <>
+          <PageHead
+            title={watch.name || watch.url}
+            crumbs={[{ title: "Watches", href: "/ui/watches" }]}
+            badges={<Result watch={watch} />}
+          >
+            {edit === "" && (
+              <Actions watch={watch} onEdit={() => set({ edit: "yes" }, { push: true })} />
+            )}
+          </PageHead>
+          {edit === "" ? (
+            <Stack>
+              <Facts watch={watch} />
+              <Captures watch_id={watch_id} />
+            </Stack>
+          ) : (
+            <WatchForm watch={watch} onDone={() => set({ edit: "" }, { push: true })} />
+          )}
+        </>
+      )}
+    </Loadable>
+  );
+}
