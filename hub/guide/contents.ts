@@ -65,7 +65,9 @@ export function readContents(index: string): Contents {
     if (before?.tag === "h1") contents.title = plainText(token);
     else if (before?.tag === "h2")
       contents.chapters.push({
-        ...{ title: plainText(token), slug: String(before.attrGet("id")), entries: [] },
+        title: plainText(token),
+        slug: String(before.attrGet("id")),
+        entries: [],
       });
     else if (chapter === undefined) contents.summary ||= plainText(token);
     else if (tokens[i - 2]?.type === "list_item_open") {

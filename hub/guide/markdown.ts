@@ -92,8 +92,10 @@ export function sectionsOf(text: string): Section[] {
   for (const [i, token] of tokens.entries()) {
     if (token.type === "heading_open")
       sections.push({
-        ...{ level: Number(token.tag.slice(1)), text: plainText(tokens[i + 1]) },
-        ...{ slug: slugOf(token), body: "" },
+        level: Number(token.tag.slice(1)),
+        text: plainText(tokens[i + 1]),
+        slug: slugOf(token),
+        body: "",
       });
     const section = sections.at(-1);
     if (section === undefined || tokens[i - 1]?.type === "heading_open") continue;

@@ -5,7 +5,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { listsEtag } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { fails, streamed } from "#hub/platform/http/openapi-parts.ts";
+import { fails, NOT_MODIFIED, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { wantsPage } from "#hub/platform/http/wants-page.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import colors from "./assets/colors.js" with { type: "text" };
@@ -36,7 +36,7 @@ const contents = createRoute({
     "Open without a token: it is the same on every server of this version.",
   responses: {
     200: { description: "A page", content: { "text/html": text() } },
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
   },
 });
 const FoundInGuide = z
@@ -87,7 +87,7 @@ const llms = createRoute({
     "In the form of llmstxt.org: a title, a summary, and a link to the Markdown of each page.",
   responses: {
     200: { description: "Markdown", content: { "text/plain": text() } },
-    304: { description: "The client already has it" },
+    ...NOT_MODIFIED,
   },
 });
 

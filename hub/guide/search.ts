@@ -91,8 +91,11 @@ export async function createSearch({ pages }: Guide): Promise<GuideSearch> {
         const { page, section } = place;
         const anchor = section.level === 1 ? "" : `#${section.slug}`;
         return {
-          ...{ title: section.text, page: page.title, url: addressOf(page.path) + anchor },
-          ...{ excerpt: excerptOf(section.body, terms), terms },
+          title: section.text,
+          page: page.title,
+          url: addressOf(page.path) + anchor,
+          excerpt: excerptOf(section.body, terms),
+          terms,
         };
       });
     },
