@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { childrenOf, readProc } from "#shared/kit/proc.ts";
 
 process.env.TZ = "UTC";
 
@@ -8,10 +8,10 @@ process.env.TZ = "UTC";
  * very end, so a file is judged when the next one begins: what lived after its last test must be gone by then.
  */
 
-/** A killed child may still have to be reaped by this process. */
-const GRACE_MS = 2_000;
+/** A killed child may still have to die and be reaped by this process, on a busy machine after seconds. */
+const GRACE_MS = 30_000;
 /** A hub may wait five seconds for calls that it is answering. */
-const END_MS = 10_000;
+const END_MS = 60_000;
 
 /** What test/support keeps for the whole process: servers that outlive a file, and what ends them. */
 const shared = globalThis as {
@@ -28,22 +28,10 @@ interface Child {
   command: string;
 }
 
-function readProc(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return ""; // ended meanwhile
-  }
-}
-
-function children(): Child[] {
-  const pids = readdirSync("/proc/self/task").flatMap((thread) =>
-    readProc(`/proc/self/task/${thread}/children`).split(" ").filter(Boolean).map(Number),
-  );
-  return pids
-    .map((pid) => ({ pid, command: readProc(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() }))
+const children = (): Child[] =>
+  childrenOf(process.pid)
+    .map((pid) => ({ pid, command: (readProc(pid, "cmdline") ?? "").replaceAll("\0", " ").trim() }))
     .filter((child) => child.command !== "" && !shared.flotillaKept?.(child.command));
-}
 
 async function stillThere(suspects: Child[]): Promise<Child[]> {
   const end = Date.now() + GRACE_MS;

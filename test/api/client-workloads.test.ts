@@ -30,7 +30,7 @@ test("the client makes, reads, changes and deletes a workload (rules/pipeline-wo
   const late = await workloads
     .replace("typed", { ...settings, name: "T", priority: 8 }, { over: replaced })
     .catch(String);
-  expect(late).toContain("changed meanwhile");
+  expect(late).toContain("settings have changed");
   await workloads.delete("typed", { force: true });
   const gone = await workloads.get("typed").catch((err: unknown) => err);
   expect(gone).toBeInstanceOf(FlotillaError);

@@ -5,7 +5,7 @@ import { startTestHub } from "#test/support/rigs/hub.ts";
 /** What /docs shows of each call: enough to try it from the page. */
 
 // Every schema is read anew for each of a hundred bodies.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no type here
 type Document = any;

@@ -38,6 +38,9 @@ const DEFAULTS = {
   judge_engine: null,
   retention_days: 0,
   retention_max_bytes: 0,
+  record: "screen",
+  recording_days: 30,
+  recording_max_bytes: 50_000_000_000,
   max_concurrent_runs: 3,
   lane_reserve_s: 20,
   preview_interval_s: 2,
@@ -186,7 +189,7 @@ describe("each setting has its effect (rules/settings#keys)", () => {
     expect((await hub.call("GET", "/settings")).body.settings.max_concurrent_runs).toBe(3);
   });
 
-  test("cors_origins are allowed beside SVC_CORS_ORIGINS without a restart", async () => {
+  test("cors_origins are allowed in addition to SVC_CORS_ORIGINS, without a restart", async () => {
     const origin = "https://ops.test";
     const allowed = async (of: string) => {
       const answer = await hub.call("GET", "/health", undefined, { headers: { origin: of } });

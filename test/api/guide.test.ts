@@ -21,7 +21,7 @@ const get = (path: string, headers: Record<string, string> = HTML, init: Request
   fetch(hub.url + path, { headers, redirect: "manual", ...init });
 
 describe("GET /guide", () => {
-  test("every page is shown to whoever asks, as HTML and as the Markdown that it is", async () => {
+  test("every page is shown to everybody, as HTML and as its Markdown", async () => {
     const files = readGuide();
     for (const path of PAGES) {
       const page = await get(`/guide/${path.replace(/\.md$/, "")}`);
@@ -88,7 +88,7 @@ describe("GET /guide", () => {
       expect({ path, to: (await get(path)).headers.get("location") }).toEqual({ path, to });
   });
 
-  test("what is no page is a 404 with links for a browser, and a detail for a program; nothing is submitted", async () => {
+  test("an unknown page is a 404 with links for a browser and a detail for a program; nothing is submitted", async () => {
     for (const path of [
       "/guide/start/nothing",
       "/guide/__proto__",
@@ -113,7 +113,7 @@ describe("GET /guide", () => {
     expect(jobs.body.jobs).toEqual([]);
   });
 
-  test("the control plane has it too, and a foreign Host is told nothing", async () => {
+  test("the control plane has it too, and a foreign Host learns nothing", async () => {
     const page = await fetch(`${control.url}/guide`, { headers: HTML });
     expect(await page.text()).toBe(await (await get("/guide")).text());
     expect((await get("/guide", { ...HTML, host: "evil.test" })).status).toBe(421);

@@ -1,9 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import fc from "fast-check";
-import { z } from "zod";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import {
+  ANYWHERE,
+  asText,
+  body,
+  contentType,
+  Detail,
+  encode,
+  headerValue,
+  name,
+  type Operation,
+  readOperations,
+  toText,
+  value,
+} from "#test/support/models/hostile-calls.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
@@ -11,48 +24,6 @@ import { startPostgres, type TestPostgres } from "#test/support/servers/postgres
  * Every operation of /openapi.json under hostile input: the answer has a documented status and the documented shape,
  * is never a 500, and no file appears outside the data directory.
  */
-
-interface Operation {
-  method: string;
-  path: string;
-  parameters: { name: string; in: string }[];
-  has_body: boolean;
-  /** Status → check of its JSON body; null where the body is no JSON. */
-  /** Schemas of JSON answers; `others`: it may be no JSON. */
-  answers: Map<number, { schema: z.ZodType; others: boolean } | null>;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no type here
-type Document = any;
-
-/** Answers that any call may get; described once for the whole API. */
-const ANYWHERE = [400, 401, 403, 405, 421];
-const Detail = z.object({ detail: z.unknown() });
-
-function readOperations(document: Document): Operation[] {
-  const $defs = JSON.parse(
-    JSON.stringify(document.components.schemas).replaceAll("#/components/schemas/", "#/$defs/"),
-  );
-  const check = (schema: unknown) => {
-    const text = JSON.stringify(schema).replaceAll("#/components/schemas/", "#/$defs/");
-    return z.fromJSONSchema({ ...JSON.parse(text), $defs });
-  };
-  return Object.entries<Document>(document.paths).flatMap(([path, methods]) =>
-    Object.entries<Document>(methods).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      parameters: operation.parameters ?? [],
-      has_body: operation.requestBody !== undefined,
-      answers: new Map(
-        Object.entries<Document>(operation.responses).map(([status, { content }]) => {
-          const schema = content?.["application/json"]?.schema;
-          const others = Object.keys(content ?? {}).length > 1;
-          return [Number(status), schema ? { schema: check(schema), others } : null];
-        }),
-      ),
-    })),
-  );
-}
 
 let hub: TestHub;
 let worker: FakeWorker;
@@ -80,167 +51,6 @@ const startHub = async (env: EnvSource = {}) => {
   session_id = (await hub.call("POST", "/sessions", {})).body.session_id;
   operations = readOperations((await hub.call("GET", "/openapi.json")).body);
 };
-
-const NAMES = [
-  "..",
-  "../..",
-  "../../etc/passwd",
-  "..\\..\\x",
-  "%2e%2e",
-  "%252e%252e%252f",
-  ".",
-  "",
-  " ",
-  "a\u0000b",
-  "\u0000",
-  "con",
-  "nul.txt",
-  "a/b/c",
-  "*",
-  "?",
-  "#",
-  "%",
-  "%zz",
-  "'; drop table jobs; --",
-  "$(x)`x`",
-  "\ud800",
-  "ＡＢＣ",
-  "é́",
-  "💥".repeat(40),
-  "x".repeat(5_000),
-  "-1",
-  "1e309",
-  "9007199254740993",
-  "null",
-  "undefined",
-  "__proto__",
-  "constructor",
-  "file:///etc/passwd",
-  "javascript:alert(1)",
-  "http://site.test/",
-  "https://[::1",
-  "http://%00/",
-  "http://site.test:99999/",
-  "//site.test",
-  "data:text/html,x",
-  "https:/a b",
-  `http://site.test/${"y".repeat(3_000)}`,
-];
-const name = fc.oneof(fc.constantFrom(...NAMES), fc.string({ unit: "binary", maxLength: 40 }));
-const value = fc.oneof(
-  name,
-  fc.anything({ withNullPrototype: false, maxDepth: 2 }),
-  fc.constantFrom<unknown>(
-    -1,
-    0,
-    1.5,
-    1e308,
-    -1e308,
-    2 ** 53,
-    Number.MAX_VALUE,
-    true,
-    [],
-    {},
-    null,
-  ),
-  fc.constantFrom("x".repeat(100_000), `http://site.test/${"a".repeat(100_000)}`),
-);
-const OPTION_KEYS = [
-  "mode",
-  "goal",
-  "max_codegen_attempts",
-  "attempt_timeout_s",
-  "rerun_from",
-  "code",
-  "wait_seconds",
-  "scroll",
-  "scroll_step",
-  "referer",
-  "cookies_from",
-  "use_profile",
-  "attach",
-  "fetch_recipe",
-  "keep_session",
-  "headless",
-  "min_asset_size_bytes",
-  "toString",
-  "__proto__",
-];
-const json = fc.oneof(
-  fc.record(
-    {
-      url: fc.oneof(value, fc.constant("http://site.test/")),
-      options: fc.oneof(
-        value,
-        fc.dictionary(fc.constantFrom(...OPTION_KEYS), value, { maxKeys: 4 }),
-      ),
-      status: fc.oneof(value, fc.constantFrom("active", "drain")),
-      extra: value,
-    },
-    { requiredKeys: [] },
-  ),
-  value,
-);
-const toText = (v: unknown): string => {
-  try {
-    return JSON.stringify(v) ?? "undefined";
-  } catch {
-    return "unserialisable"; // bigint, cycles
-  }
-};
-const asText = value.map((v) => (typeof v === "string" ? v : toText(v)));
-const body = fc.oneof(
-  { weight: 6, arbitrary: json.map(toText) },
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom(
-      "",
-      "{",
-      "nope",
-      "[".repeat(50_000),
-      '{"url":"http://x/","url":1}',
-      '{"__proto__":{"url":1}}',
-      "\u0000",
-      "\ufeff{}",
-      '{"url":"\\ud800"}',
-      '{"url":"http://x/\\u0000"}',
-      "1e999",
-      '"',
-    ),
-  },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 200 }) },
-);
-const contentType = fc.oneof(
-  { weight: 8, arbitrary: fc.constant("application/json") },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom(
-      "",
-      "text/plain",
-      "application/json; charset=utf-16",
-      "multipart/form-data; boundary=x",
-      "APPLICATION/JSON",
-      "x",
-      "application/x-www-form-urlencoded",
-    ),
-  },
-);
-/** What a header can carry at all. */
-const headerValue = fc.oneof(
-  fc.constantFrom(
-    "*",
-    "bytes=0-0",
-    "bytes=-1",
-    "bytes=99999999999999999999-",
-    'W/"x"',
-    "a".repeat(2_000),
-    "ÿ",
-    "1",
-  ),
-  fc.string({ maxLength: 30 }).map((s) => s.replace(/[^\x20-\x7e]/g, "").trim()),
-);
-
-const encode = (text: string) => encodeURIComponent(text.toWellFormed());
 
 interface Call {
   url: string;
@@ -359,11 +169,11 @@ describe("on Postgres", () => {
   beforeAll(async () => {
     server = await startPostgres();
     await startHub({ SVC_DB_URL: await server.createDatabase() });
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await hub?.close();
     await server?.stop();
-  }, 60_000);
+  }, 180_000);
 
   // Its rules for text and numbers are stricter than SQLite's.
   test("every operation answers hostile input with a documented status and shape", async () => {
@@ -454,7 +264,7 @@ describe("on SQLite", () => {
     }
   }, 120_000);
 
-  test("after all that the hub is well, and wrote nothing beside its data directory", async () => {
+  test("after all that the hub is healthy, and wrote nothing outside its data directory", async () => {
     expect((await hub.call("GET", "/health")).body).toMatchObject({ status: "ok" });
     expect(await readdir(hub.root)).toEqual(["data"]);
   });

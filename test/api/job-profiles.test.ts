@@ -45,7 +45,7 @@ test("the default profile is for jobs that omit use_profile, unless their browse
   expect((await worker.assigned.next()).extras.profile).toBeNull();
 });
 
-test("a profile that was deleted while its job waited is told to the worker as gone (rules/profiles#profile-of-a-run)", async () => {
+test("the worker learns that a profile was deleted while its job waited (rules/profiles#profile-of-a-run)", async () => {
   await upload("gone");
   await submit({ use_profile: "gone" });
   await hub.call("DELETE", "/profiles/gone");

@@ -75,7 +75,7 @@ test("what it cannot make a link of is said", async () => {
     err: "flotilla: session not found\n",
   });
   expect((await run("link", ["cdp", "none"], { mode: ["view"] })).err).toContain(
-    "DevTools cannot be kept to looking",
+    "DevTools cannot be restricted to viewing",
   );
   expect((await run("link", ["asset", "none"], { expires: ["soon"] })).code).toBe(2);
 });

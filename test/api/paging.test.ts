@@ -15,6 +15,7 @@ afterAll(() => hub.close());
 
 const LISTS: [path: string, items: string, most: number][] = [
   ["/jobs", "jobs", 200],
+  ["/watches", "watches", 1_000],
   ["/sessions", "sessions", 1_000],
   ["/workers", "workers", 1_000],
   ["/hosts", "hosts", 1_000],

@@ -21,11 +21,11 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
   beforeAll(async () => {
     hub = await startTestHub({ env: { ...ADMIN, ...(await start()) } });
     document = (await hub.call("GET", "/openapi.json")).body;
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await hub?.close();
     await stop();
-  }, 60_000);
+  }, 180_000);
 
   const api = (method: string, path: string, body?: unknown, init?: RequestInit) =>
     hub.call(method, `/api/v1${path}`, body, init);

@@ -133,7 +133,7 @@ describe("POST /jobs with a preset (rules/library#presets)", () => {
     );
   });
 
-  test("one that is not there, or is no slug, is 422 naming the field", async () => {
+  test("one that does not exist, or is not a slug, is 422 naming the field", async () => {
     for (const preset of ["none", "No Slug", 7]) {
       const { status, body } = await submit({ preset });
       expect({ status, body }).toMatchObject({ status: 422, body: issueAt("body", "preset") });

@@ -46,7 +46,7 @@ describe("what an operator tells a worker (rules/pipeline-pull#commands-to-a-wor
     expect(beat.body.commands).toEqual([]);
   });
 
-  test("drain ends its claims at once, resume begins them again", async () => {
+  test("drain ends its claims immediately, resume begins them again", async () => {
     const { id, call } = await addWorker();
     const slug = await addWorkload();
     await api("POST", `/workers/${id}/filter`, { op: "replace", workloads: [slug] });
@@ -74,7 +74,7 @@ describe("what an operator tells a worker (rules/pipeline-pull#commands-to-a-wor
 });
 
 describe("a worker's configuration (rules/pipeline-pull#poll-the-configuration)", () => {
-  test("is answered at once when it is new, and as soon as it changes", async () => {
+  test("is answered immediately when it is new, and as soon as it changes", async () => {
     const { id, call } = await addWorker();
     const slug = await addWorkload();
     await api("POST", `/workers/${id}/filter`, { op: "replace", workloads: [slug] });

@@ -41,12 +41,12 @@ async function addWorkload(fields: Record<string, unknown> = {}, pks: string[] =
   expect(status).toBe(201);
   if (pks.length > 0)
     await api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
-  // A claim that does not wait finds them at another hub only when that one has heard of them.
-  if (pks.length > 0 && fields.enabled !== false)
-    await hub.everywhere(({ pipeline }) => {
-      const row = pipeline.workloads.bySlug(slug);
-      return row !== undefined && pipeline.ready.has(row.workload_id);
-    });
+  // A call to another hub finds the workload, and a claim that does not wait its tasks, only when that hub has heard of them.
+  const has_ready = pks.length > 0 && fields.enabled !== false;
+  await hub.everywhere(({ pipeline }) => {
+    const row = pipeline.workloads.bySlug(slug);
+    return row !== undefined && (!has_ready || pipeline.ready.has(row.workload_id));
+  });
   return slug;
 }
 /** Whether a hub knows of this filter; one that does not know the worker reads it with the next call. */
@@ -93,7 +93,7 @@ describe("a pull worker (rules/pipeline-pull#what-a-worker-must-do)", () => {
       const { status, body } = await again("other-incarnation", at);
       expect(status).toBe(409);
       expect(body.detail).toBe(
-        `duplicate worker_id: a live worker on ${host} is ${worker.id}; set SVC_WORKER_ID (--worker-id) to a name of its own on one of them`,
+        `duplicate worker_id: a live worker on ${host} is ${worker.id}; set SVC_WORKER_ID (--worker-id) to another name on one of them`,
       );
     }
     expect((await worker.call("claim", { slots: 1 })).status).toBe(200);
@@ -121,7 +121,7 @@ describe("a pull worker (rules/pipeline-pull#what-a-worker-must-do)", () => {
     expect(await worker.claim(2)).toEqual([]);
   });
 
-  test("is told a workload's settings once, and again when they change", async () => {
+  test("gets a workload's settings once, and again when they change", async () => {
     const slug = await addWorkload({ timeout_s: 5 }, ["a", "b", "c"]);
     const worker = await addWorker([slug]);
     const first = (await worker.call("claim", { slots: 1 })).body;
@@ -140,8 +140,11 @@ describe("a pull worker (rules/pipeline-pull#what-a-worker-must-do)", () => {
   test("a waiting claim is answered when work comes, and a single task wakes a single worker", async () => {
     const slug = await addWorkload();
     const workers = await Promise.all([addWorker([slug]), addWorker([slug])]);
-    const claims = workers.map((w) => w.claim(1, { wait_ms: 1_500 }));
+    const claims = workers.map((w) => w.claim(1, { wait_ms: 20_000 }));
     await api("POST", `/workloads/${slug}/tasks`, { pk: "only" });
+    expect(pksOf(await Promise.race(claims))).toEqual([["only"]]);
+    // The other one waits on, until its worker takes no more.
+    for (const { call } of workers) await call("drain", {});
     const [first, second] = await Promise.all(claims);
     expect([...pksOf(first ?? []), ...pksOf(second ?? [])]).toEqual([["only"]]);
   });

@@ -1,10 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { maskDbUrl } from "#hub/pipeline/mask-db-url.ts";
 import { loadHubConfig } from "#hub/platform/config.ts";
-import { AppError } from "#shared/kit/errors.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { rawRequest } from "#test/support/clients/raw-request.ts";
-import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
@@ -18,112 +16,6 @@ const start = async (options?: TestHubOptions) => {
 afterEach(() => hub.close());
 
 const raw = (request: string): Promise<string> => rawRequest(hub.url, request);
-
-test("GET /health: status ok, store, connected workers, version (rules/operations#health)", async () => {
-  await start();
-  expect((await hub.call("GET", "/health")).body).toEqual({
-    status: "ok",
-    store: hub.ctx.db.dialect,
-    workers: 0,
-    version: "test",
-    degraded: [],
-    stopping: null,
-  });
-  await hub.worker();
-  expect((await hub.call("GET", "/health")).body.workers).toBe(1);
-});
-
-test("GET /health is 503 degraded while the database does not answer (rules/operations#degraded-parts)", async () => {
-  await start();
-  hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
-  expect(await hub.call("GET", "/health")).toMatchObject({
-    status: 503,
-    body: {
-      ...{ status: "degraded", store: "error" },
-      degraded: [{ part: "database", detail: "it does not answer" }],
-    },
-  });
-});
-
-test("GET /health names a database and an object store that take nothing, and looks again after 5 s (rules/operations#degraded-parts)", async () => {
-  const clock = createFakeClock();
-  await start({ clock, alone: true });
-  const { db, objects } = hub.ctx;
-  const set = db.settings.set;
-  const full = new AppError("unavailable", "the disk of the database is full");
-  db.settings.set = () => Promise.reject(full);
-  objects.probe = () =>
-    Promise.reject(new AppError("unavailable", "the object store is read-only"));
-  const body = {
-    status: "degraded",
-    degraded: [
-      { part: "database", detail: "the disk of the database is full" },
-      { part: "object_store", detail: "the object store is read-only" },
-    ],
-  };
-  expect(await hub.call("GET", "/health")).toMatchObject({ status: 200, body });
-  db.settings.set = set;
-  await clock.advance(4_999);
-  expect((await hub.call("GET", "/health")).body).toMatchObject(body);
-  await clock.advance(1);
-  expect((await hub.call("GET", "/health")).body).toMatchObject({
-    status: "degraded",
-    degraded: [{ part: "object_store" }],
-  });
-});
-
-test("the fleet view falls back to the last good one for 60 s when the store does not answer (rules/workers#list-and-read-workers)", async () => {
-  // Each hub has its own last view.
-  await start({ alone: true });
-  await hub.worker();
-  expect((await hub.call("GET", "/workers")).body.workers.length).toBe(1);
-  hub.ctx.kv.list = () => Promise.reject(new Error("gone"));
-  expect((await hub.call("GET", "/workers")).body.workers.length).toBe(1);
-  if (hub.ctx.fleet_cache.last) hub.ctx.fleet_cache.last.at -= 61_000;
-  expect(await hub.call("GET", "/workers")).toMatchObject({
-    status: 503,
-    body: { detail: "the worker registry does not answer" },
-  });
-});
-
-test("/api/v1/health and /status answer beside the hub", async () => {
-  await start({ mode: "dev" });
-  expect((await hub.call("GET", "/api/v1/health")).body).toEqual({
-    ...{ ok: true, version: "test", degraded: [] },
-  });
-  expect((await hub.call("GET", "/api/v1/status")).body).toMatchObject({
-    version: "test",
-    mode: "dev",
-    db_url: expect.stringContaining("sqlite:"),
-    now: expect.stringMatching(/Z$/),
-  });
-});
-
-test("GET /api/v1/health names what is degraded as /health does, in control mode too (rules/pipeline-overview#health)", async () => {
-  await start({ mode: "control" });
-  expect((await hub.call("GET", "/api/v1/health")).body.degraded).toEqual([]);
-  await hub.close();
-  await start({ clock: createFakeClock(), alone: true });
-  const { db, objects } = hub.ctx;
-  objects.probe = () =>
-    Promise.reject(new AppError("unavailable", "the object store is read-only"));
-  db.settings.set = () =>
-    Promise.reject(new AppError("unavailable", "the disk of the database is full"));
-  const degraded = [
-    { part: "database", detail: "the disk of the database is full" },
-    { part: "object_store", detail: "the object store is read-only" },
-  ];
-  expect(await hub.call("GET", "/api/v1/health")).toMatchObject({
-    ...{ status: 200, body: { ok: true, degraded } },
-  });
-  await hub.close();
-  await start();
-  hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
-  expect(await hub.call("GET", "/api/v1/health")).toMatchObject({
-    status: 503,
-    body: { ok: false, degraded: [{ part: "database", detail: "it does not answer" }] },
-  });
-});
 
 test("control mode answers /api/v1, its documents and nothing of the fleet", async () => {
   await start({ mode: "control" });
@@ -199,6 +91,10 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
   await start();
   const page = await hub.call("GET", "/docs");
   expect(page.headers.get("content-type")).toContain("text/html");
+  const policy = (page.headers.get("content-security-policy") ?? "").split("; ");
+  expect(policy).toContain("default-src 'none'");
+  // No script but those files, and none that a page could write into it.
+  expect(policy.find((part) => part.startsWith("script-src"))).toBe("script-src 'self'");
   const linked = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map((m) => String(m[1]));
   expect(linked.length).toBe(5);
   for (const path of linked) {
@@ -234,6 +130,9 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       ),
       "GET /jobs/{id}/attempts",
       "GET /jobs/{id}/attempts/{n}",
+      "GET /jobs/{id}/diff/{other}",
+      ...["GET /watches", "POST /watches", "POST /watches/{watch_id}/capture"],
+      ...["GET", "PUT", "PATCH", "DELETE"].map((method) => `${method} /watches/{watch_id}`),
       "DELETE /hosts/{host}",
       "DELETE /hosts/{host}/recipes/{index}",
       "DELETE /jobs/{id}",
@@ -243,11 +142,14 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "DELETE /sessions/{sid}/cookies",
       "DELETE /workers/{id}",
       "GET /",
+      "GET /archive.wacz",
       "GET /health",
       "GET /hosts",
       "GET /hosts/{host}",
       "GET /jobs",
       "GET /jobs/{id}",
+      "GET /jobs/{id}/archive.wacz",
+      "GET /jobs/{id}/archive.warc.gz",
       "GET /jobs/{id}/assets.json",
       "GET /jobs/{id}/assets.zip",
       "GET /jobs/{id}/assets/{name}",
@@ -255,9 +157,14 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /jobs/{id}/events.json",
       "GET /jobs/{id}/har.json",
       "GET /jobs/{id}/links.json",
+      "GET /jobs/{id}/recording",
+      "GET /jobs/{id}/recording/data",
+      "GET /jobs/{id}/recording/events",
       "GET /jobs/{id}/log.txt",
       "GET /jobs/{id}/page.html",
       "GET /jobs/{id}/result",
+      "GET /jobs/{id}/screenshot.png",
+      "GET /jobs/{id}/thumbnail.webp",
       "GET /profiles",
       "GET /profiles/default",
       "GET /profiles/extension.zip",
@@ -276,15 +183,21 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /sessions/{sid}/novnc",
       "GET /sessions/{sid}/novnc/websockify",
       "GET /sessions/{sid}/preview.jpg",
+      "GET /sessions/{sid}/recording",
+      "GET /sessions/{sid}/recording/data",
+      "GET /sessions/{sid}/recording/events",
       "GET /sessions/{sid}/state",
       "GET /workers",
       "GET /workers/{id}",
       "GET /workers/{worker_id}/link",
+      "GET /workers/{worker_id}/replays/{job_id}",
+      "GET /workers/{worker_id}/replays/{job_id}/bodies/{name}",
       "GET /workers/{worker_id}/profiles/{name}/{sha256}",
       "GET /{target_url}",
       "POST /hosts/cookies/sync",
       "POST /hosts/{host}/recipes",
       "POST /jobs",
+      "POST /jobs/import",
       "POST /jobs/{id}/cancel",
       "POST /jobs/{id}/screenshot/capture",
       "POST /profiles/{name}",
@@ -302,6 +215,8 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "PUT /workers/{worker_id}/jobs/{job_id}/assets",
       "PUT /workers/{worker_id}/jobs/{job_id}/assets/{name}",
       "PUT /workers/{worker_id}/jobs/{job_id}/documents/{name}",
+      "PUT /workers/{worker_id}/jobs/{job_id}/recording",
+      "PUT /workers/{worker_id}/sessions/{session_id}/recording",
       "PUT /workers/{worker_id}/sessions/{session_id}/profile/{name}",
     ].sort(),
   );
@@ -323,7 +238,7 @@ test("CORS is off by default and allows the origins of SVC_CORS_ORIGINS (rules/h
     expect(preflight.headers.get("access-control-allow-headers")).toContain(name);
 });
 
-test("a Host header that is no host is 400, not a crash", async () => {
+test("a Host header that is not a host is 400, not a crash", async () => {
   await start();
   expect(await raw("GET /health HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toStartWith(
     "HTTP/1.1 400",

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { systemClock } from "#shared/kit/clock.ts";
-import type { Dialog } from "#shared/protocol/schema/dialog.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { issueAt } from "#test/support/clients/api.ts";
 import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
+import { openSessionOf, startSessionHub } from "#test/support/rigs/session-hub.ts";
 
 /**
  * The calls of a session (rules/sessions#open-a-session, rules/session-actions#the-actions), against a worker that answers
@@ -23,23 +22,12 @@ afterEach(async () => {
   await bridge.stop();
 });
 
-const start = async (worker: FakeWorkerOptions = {}, options: TestHubOptions = {}) => {
-  hub = await startTestHub(options);
-  const { lane_novnc_urls } = bridge;
-  const lanes = worker.lanes ?? 1;
-  return hub.worker({
-    address: "127.0.0.1",
-    capabilities: { lane_novnc_urls, max_concurrent: lanes } as never,
-    ...worker,
-  });
+const start = async (options?: FakeWorkerOptions, of_hub?: TestHubOptions) => {
+  const started = await startSessionHub(bridge, options, of_hub);
+  ({ hub } = started);
+  return started.worker;
 };
-const open = async (body: object = {}) => {
-  const answer = await hub.call("POST", "/sessions", body);
-  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
-  return answer.body;
-};
-const act = (sid: string, action: string, body?: unknown, init?: RequestInit) =>
-  hub.call("POST", `/sessions/${sid}/${action}`, body, init);
+const open = (body?: object) => openSessionOf(hub, body);
 
 test("POST /sessions answers 201 with the session's record and takes a lane (rules/sessions#open-a-session)", async () => {
   const worker = await start();
@@ -59,6 +47,7 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
     headless: true,
     egress: null,
     proxy: null,
+    replay: null,
     novnc_url: `/sessions/${sid}/novnc/?path=sessions/${sid}/novnc/websockify&autoconnect=1&resize=scale&reconnect=1`,
     cdp_url: `/sessions/${sid}/cdp`,
     created_at: expect.stringMatching(/Z$/),
@@ -222,7 +211,7 @@ test("a lane the worker refuses is not asked again: another one is, and a page t
   expect(hub.ctx.sessions.size).toBe(0);
 });
 
-test("a client that goes away while its session opens leaves nothing: the worker is told, the lane comes back", async () => {
+test("a client that goes away while its session opens leaves nothing: the worker hears of it, the lane comes back", async () => {
   const worker = await start({ on_open: "never" });
   const gone = new AbortController();
   const call = hub.call("POST", "/sessions", {}, { signal: gone.signal }).catch(() => null);
@@ -281,334 +270,6 @@ test("Idempotency-Key: the same key opens one session; a 503 may be tried again 
   expect((await keyed("b")).status).toBe(201);
 });
 
-test("every action goes to the worker with its defaults, and its answer comes back (rules/session-actions#the-actions)", async () => {
-  const worker = await start();
-  const { session_id: sid } = await open();
-  const needed: Record<string, object> = {
-    navigate: { url: TARGET },
-    click: { selector: "a" },
-    fill: { selector: "a", text: "t" },
-    type: { text: "t" },
-    press: { key: "Enter" },
-    hover: { selector: "a" },
-    drag_and_drop: { source: "a", target: "b" },
-    mouse: { op: "up" },
-    select_option: { selector: "a", values: ["x"] },
-    check: { selector: "a" },
-    uncheck: { selector: "a" },
-    scroll: { amount: 1 },
-    wait: { seconds: 0 },
-    evaluate: { code: "1" },
-    set_input_files: { selector: "a", files: [] },
-    tab: { op: "new" },
-    recipe: { actions: [{ kind: "press", key: "Enter" }] },
-    ask: { prompt: "what?" },
-    agent: { goal: "go" },
-    dialog: { op: "accept" },
-  };
-  for (const action of Object.keys(SESSION_ACTIONS).filter((name) => name !== "keepalive")) {
-    const answer = await act(sid, action, { ...needed[action], timeout_s: 7 });
-    expect({ action, status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
-    expect(answer.body).toMatchObject({ ok: true, url: "about:blank", title: "Title", ms: 1 });
-    expect(answer.body.result).toMatchObject({ action, args: needed[action] ?? {} });
-    const call = await worker.calls.next();
-    expect(call).toMatchObject({ session_id: sid, action, timeout_ms: 7_000 });
-    expect(call.args).not.toHaveProperty("timeout_s");
-  }
-  expect((await act(sid, "reload")).body.result.args).toEqual({ wait_until: "load" });
-});
-
-test("an action is validated by the hub: 422 names the field, 400 what is missing or no JSON, 415, 404 for no action", async () => {
-  const worker = await start();
-  const { session_id: sid } = await open();
-  for (const [action, body, loc] of [
-    ["click", { selector: "a", x: 1, y: 1 }, []],
-    ["click", { selector: "a", button: "thumb" }, ["button"]],
-    ["click", { selector: "a", wait_for: "dialog" }, ["wait_for"]],
-    ["click", { selector: "a", frame: [] }, ["frame"]],
-    ["mouse", { op: "move" }, []],
-    ["screenshot", { frame: "iframe" }, ["frame"]],
-    ["navigate", { url: "file:///etc/passwd" }, ["url"]],
-    ["fill", { selector: "a", text: "b", extra: 1 }, ["extra"]],
-    ["reload", { timeout_s: 0 }, ["timeout_s"]],
-    ["reload", { timeout_s: 3_601 }, ["timeout_s"]],
-    ["evaluate", { code: "x".repeat(200 * 1024 + 1) }, ["code"]],
-    [
-      "set_input_files",
-      { selector: "a", files: [{ name: "a", upload_id: "x" }] },
-      ["files", 0, "upload_id"],
-    ],
-    ["set_input_files", { selector: "a", files: [{ name: "a" }] }, ["files", 0, "content_base64"]],
-  ] as const) {
-    const answer = await act(sid, action, body);
-    expect(answer).toMatchObject({ status: 422, body: issueAt("body", ...loc) });
-  }
-  expect((await act(sid, "navigate", "{nope")).status).toBe(400);
-  expect(
-    (await act(sid, "reload", "x", { headers: { "content-type": "text/plain" } })).status,
-  ).toBe(415);
-  for (const action of ["constructor", "state", "snapshot"])
-    expect([404, 405]).toContain((await act(sid, action, {})).status);
-  expect((await act(sid, "dance", {})).status).toBe(404);
-  expect((await hub.call("GET", `/sessions/${sid}/click`)).headers.get("allow")).toBe("POST");
-  expect(worker.calls.all.length).toBe(0);
-});
-
-/** As a worker tells of it. */
-const DIALOG: Dialog = {
-  dialog_id: "1",
-  type: "confirm",
-  message: "Really?",
-  default_prompt: "",
-  url: "http://x.test/",
-  active: true,
-  opened_at: "2026-01-01T00:00:00.000Z",
-  closes_at: null,
-};
-
-test("a failed action: 422 with error for the page, 504 for time, 404 gone, 502 for the rest", async () => {
-  const error = { name: "Error", message: "no such element", stack: "at x" };
-  const kinds = { page: 422, invalid: 422, timeout: 504, gone: 404, broken: 502 } as const;
-  let kind: keyof typeof kinds = "page";
-  await start({
-    on_call: () => ({
-      ok: false,
-      kind,
-      error,
-      place: { url: "http://x.test/", title: "X", tabs: 2, dialogs: [DIALOG] },
-    }),
-  });
-  const { session_id: sid } = await open();
-  for (const [name, status] of Object.entries(kinds)) {
-    kind = name as keyof typeof kinds;
-    const answer = await act(sid, "click", { selector: "a" });
-    expect(answer.status).toBe(status);
-    if (kind === "page") expect(answer.body).toEqual({ detail: "no such element", error });
-  }
-  // A failed action tells where the page is as well.
-  expect((await hub.call("GET", "/sessions")).body.sessions[0]).toMatchObject({
-    dialogs: [DIALOG],
-    url: "http://x.test/",
-    title: "X",
-    tabs: 2,
-  });
-});
-
-test("actions of a session run at once, 32 at most; the next is 503 with Retry-After", async () => {
-  const worker = await start({ on_call: () => null });
-  const { session_id: sid } = await open();
-  const running = Array.from({ length: 32 }, () => act(sid, "evaluate", { code: "1" }));
-  const calls = [];
-  for (const _ of running) calls.push(await worker.calls.next());
-  const refused = await act(sid, "evaluate", { code: "1" });
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get("retry-after")).toBe("1");
-  // Answered in another order than they came, and each to its own caller.
-  for (const call of calls.reverse()) worker.reply(call, { result: call.call_id });
-  const results = (await Promise.all(running)).map((a) => a.body.result);
-  expect(new Set(results).size).toBe(32);
-  expect(hub.ctx.session_calls.size).toBe(0);
-});
-
-test("a reply does not wait for what the database still has to store", async () => {
-  const worker = await start({ lanes: 2 }, {});
-  const { session_id: sid } = await open();
-  await hub.call("POST", "/jobs", { url: TARGET });
-  const job = await worker.assigned.next();
-  const { promise: blocked, resolve: unblock } = Promise.withResolvers<void>();
-  const append = hub.ctx.db.events.append;
-  hub.ctx.db.events.append = async (...args) => {
-    await blocked;
-    return append(...args);
-  };
-  worker.log(job, "fetching", "a line");
-  expect((await act(sid, "evaluate", { code: "1" })).status).toBe(200);
-  unblock();
-});
-
-test("screenshot and pdf answer raw bytes when Accept asks for them", async () => {
-  const content_base64 = Buffer.from("picture").toString("base64");
-  await start({
-    on_call: ({ action }) => ({
-      result: { mime: action === "pdf" ? "application/pdf" : "image/png", content_base64 },
-    }),
-  });
-  const { session_id: sid } = await open();
-  for (const [action, accept] of [
-    ["screenshot", "image/*"],
-    ["pdf", "application/pdf"],
-  ] as const) {
-    const answer = await act(sid, action, {}, { headers: { accept } });
-    expect(answer).toMatchObject({ status: 200, text: "picture" });
-    expect(answer.headers.get("content-type")).toStartWith(accept.replace("*", "png"));
-    const plain = await act(sid, action, {}, { headers: { accept: "application/json" } });
-    expect(plain.body.result.content_base64).toBe(content_base64);
-  }
-});
-
-test("a result too large for the link is read from the worker's bridge, with its token", async () => {
-  const worker = await start({ on_call: () => ({ blob: "b1" }) });
-  const big = { text: "é".repeat(600_000) };
-  bridge.blobs.set("b1", JSON.stringify(big));
-  const { session_id: sid } = await open();
-  const answer = await act(sid, "content");
-  expect(answer.body).toMatchObject({ ok: true, title: "Title" });
-  expect(answer.body.result).toEqual(big);
-  const { upload_token } = await worker.registered;
-  expect(bridge.requests).toEqual([
-    { method: "GET", path: `/sessions/${sid}/blobs/b1`, bearer: `Bearer ${upload_token}` },
-  ]);
-  await bridge.stop();
-  expect((await act(sid, "content")).status).toBe(502);
-});
-
-test("set_input_files as multipart: files go to the worker as they come, the call names them", async () => {
-  const worker = await start();
-  const { session_id: sid } = await open();
-  const big = new Uint8Array(20_000_000).fill(7);
-  const form = new FormData();
-  form.append("files", new File(["hello"], "a.txt", { type: "text/plain" }));
-  form.append("files", new File([big], "../b ä.bin"));
-  form.append("selector", "#file");
-  form.append("timeout_s", "12");
-  const answer = await fetch(`${hub.url}/sessions/${sid}/set_input_files`, {
-    method: "POST",
-    body: form,
-  });
-  expect({ status: answer.status, body: await answer.text() }).toMatchObject({ status: 200 });
-  const call = await worker.calls.next();
-  expect(call).toMatchObject({ action: "set_input_files", timeout_ms: 12_000 });
-  const files = call.args.files as { name: string; mime: string; upload_id: string }[];
-  expect(files.map(({ name, mime }) => ({ name, mime }))).toEqual([
-    { name: "a.txt", mime: "text/plain" },
-    { name: "b ä.bin", mime: "application/octet-stream" },
-  ]);
-  expect(bridge.uploads.get(files[0]?.upload_id ?? "")?.size).toBe(5);
-  expect(bridge.uploads.get(files[1]?.upload_id ?? "")?.sha256).toBe(
-    new Bun.CryptoHasher("sha256").update(big).digest("hex"),
-  );
-});
-
-test("set_input_files beyond 100 MB is 413, announced or not, and leaves nothing on the worker", async () => {
-  const worker = await start();
-  const { session_id: sid } = await open();
-  const url = `${hub.url}/sessions/${sid}/set_input_files`;
-  const headers = { "content-type": "multipart/form-data; boundary=x" };
-  const part = (name: string) =>
-    `--x\r\nContent-Disposition: form-data; name="files"; filename="${name}"\r\n\r\n`;
-  let sent = 0;
-  const endless = new ReadableStream({
-    start: (c) => c.enqueue(Buffer.from(`${part("small")}abc\r\n${part("big")}`)),
-    pull: (c) => {
-      sent += 1_048_576;
-      c.enqueue(new Uint8Array(1_048_576));
-    },
-  });
-  const grown = await fetch(url, { method: "POST", headers, body: endless });
-  expect(grown.status).toBe(413);
-  // Sockets, and a router, hold some of it.
-  expect(sent).toBeLessThan(200 * 1_048_576);
-  expect(bridge.uploads.size).toBe(0);
-  expect(worker.calls.all.length).toBe(0);
-}, 60_000);
-
-test("a form that is none, has too many files, or whose call fails leaves nothing on the worker", async () => {
-  await start({
-    on_call: () => ({ ok: false, kind: "page", error: { name: "Error", message: "no element" } }),
-  });
-  const { session_id: sid } = await open();
-  const send = (body: string | FormData, headers: Record<string, string> = {}) =>
-    fetch(`${hub.url}/sessions/${sid}/set_input_files`, { method: "POST", body, headers });
-  const form = new FormData();
-  form.append("files", new File(["x"], "a"));
-  expect((await send(form)).status).toBe(400); // no selector
-  form.append("selector", "#file");
-  expect((await send(form)).status).toBe(422);
-  form.append("timeout_s", "soon");
-  expect((await send(form)).status).toBe(422);
-  const many = new FormData();
-  for (let i = 0; i < 101; i += 1) many.append("files", new File(["x"], `f${i}`));
-  expect((await send(many)).status).toBe(422);
-  const multipart = { "content-type": "multipart/form-data; boundary=x" };
-  expect((await send("nonsense", multipart)).status).toBe(400);
-  expect((await send("x", { "content-type": "multipart/form-data" })).status).toBe(400);
-  expect((await send(form, { "idempotency-key": "k" })).status).toBe(422);
-  expect(bridge.uploads.size).toBe(0);
-});
-
-test("cookies: read with their values, put, deleted (rules/sessions#cookies-of-a-session)", async () => {
-  const cookies = [{ name: "a", value: "1", domain: "site.test", path: "/", expires: -1 }];
-  const worker = await start({
-    on_call: ({ action }) => (action === "cookies_get" ? { result: { cookies } } : {}),
-  });
-  const { session_id: sid } = await open();
-  const path = `/sessions/${sid}/cookies`;
-  expect(await hub.call("GET", path)).toMatchObject({ status: 200, body: { cookies } });
-  const put = await hub.call("PUT", path, { cookies: [{ name: "b", value: "2", url: TARGET }] });
-  expect(put).toMatchObject({ status: 200, body: { cookies } });
-  expect((await hub.call("PUT", path, { cookies: [{ name: "b" }] })).status).toBe(400);
-  expect((await hub.call("DELETE", path)).status).toBe(204);
-  expect(worker.calls.all.map((c) => c.action)).toEqual([
-    "cookies_get",
-    "cookies_put",
-    "cookies_get",
-    "cookies_clear",
-  ]);
-});
-
-test("network: entries after `since` (rules/sessions#network-log)", async () => {
-  const log = { entries: [], next: 7, dropped: 0 };
-  const worker = await start({ on_call: () => ({ result: log }) });
-  const { session_id: sid } = await open();
-  expect((await hub.call("GET", `/sessions/${sid}/network?since=6`)).body).toEqual(log);
-  expect((await worker.calls.next()).args).toEqual({ since: 6 });
-  expect((await hub.call("GET", `/sessions/${sid}/network?since=-1`)).status).toBe(422);
-});
-
-test("downloads: listed with their hrefs, read through the bridge as attachments that run nothing", async () => {
-  const file = {
-    name: "a b.html",
-    size: 5,
-    mime: "text/html",
-    url: TARGET,
-    state: "completed",
-    created_at: Date.UTC(2026, 0, 1),
-  };
-  await start({ on_call: () => ({ result: { files: [file] } }) });
-  bridge.files.set("a b.html", { body: "<b>x</b>", mime: "text/html" });
-  const { session_id: sid } = await open();
-  const href = `/sessions/${sid}/files/a%20b.html`;
-  expect((await hub.call("GET", `/sessions/${sid}/files`)).body).toEqual({
-    files: [{ ...file, href, created_at: "2026-01-01T00:00:00.000Z" }],
-  });
-  const { status, text, headers } = await hub.call("GET", href);
-  expect({ status, text }).toEqual({ status: 200, text: "<b>x</b>" });
-  expect(headers.get("content-disposition")).toStartWith('attachment; filename="a b.html"');
-  expect(headers.get("content-security-policy")).toBe("sandbox");
-  expect(headers.get("x-content-type-options")).toBe("nosniff");
-  for (const name of ["none", "..%2f..%2fetc%2fpasswd", "%2e%2e"])
-    expect((await hub.call("GET", `/sessions/${sid}/files/${name}`)).status).toBe(404);
-});
-
-test("preview.jpg: one call however many ask, kept for preview_interval_s, never cached outside", async () => {
-  const jpeg = { mime: "image/jpeg", content_base64: Buffer.from("jpg").toString("base64") };
-  const worker = await start({ on_call: () => ({ result: jpeg }) });
-  const { session_id: sid } = await open();
-  const ask = () => hub.call("GET", `/sessions/${sid}/preview.jpg`);
-  const answers = await Promise.all([ask(), ask(), ask()]);
-  for (const { status, text, headers } of answers) {
-    expect({ status, text }).toEqual({ status: 200, text: "jpg" });
-    expect(headers.get("content-type")).toBe("image/jpeg");
-    expect(headers.get("cache-control")).toBe("no-store");
-  }
-  await ask();
-  expect(worker.calls.all.length).toBe(1);
-  await hub.ctx.db.settings.set("preview_interval_s", 0.000_1, 0);
-  hub.ctx.settings_cache.delete("preview_interval_s");
-  await ask();
-  expect(worker.calls.all.length).toBe(2);
-});
-
 test("a call that comes while the browser starts is 503 with Retry-After, not 502 (rules/session-actions#failed-actions)", async () => {
   const error = { name: "BrowserStarting", message: "the browser is still starting" };
   await start({ on_call: () => ({ ok: false, kind: "broken", error }) });
@@ -636,7 +297,7 @@ test("GET /sessions/{sid} and /state tell where the page is now, or what is know
   }
 });
 
-test("whatever is asked of no session is 404: unknown ids, job ids, and ended ones for ever (rules/sessions#ended-sessions-are-404)", async () => {
+test("whatever is asked of no session is 404: unknown ids, job ids, and ended ones forever (rules/sessions#ended-sessions-are-404)", async () => {
   const worker = await start({ lanes: 2 });
   const { session_id: sid } = await open();
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;

@@ -43,7 +43,7 @@ describe("settings (rules/pipeline-operations#settings)", () => {
     for (const secret of [...Object.values(SECRETS), PASSWORD]) expect(text).not.toContain(secret);
   });
 
-  test("PUT stores a value, which counts at once and is listed as stored; DELETE goes back", async () => {
+  test("PUT stores a value, which takes effect immediately and is listed as stored; DELETE restores the default", async () => {
     const { status, body } = await call("PUT", "/settings/service_log_days", { value: 3.5 });
     expect(status).toBe(200);
     expect(body).toMatchObject({ value: 3.5, source: "stored", updated_at: expect.any(String) });

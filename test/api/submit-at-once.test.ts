@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.close());
 
-test("a job with Prefer: respond-async is answered at once, queued, where no lane is free (rules/jobs#wait-for-a-lane)", async () => {
+test("a job with Prefer: respond-async is answered immediately, queued, if no lane is free (rules/jobs#wait-for-a-lane)", async () => {
   const headers = { prefer: "wait=1, respond-async" };
   const answer = await hub.call("POST", "/jobs", { url: "https://example.com/" }, { headers });
   expect(answer).toMatchObject({ status: 200, body: { status: "queued", queue_position: 1 } });

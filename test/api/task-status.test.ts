@@ -12,7 +12,7 @@ for (const dialect of ["SQLite", "Postgres"] as const)
       pg = dialect === "Postgres" ? await startPostgres() : undefined;
       const env = pg ? { SVC_DB_URL: await pg.createDatabase() } : {};
       hub = await startTestHub({ alone: true, env });
-    }, 60_000);
+    }, 180_000);
     afterAll(async () => {
       await hub?.close();
       await pg?.stop();

@@ -52,7 +52,7 @@ test("the app may load, frame and call nothing but its own origin, and its style
   expect(first.headers.get("cache-control")).toBe("no-store");
 });
 
-test("files of the app are cached for ever under names with their hash, and packed", async () => {
+test("files of the app are cached forever under names with their hash, and packed", async () => {
   await start();
   const html = await (await get("/", HTML)).text();
   const names = [...html.matchAll(/"(\/ui\/assets\/[^"]+)"/g)].map(([, name = ""]) => name);
@@ -96,7 +96,7 @@ async function listen(): Promise<{ next(): Promise<string[]>; stop(): void }> {
 test("the stream of changes names what a call changed, and nothing for one that failed", async () => {
   await start();
   // A new hub has said once which version the fleet is to have.
-  await until("the first look at the fleet", 5_000, async () => {
+  await until("the first look at the fleet", 60_000, async () => {
     const { body } = await hub.call("GET", "/api/v1/updates");
     return body.target !== null;
   });
@@ -123,7 +123,7 @@ test("the stream ends when the hub stops", async () => {
   expect(last).toEqual(["over"]);
 });
 
-test("with SVC_API_TOKEN a browser logs in once, and is told who it is", async () => {
+test("with SVC_API_TOKEN a browser logs in once, and learns who it is", async () => {
   await start({ env: { SVC_API_TOKEN: "t0ken" } });
   const login = (token: unknown) => hub.call("POST", "/ui/login", { token });
   expect((await login("nope")).status).toBe(401);
@@ -145,7 +145,7 @@ test("with SVC_API_TOKEN a browser logs in once, and is told who it is", async (
   expect((await get("/jobs", { cookie })).status).toBe(401);
 });
 
-test("without a token every browser is told that the server is open, where other machines reach it", async () => {
+test("without a token every browser learns that the server is open, if other machines reach it", async () => {
   const nobody = { kind: "open", name: null, role: null, workers_open: false };
   await start({ alone: true });
   expect(await (await get("/ui/caller")).json()).toEqual({ ...nobody, open: false });

@@ -157,7 +157,7 @@ describe("WS /sessions/{sid}/novnc/websockify (rules/viewer#viewer-stream)", () 
     full.socket.close();
   });
 
-  test("closes with the reason what is no RFB, and what comes as text", async () => {
+  test("closes with the reason what is not RFB, and what comes as text", async () => {
     const session = await openSession();
     const wrong = await watch(session);
     wrong.socket.send(Buffer.concat([HANDSHAKE, Buffer.from([99])]));
@@ -236,7 +236,7 @@ describe("WS /sessions/{sid}/cdp (rules/cdp#cdp-endpoint)", () => {
     expect(plain.status).toBe(426);
   });
 
-  test("is 404 for a call that is no whole handshake, and 502 without a bridge, in the answer", async () => {
+  test("is 404 for a call that is not a complete handshake, and 502 without a bridge, in the answer", async () => {
     const upgrade = {
       headers: { Upgrade: "websocket", Connection: "Upgrade", "Sec-WebSocket-Version": "13" },
     };

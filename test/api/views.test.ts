@@ -89,7 +89,7 @@ describe("load of workers (rules/pipeline-views#cpu-use)", () => {
     expect(listed).toMatchObject({ cpu_percent: 10, host_cpu_percent: 61 });
   });
 
-  test("GET /workers/metrics has a series for each GPU that heartbeats told of (rules/pipeline-views#gpu-metrics)", async () => {
+  test("GET /workers/metrics has a series for each GPU that heartbeats reported (rules/pipeline-views#gpu-metrics)", async () => {
     const slug = await addWorkload();
     const worker = await addWorker(slug, "gpu-host");
     const gpus = (util_percent: number | null) => [
@@ -210,7 +210,7 @@ describe("flow (rules/pipeline-views#flow-snapshot)", () => {
     expect(new Set(places).size).toBe(places.length);
   });
 
-  test("workloads that emit in a circle are drawn all the same (rules/pipeline-views#flow-layout)", async () => {
+  test("workloads that emit in a circle are drawn nevertheless (rules/pipeline-views#flow-layout)", async () => {
     const a = await addWorkload();
     const b = await addWorkload({ emits: [a] });
     const { body: settings } = await api("GET", `/workloads/${a}`);

@@ -76,7 +76,7 @@ test("a hub or control plane whose sources changed since it started says so inst
   }
 });
 
-test("the archive is the same byte for byte, and what is carried beside the sources is named in them (rules/updates#worker-source)", async () => {
+test("the archive is the same byte for byte, and what is carried next to the sources is named in them (rules/updates#worker-source)", async () => {
   const [one, two] = await Promise.all([packSources(SOURCE_ROOT), packSources(SOURCE_ROOT)]);
   expect(Buffer.compare(one.archive, two.archive)).toBe(0);
   expect(await Bun.file(CARRIED).text()).toBe(await carriedFilesText());

@@ -19,8 +19,12 @@ beforeAll(async () => {
   witness = startWitness();
   hub = await startTestHub();
   worker = await hub.worker({ lanes: 4 });
-  browser = await chromium.launch({ executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS] });
-}, 60_000);
+  browser = await chromium.launch({
+    executablePath: chromiumPath(),
+    args: [...CHROMIUM_FLAGS],
+    timeout: 180_000,
+  });
+}, 180_000);
 afterAll(async () => {
   await browser?.close();
   await hub?.close();
@@ -56,11 +60,12 @@ async function openWithin(page: Page, urls: readonly string[], tag: string): Pro
     frame.srcdoc = ${JSON.stringify(`<script>${witness.script(end)}</script>`)};
     document.documentElement.append(frame);
   `);
-  await until(end, 30_000, () => witness.told().includes(end));
+  await until(end, 60_000, () => witness.told().includes(end));
 }
 
 async function openAll(urls: readonly string[]): Promise<void> {
   const context = await browser.newContext({ acceptDownloads: false });
+  context.setDefaultTimeout(180_000);
   const inTab = async (use: (page: Page) => Promise<void>) => use(await context.newPage());
   await Promise.all([
     inTab((page) => openByAddress(page, urls)),
@@ -93,7 +98,7 @@ test("a server that says nothing of them lets Chromium run these types: the atta
   }
   const wanted = RUNS.map(([mime], i) => `bare ${i} ${mime}`).sort();
   expect(witness.told().filter((name) => name.startsWith("bare "))).toEqual(wanted);
-}, 120_000);
+}, 240_000);
 
 const store = async (job: HubAssignJob, name: string, mime: string, body: string) => {
   const { status } = await worker.putAsset(job, body, { name, mime, kind: "other", ext: "" });
@@ -115,11 +120,12 @@ test("an asset of any type, opened from the hub's origin in any way, runs no scr
   for (const attempt of ASSET_TYPES.attempts) tried.refused(attempt);
 }, 240_000);
 
-test("plain text is no script and no style of a page either: its type counts, not what it looks like", async () => {
+test("plain text is neither a script nor a style of a page: its type counts, not what it looks like", async () => {
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   const job = await worker.assigned.next((one) => one.job_id === job_id);
   await store(job, "a.js", "text/plain", witness.script("plain text as a script"));
   const page = await browser.newPage();
+  page.setDefaultTimeout(120_000);
   await page.goto(`${hub.url}/health`);
   const loaded = await page.evaluate(`new Promise((resolve) => {
     const script = document.createElement("script");
@@ -131,10 +137,11 @@ test("plain text is no script and no style of a page either: its type counts, no
   await page.close();
   expect(loaded).toBe("refused");
   expect(witness.told()).not.toContain("plain text as a script");
-}, 30_000);
+}, 180_000);
 
 test("the explorer at /docs works under its policy and runs nothing of anybody else", async () => {
   const page = await browser.newPage();
+  page.setDefaultTimeout(120_000);
   const broken: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") broken.push(message.text());
@@ -153,7 +160,9 @@ test("the explorer at /docs works under its policy and runs nothing of anybody e
     document.body.append(picture);
     new Promise((resolve) => picture.addEventListener("error", resolve));
   `);
+  await until("the policy's word", 60_000, () =>
+    broken.some((text) => text.includes("Content Security Policy")),
+  );
   await page.close();
-  expect(broken.some((text) => text.includes("Content Security Policy"))).toBeTrue();
   expect(witness.told().filter((name) => name.endsWith("in docs"))).toEqual([]);
-}, 60_000);
+}, 180_000);

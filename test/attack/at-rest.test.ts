@@ -7,7 +7,6 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,20 +20,25 @@ import { addKey, readKeyFile, replaceKeys } from "#hub/platform/secrets/key-file
 import { followKeyFile } from "#hub/platform/secrets/keyring.ts";
 import { checkSecrets } from "#hub/program/commands/doctor/secrets.ts";
 import { isEncrypted } from "#hub/program/commands/install/encrypted.ts";
-import { runOperatorCommand } from "#hub/program/commands/run.ts";
 import { systemClock } from "#shared/kit/clock.ts";
-import { makeTarGz } from "#test/support/clients/tar.ts";
+import {
+  COOKIE,
+  cookie,
+  expectLoggedIn,
+  filesBelow,
+  holders,
+  logIn,
+  makeOld,
+  modeOf,
+  run,
+  untilSealed,
+} from "#test/support/rigs/at-rest.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { commonKeyFile } from "#test/support/rigs/key-file.ts";
 import { contentOf } from "#test/support/servers/objects.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** What a thief of the disk, of a backup or of the database's server finds: no login. */
-
-const COOKIE = `at-rest-${randomBytes(12).toString("hex")}`;
-/** Longer than a few segments of what is encrypted. */
-const LOGIN = randomBytes(256 * 1024);
-const SECRETS = [Buffer.from(COOKIE), LOGIN.subarray(1_000, 1_048)];
 
 const hubs: TestHub[] = [];
 const dirs: string[] = [];
@@ -53,98 +57,6 @@ async function start(env: Record<string, string> = {}): Promise<TestHub> {
   const hub = await startTestHub({ alone: true, env });
   hubs.push(hub);
   return hub;
-}
-
-const cookie = { name: "session", value: COOKIE, domain: "login.test" };
-
-/** Cookies by both ways that they come, and a browser's profile. */
-async function logIn(hub: TestHub): Promise<void> {
-  const put = await hub.call("PUT", "/hosts/login.test/cookies", { cookies: [cookie] });
-  expect(put.status).toBe(200);
-  const synced = await hub.call("POST", "/hosts/cookies/sync", {
-    scope: "all",
-    cookies: [{ ...cookie, domain: "synced.test" }],
-  });
-  expect(synced.status).toBe(200);
-  const archive = await makeTarGz([
-    ["Default/Cookies", LOGIN],
-    ["Local State", "{}"],
-  ]);
-  const stored = await fetch(`${hub.url}/profiles/login`, {
-    method: "POST",
-    headers: { "content-type": "application/x-tar" },
-    body: new Uint8Array(archive),
-  });
-  expect(stored.status).toBe(201);
-}
-
-/** What jobs are given of them. */
-async function expectLoggedIn(hub: TestHub): Promise<void> {
-  for (const host of ["login.test", "synced.test"]) {
-    const { cookies } = await hostForJob(hub.ctx, host);
-    expect(cookies.map(({ name, value }) => [name, value])).toEqual([["session", COOKIE]]);
-  }
-  const [row] = await hub.ctx.db.profiles.list();
-  const key = profileKey(row?.name ?? "", row?.sha256 ?? "");
-  const archive = await contentOf(hub.ctx.profile_archives, key);
-  const plain = Buffer.from(Bun.gunzipSync(new Uint8Array(archive ?? [])));
-  expect(plain.includes(SECRETS[1] ?? "")).toBe(true);
-}
-
-const filesBelow = (dir: string): string[] =>
-  readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-
-const isPacked = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b;
-
-/** Files that hold one of the secrets. */
-const holders = (dir: string): string[] =>
-  filesBelow(dir).filter((path) => {
-    const stored = readFileSync(path);
-    const bytes = isPacked(stored) ? Buffer.from(Bun.gunzipSync(new Uint8Array(stored))) : stored;
-    return SECRETS.some((secret) => bytes.includes(secret));
-  });
-
-const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-
-async function run(
-  hub: TestHub,
-  command: "secrets" | "backup" | "restore",
-  words: string[],
-  flags: Record<string, string[]> = {},
-  data_dir = hub.data_dir,
-) {
-  const said: string[] = [];
-  const terminal = {
-    out: (text: string) => void said.push(text),
-    err: (text: string) => void said.push(text),
-  } as never;
-  const { db_url, secret_key_file } = hub.ctx.config;
-  const own = data_dir === hub.data_dir;
-  const env = {
-    SVC_DATA_DIR: data_dir,
-    ...(own && { SVC_SECRET_KEY_FILE: secret_key_file }),
-    ...(db_url.startsWith("postgres") && { SVC_DB_URL: db_url }),
-  };
-  const code = await runOperatorCommand({ command, words, flags }, { env, terminal, self: null });
-  return { code, out: said.join("") };
-}
-
-/** As an earlier version has them: nothing is encrypted, and nothing says that anything should be. */
-async function makeOld(hub: TestHub): Promise<void> {
-  await logIn(hub);
-  await hub.stop();
-  expect(await run(hub, "secrets", ["decrypt"])).toMatchObject({ code: 0 });
-  rmSync(hub.ctx.config.secret_key_file);
-}
-
-const sealed = (hub: TestHub) => {
-  const said = "cookies and profiles were encrypted with the key of today";
-  return hub.log.some(({ message }) => message === said);
-};
-async function untilSealed(hub: TestHub): Promise<void> {
-  while (!sealed(hub)) await Bun.sleep(20);
 }
 
 describe("SQLite", () => {
@@ -326,9 +238,9 @@ describe("SQLite", () => {
     expect((await run(hub, "backup", [without])).code).toBe(0);
     expect((await run(hub, "backup", [with_key], { "with-key": [""] })).code).toBe(0);
     expect((await run(hub, "backup", ["verify", without])).out).toContain(
-      `encrypted with key ${id}, which is not in it`,
+      `encrypted with key ${id}, which is not included`,
     );
-    expect((await run(hub, "backup", ["verify", with_key])).out).toContain("which is in it");
+    expect((await run(hub, "backup", ["verify", with_key])).out).toContain("which is included");
     const restored = await run(hub, "restore", [without], {}, join(out, "a"));
     expect(restored).toMatchObject({
       code: 0,
@@ -396,7 +308,7 @@ describe("Postgres, several hubs", () => {
     );
   }, 180_000);
 
-  test("what an earlier version stored is encrypted beside a hub that goes on writing", async () => {
+  test("what an earlier version stored is encrypted while a hub keeps writing", async () => {
     const env = { SVC_DB_URL: await server.createDatabase() };
     const hub = await start(env);
     await logIn(hub);

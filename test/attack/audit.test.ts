@@ -18,7 +18,7 @@ import { startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { testServers } from "#test/support/servers/test-servers.ts";
 
-/** The audit log: every call that changes something leaves one entry, whoever made it, and none tells a secret. */
+/** The audit log: every call that changes something leaves one entry, whoever made it, and none holds a secret. */
 
 setDefaultTimeout(300_000);
 
@@ -220,7 +220,7 @@ describe("what else is recorded", () => {
     away = false;
     await clock.advance(2_000);
     expect(rows).toHaveLength(10_000);
-    expect(said).toEqual(["calls are not recorded for now", "calls are recorded again"]);
+    expect(said).toEqual(["cannot record calls for now", "recording calls again"]);
     await audit.stop();
   });
 });

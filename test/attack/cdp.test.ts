@@ -47,7 +47,7 @@ afterAll(async () => {
   client?.close();
   await rig?.close();
   await denied?.stop(true);
-}, 60_000);
+}, 180_000);
 
 const expectRefused = (answer: CdpAnswer | null) => {
   expect(answer?.result).toBeUndefined();

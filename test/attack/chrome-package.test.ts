@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Chrome's package, as it is installed where the distribution has no browser outside of snap: by a repository of the test's
- * own that looks like Google's, with keys of the test's own, in a root of apt's own. Nothing of this machine is changed.
+ * Chrome's package, as it is installed where the distribution has its browser only as a snap: from the test's own repository,
+ * which looks like Google's, with the test's own keys, in a separate root of apt. Nothing on this machine is changed.
  */
 
 const SETUP = join(import.meta.dir, "../../scripts/setup.sh");
@@ -56,7 +56,7 @@ beforeAll(() => {
   ];
   mkdirSync(join(dir, "tree/DEBIAN"), { recursive: true });
   writeFileSync(join(dir, "tree/DEBIAN/control"), control.join("\n"));
-}, 60_000);
+}, 180_000);
 afterAll(() => {
   Bun.spawnSync(["gpgconf", "--homedir", gnupg, "--kill", "all"]);
   rmSync(gnupg, { recursive: true, force: true });
@@ -137,7 +137,7 @@ test("the package is taken when the pinned key has signed its list, also among o
   const { said, fetched, left } = installChrome("good", repository, keys);
   expect({ said, fetched }).toEqual({ said: "", fetched: [`${PACKAGE}_1_amd64.deb`] });
   expect(left).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test("a list that another key signed is refused, though its publisher gives that key out beside the pinned one", () => {
   const { repository, keys } = publish("other", { key: stranger, gives: [google, stranger] });
@@ -145,7 +145,7 @@ test("a list that another key signed is refused, though its publisher gives that
   expect(exitCode).toBe(1);
   expect(said).toContain("is not signed");
   expect({ fetched, left }).toEqual({ fetched: [], left: [] });
-}, 60_000);
+}, 180_000);
 
 test("a file of keys without the pinned one is refused before apt is asked", () => {
   const { repository, keys } = publish("none", { key: stranger, gives: [stranger] });
@@ -153,7 +153,7 @@ test("a file of keys without the pinned one is refused before apt is asked", () 
   expect(exitCode).toBe(1);
   expect(said).toContain(`has not the key ${google}`);
   expect({ fetched, left }).toEqual({ fetched: [], left: [] });
-}, 60_000);
+}, 180_000);
 
 test("a package that was changed after its list was signed is refused", () => {
   const { repository, deb, keys } = publish("changed", { key: google, gives: [google] });
@@ -163,7 +163,7 @@ test("a package that was changed after its list was signed is refused", () => {
   const { exitCode, fetched, left } = installChrome("changed", repository, keys);
   expect(exitCode).toBe(1);
   expect({ fetched, left }).toEqual({ fetched: [], left: [] });
-}, 60_000);
+}, 180_000);
 
 test("the key that is pinned is Google's, and nothing is installed from a file that was only downloaded", () => {
   const setup = readFileSync(SETUP, "utf8");

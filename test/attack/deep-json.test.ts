@@ -20,7 +20,7 @@ beforeAll(async () => {
   hub = await startTestHub({ env, alone: true });
   control = await startTestHub({ env, mode: "control", alone: true });
   worker = await hub.worker({ lanes: 4 });
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await hub?.close();
   await control?.close();

@@ -146,7 +146,7 @@ beforeAll(async () => {
     },
     ask,
   );
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await lane?.close();
   await site?.stop();

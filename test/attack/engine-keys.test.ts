@@ -84,7 +84,7 @@ test("the program's own secrets are no keys, whatever SVC_ENGINE_KEY_ENV says", 
   expect(await tried(widest, "SITE_PASSWORD")).toMatchObject({ put: 200 });
 });
 
-test("a key is told to who proves to be a worker, and to no page of another site", async () => {
+test("only a proven worker gets a key, and no page of another site", async () => {
   const { put } = await tried(hub, "CLOUD_API_KEY");
   expect(put).toBe(200);
   const good = { "x-worker-secret": SECRETS.WORKER_SECRET };

@@ -13,7 +13,7 @@ import { loadWorkerConfig } from "#worker/config.ts";
 
 /** Nobody who clicks in a lane, over VNC or by a script, browses the disk of its worker. */
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 240_000;
 let pool: LanePool;
 let data_dir: string;
 beforeAll(async () => {
@@ -54,6 +54,7 @@ async function onLane<T>(headless: boolean, use: (page: Page, browser: Browser) 
     const browser = await chromium.connectOverCDP(lane.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     if (!page) throw new Error("the browser has no page");
+    page.setDefaultTimeout(120_000);
     await page.goto(`http://127.0.0.1:${server.port}/`);
     return await use(page, browser).finally(() => browser.close());
   } finally {
@@ -77,7 +78,7 @@ for (const headless of [false, true])
           // A pointer's click, as the viewer's; a dialog would leave the page without an answer.
           const box = await page.locator(`#${id}`).boundingBox();
           await page.mouse.click((box?.x ?? 0) + 10, (box?.y ?? 0) + 10);
-          await page.waitForFunction(`told.${id} !== undefined`, null, { timeout: 20_000 });
+          await page.waitForFunction(`told.${id} !== undefined`, null, { timeout: 120_000 });
           expect([id, await page.evaluate<unknown>(`told.${id}`)]).toEqual([id, told]);
         }
       });

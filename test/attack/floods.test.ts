@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop();
   await site?.stop();
-}, 60_000);
+}, 180_000);
 
 let opened: HttpSession | null = null;
 async function openPage(more: object = { headless: true }): Promise<HttpSession> {
@@ -94,7 +94,7 @@ test.each(chosen(WINDOW_FLOODS))(
   },
 );
 
-test("whoever asks for a tab gets one beside the windows of a flood: an action, a CDP client, and the person in the viewer", async () => {
+test("everybody who asks for a tab gets one despite the windows of a flood: an action, a CDP client, and the person in the viewer", async () => {
   const session = await openPage({ headless: false });
   await flood(session, FLOOD);
   await settled(session);

@@ -3,7 +3,7 @@ import { rawRequest } from "#test/support/clients/raw-request.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { type Answer, startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Whoever guesses at tokens anywhere but at the login: on routes, on paths that there are not, and by handshakes of sockets. */
+/** Guesses at tokens anywhere but at the login: on routes, on paths that do not exist, and in handshakes of sockets. */
 
 setDefaultTimeout(120_000);
 

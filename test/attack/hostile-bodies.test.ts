@@ -28,7 +28,7 @@ beforeAll(async () => {
       ...call,
       path: call.path.replace(/^\/sessions\/[^/]+/, `/sessions/${session_id}`),
     }));
-}, 60_000);
+}, 180_000);
 afterAll(() => hub?.close());
 
 const tried = attempting(IN_BODIES);

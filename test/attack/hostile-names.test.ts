@@ -32,7 +32,7 @@ beforeAll(async () => {
   await worker.assigned.next();
   const session_id = (await hub.call("POST", "/sessions", {})).body.session_id;
   known = { "/jobs": job_id, "/sessions": session_id, "/workers": "w11" };
-}, 60_000);
+}, 180_000);
 afterAll(() => hub?.close());
 
 /** The routes with a parameter at each of its places in turn: `hole` is where the name goes. */

@@ -78,7 +78,7 @@ afterAll(async () => {
   await fleet?.stop();
   await site?.stop();
   rmSync(programs, { recursive: true, force: true });
-}, 60_000);
+}, 180_000);
 
 const programsStarted = (): string[] => {
   const file = join(programs, "started");

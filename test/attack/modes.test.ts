@@ -49,7 +49,7 @@ test("a hub's data directory, its database with WAL, and its stores are for thei
     process.umask(before);
     await hub.close();
   }
-}, 30_000);
+}, 180_000);
 
 function openInstallation(): string {
   const dir = join(root, "data");
@@ -107,7 +107,7 @@ test("a database and a store of an earlier version that lie elsewhere are closed
   } finally {
     await hub.close();
   }
-}, 60_000);
+}, 180_000);
 
 test("a worker's data directory, and what it makes there, is for its user alone", async () => {
   const before = process.umask(0);
@@ -137,7 +137,7 @@ test("a worker's data directory, and what it makes there, is for its user alone"
   } finally {
     process.umask(before);
   }
-}, 120_000);
+}, 300_000);
 
 test("where lanes of another user lie below, that user gets through, and sees nothing", () => {
   const dir = openInstallation();

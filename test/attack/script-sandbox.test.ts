@@ -270,7 +270,7 @@ ${STAY}`),
     });
   });
 
-  test("without a sandbox memory files count all the same, mapped or not", async () => {
+  test("without a sandbox memory files count too, mapped or not", async () => {
     const outcome = await rig.run(
       `${RAW}
 import { writeSync } from "node:fs";

@@ -14,7 +14,7 @@ import { BAD_FRAMES, FRAMES, SLOW, SLOW_CLIENTS, type SlowClient } from "./lists
  * others are answered meanwhile, that every attacker is ended by its deadline, and what they make the process hold.
  */
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(400_000);
 
 const EACH = 40;
 const IDLE_S = 4;
@@ -101,7 +101,7 @@ function dial({ first, deaf = false }: SlowClient): Attacker {
 }
 
 const health = async () =>
-  (await fetch(new URL("/health", url), { signal: AbortSignal.timeout(30_000) })).status;
+  (await fetch(new URL("/health", url), { signal: AbortSignal.timeout(120_000) })).status;
 
 test("slow, deaf and gone clients keep nobody from an answer, hold little, and are ended", async () => {
   const tried = attempting(SLOW);
@@ -123,7 +123,7 @@ test("slow, deaf and gone clients keep nobody from an answer, hold little, and a
       most = Math.max(most, process.memoryUsage().rss - before);
       return left().length === 0;
     };
-    await until("the end of attackers", 75_000, pass, 300).catch((err) => {
+    await until("the end of attackers", 180_000, pass, 300).catch((err) => {
       const names = Map.groupBy(left(), ({ name }) => name);
       const told = [...names].map(([name, of]) => `${name} (${of.length})`);
       throw new Error(`${err.message}: ${told.join("; ")}`);
@@ -141,7 +141,7 @@ test("slow, deaf and gone clients keep nobody from an answer, hold little, and a
   expect(most).toBeLessThan(MOST_HELD);
   // Nothing is made for those who do not read it, but what lies in the buffers on the way.
   expect(bytes_made).toBeLessThan(3 * EACH * 16 * MB);
-  await until("the end of their sockets", 30_000, () => open === 0);
+  await until("the end of their sockets", 60_000, () => open === 0);
   for (const name of Object.keys(SLOW_CLIENTS)) tried.refused(name);
   expect(tried.left()).toEqual([]);
 });
@@ -152,7 +152,7 @@ const HANDSHAKE =
 
 async function onSocket(bytes: string, deaf = false): Promise<Attacker> {
   const attacker = dial({ first: HANDSHAKE });
-  await until("the handshake", 20_000, () => attacker.answer().includes("\r\n\r\n"));
+  await until("the handshake", 60_000, () => attacker.answer().includes("\r\n\r\n"));
   if (deaf) attacker.socket.pause();
   attacker.socket.write(Buffer.from(bytes, "latin1"));
   return attacker;
@@ -177,7 +177,7 @@ test.each(Object.keys(BAD_FRAMES))(
   async (name) => {
     heard = 0;
     const attacker = await onSocket(BAD_FRAMES[name] ?? "");
-    await until("the end of the socket", 20_000, () => attacker.ended);
+    await until("the end of the socket", 60_000, () => attacker.ended);
     expect(heard).toBe(0);
     expect(await health()).toBe(200);
     frames.refused(name);
@@ -214,7 +214,7 @@ test("a flood of pings, and a message without end, hold little and keep nobody w
     sent += 65_536;
     if (!taken) await drained(endless.socket);
   }
-  await until("the end of the socket", 20_000, () => endless.ended);
+  await until("the end of the socket", 60_000, () => endless.ended);
   expect(heard).toBe(0);
   expect(sent).toBeLessThan(300 * MB);
   expect(await health()).toBe(200);

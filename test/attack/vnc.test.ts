@@ -16,9 +16,9 @@ import { newXCookie, xHello } from "#worker/browser/lanes/x-authority.ts";
 import type { LiveSession } from "#worker/browser/session/types.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 
-/** Users of a worker's machine who are not the worker's: they reach a lane's port and socket, and see nothing of its screen. */
+/** Other users of a worker's machine: they reach a lane's port and socket, and see nothing of its screen. */
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 240_000;
 const VERSION = "RFB 003.008\n";
 const [NONE, VNC_AUTH] = [1, 2];
 const SHARED = Uint8Array.of(1);

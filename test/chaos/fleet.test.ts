@@ -21,8 +21,8 @@ const WATCHED = { looks: FULL ? 60 : 8, pause_ms: 200, rest_ms: FULL ? 6_000 : 0
 const SEED = Number(process.env.FLEET_CHAOS_SEED ?? 1);
 const PAUSE_MS = 2_500;
 const QUEUE_TIMEOUT_S = 60;
-/** What the limits allow a job at most: in the queue, then on a worker that is silent, and a minute for the run itself. */
-const STUCK_MS = QUEUE_TIMEOUT_S * 1_000 + WORKER_LIVENESS_MS + 60_000;
+/** What the limits allow a job at most: in the queue, then on a worker that is silent, and on a busy machine two minutes for the run itself. */
+const STUCK_MS = QUEUE_TIMEOUT_S * 1_000 + WORKER_LIVENESS_MS + 120_000;
 
 const ROUNDS = FULL ? 6 : 1;
 const FROZEN_MS = FULL ? 10_000 : 3_000;
@@ -80,14 +80,14 @@ afterAll(async () => {
   lan?.close();
   await site?.site.stop();
   expect((left ?? []).map((p) => p.command.slice(0, 200))).toEqual([]);
-}, 120_000);
+}, 240_000);
 
 /** A hub that died between taking a key and storing its job leaves the key taken for 120 s. */
 const TAKEN_MS = 180_000;
 
 /** Submits until a hub has taken it; with a key, so that a call whose answer was lost makes no second job. */
 async function submit(n: number): Promise<string> {
-  const body = { url: site.urlOf(n), options: { idle_seconds: 0.3, max_wait_seconds: 15 } };
+  const body = { url: site.urlOf(n), options: { idle_seconds: 0.3 } };
   return until(`job ${n} to be taken`, TAKEN_MS, async () => {
     const answer = await fleet.call("POST", "/jobs", body, {
       "Idempotency-Key": `job-${n}-${SEED}`,
@@ -106,7 +106,7 @@ let opened = 0;
 /** A session of a hub that is out of reach is 404 when its key expires, after 90 s. */
 const GONE_MS = 150_000;
 /** A viewer is told of the end of its session so soon. */
-const TOLD_MS = 15_000;
+const TOLD_MS = 60_000;
 
 function judgeClose(code: number, at: number): void {
   closes.push(code);
@@ -266,7 +266,7 @@ test("afterwards the fleet works as before: a job through every hub (rules/jobs#
     const body = JSON.stringify({ url: site.urlOf(-1), options: { idle_seconds: 0.3 } });
     const answer = await fetch(`${url}/jobs`, { method: "POST", headers, body });
     const { job_id } = (await answer.json()) as { job_id: string };
-    expect((await fleet.finished(job_id, 60_000)).status).toBe("completed");
+    expect((await fleet.finished(job_id, 120_000)).status).toBe("completed");
   }
   await fleet.lanesWarm();
-}, 120_000);
+}, 600_000);

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop();
   await site?.stop(true);
-}, 60_000);
+}, 180_000);
 
 /**
  * Connections that HTTP clients keep for the next request: four uploads at once on each of two lanes, and the two
@@ -66,10 +66,35 @@ async function runJobs(count: number): Promise<void> {
   await fleet.lanesWarm();
 }
 
+interface Held {
+  readonly hub: number;
+  readonly worker: number;
+}
+
 /** What is left on both heaps after a garbage collection. */
-async function objectsHeld(): Promise<{ hub: number; worker: number }> {
+async function objectsHeld(): Promise<Held> {
   const of = async (mode: string) => (await probe(fleet.dir, mode, { gc: true })).objects;
   return { hub: await of("hub"), worker: await of("worker") };
+}
+
+/** Batches of jobs after which code that is compiled by and by must have stopped to add objects. */
+const MOST_BATCHES = 3;
+
+/**
+ * A job of which one signal is kept leaves more than a thousand objects, and so does the next. Code that is compiled at its
+ * hundredth run leaves some as well (6 jobs left 3,300 to 4,700 at the worker, 45 left 4,330), but not in every batch.
+ */
+async function requireFewObjects(before: Held, after: Held): Promise<void> {
+  const jobs = JOBS - WARM_UP;
+  const most = 4_000 + 50 * jobs;
+  let [first, last] = [before, after];
+  const isFlat = () => last.hub - first.hub < most && last.worker - first.worker < most;
+  for (let batches = 1; !isFlat() && batches < MOST_BATCHES; batches += 1) {
+    await runJobs(jobs);
+    [first, last] = [last, await objectsHeld()];
+  }
+  expect(last.hub - first.hub).toBeLessThan(most);
+  expect(last.worker - first.worker).toBeLessThan(most);
 }
 
 const also = MEMORY_IS_JUDGED ? " and the memory flat" : "";
@@ -95,11 +120,7 @@ test(`${JOBS} jobs in a row on two lanes leave no process, directory, descriptor
   expect(after.zombies).toBe(0);
   expect(socketsAfter.hub - sockets.hub).toBeLessThanOrEqual(KEPT_CONNECTIONS.hub);
   expect(socketsAfter.worker - sockets.worker).toBeLessThanOrEqual(KEPT_CONNECTIONS.worker);
-  // A job of which a signal is kept leaves more than a thousand objects; some are code that is compiled by and by: 6 jobs left
-  // 3,315 of them at the worker, 45 left 4,330.
-  const most = 4_000 + 50 * (JOBS - WARM_UP);
-  expect(left.hub - held.hub).toBeLessThan(most);
-  expect(left.worker - held.worker).toBeLessThan(most);
+  await requireFewObjects(held, left);
   if (!MEMORY_IS_JUDGED) return;
   // Both still grow by what is compiled and cached, ever more slowly: 20 MB over the first thousand jobs. One captured page
   // (270 kB) kept of every job would exceed this.

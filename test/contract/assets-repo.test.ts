@@ -41,6 +41,7 @@ eachDialect((open) => {
         { ...first, position: 0 },
         { ...second, position: 1 },
       ]);
+      expect((await db.assets.list(id, 1)).map(({ name }) => name)).toEqual(["a.mp4"]);
       expect(await db.assets.get(id, "b.png")).toEqual({ ...second, position: 1 });
       expect(await db.assets.get(id, "c.png")).toBeNull();
       expect(await totals(db, id)).toEqual({ asset_count: 2, asset_bytes: 5_000_000_007 });

@@ -109,7 +109,7 @@ eachDialect((open) => {
       expect(summary).not.toHaveProperty("stdout");
     });
 
-    test("a result of null is told from none", async () => {
+    test("a result of null is distinguished from none", async () => {
       const db = await open();
       const id = await runningJob(db);
       await db.attempts.begin(attempt(id, 1), 7);

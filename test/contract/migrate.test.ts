@@ -27,7 +27,7 @@ const opened: Conn[] = [];
 
 beforeAll(async () => {
   server = await startPostgres();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await server?.stop();
   rmSync(dir, { recursive: true });
@@ -49,7 +49,7 @@ const TARGETS: Record<Conn["dialect"], Target> = {
       return join(dir, `${files}.db`);
     },
     open: async (url, migrations) =>
-      keep(await openSqlite(url, { log: silentLog, lock_wait_ms: 5_000, migrations })),
+      keep(await openSqlite(url, { log: silentLog, lock_wait_ms: 60_000, migrations })),
     run: async (url, sql) => {
       const client = new (await loadDriver())(url);
       const statement = client.prepare<[], Record<string, unknown>>(sql);

@@ -51,7 +51,7 @@ describe("all or nothing", () => {
       expect(filesIn(dir)).toEqual(["jobs/k"]);
       await store.close();
     }
-  }, 60_000);
+  }, 180_000);
 
   test("opening a store does not disturb the puts of another one on the same directory", async () => {
     const { store, dir } = await open();

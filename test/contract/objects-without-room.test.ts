@@ -6,7 +6,7 @@ import { runProgram } from "#test/support/rigs/program.ts";
 
 /** A store that takes nothing says why, to whoever puts and to whoever asks how it is (rules/operations#degraded-parts). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 const SCRIPT = join(import.meta.dir, "../support/fakes/store-without-room.ts");
 /** In a mount namespace that ends with the program; who is not root becomes it there. */
 const UNSHARE = ["unshare", "--mount", ...(process.getuid?.() === 0 ? [] : ["--map-root-user"])];

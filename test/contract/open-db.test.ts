@@ -107,7 +107,7 @@ describe("one hub per SQLite file", () => {
   test("the next hub waits for one that is closing", async () => {
     const file = join(dir, "handover.db");
     const first = await child(file);
-    const next = open(file, { lock_wait_ms: 20_000 });
+    const next = open(file, { lock_wait_ms: 120_000 });
     await first.end();
     await (await next).ping();
   });
@@ -134,7 +134,7 @@ describe("Postgres", () => {
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres();
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await server.stop();
   });
@@ -233,7 +233,7 @@ describe("Postgres", () => {
     test("the next hub waits for one that is closing", async () => {
       const url = await server.createDatabase();
       const first = await open(url, { as_hub });
-      const next = open(url, { as_hub, lock_wait_ms: 20_000 });
+      const next = open(url, { as_hub, lock_wait_ms: 120_000 });
       await first.close();
       await (await next).ping();
     });
@@ -244,7 +244,7 @@ describe("Postgres", () => {
       expect(first.said).toBe("open");
       expect(await failure(url, { as_hub })).toBe(TAKEN);
       await first.end("SIGKILL");
-      await (await open(url, { as_hub, lock_wait_ms: 20_000 })).ping();
+      await (await open(url, { as_hub, lock_wait_ms: 120_000 })).ping();
     });
 
     test("a hub whose connection broke takes the lock again, or says that another one has it", async () => {
@@ -254,7 +254,7 @@ describe("Postgres", () => {
       const first = await open(url, { as_hub, log });
       await server.kill();
       await server.restart();
-      await lines.next((line) => line.includes("was lost and is taken again"));
+      await lines.next((line) => line.includes("was lost and has been taken again"));
       expect(await failure(url, { as_hub })).toBe(TAKEN);
       await first.ping();
       const thief = postgres(url, { max: 1, onnotice: () => {} });
@@ -266,7 +266,7 @@ describe("Postgres", () => {
       } finally {
         await thief.end({ timeout: 1 });
       }
-      await lines.next((line) => line.includes("was lost and is taken again"));
+      await lines.next((line) => line.includes("was lost and has been taken again"));
     });
   });
 

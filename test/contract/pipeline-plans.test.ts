@@ -60,7 +60,7 @@ describe("Postgres", () => {
     const url = await server.createDatabase();
     client = postgres(url, { max: 1, onnotice: () => {} });
     queue = openQueueClient(url, 1);
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await client?.end({ timeout: 1 });
     await queue?.end({ timeout: 1 });
@@ -107,7 +107,7 @@ describe("Postgres", () => {
   test("tables that were never analysed", async () => {
     await client.unsafe(fill(50_000));
     expect(await wrongPlans("custom")).toEqual([]);
-  }, 30_000);
+  }, 180_000);
   test("tables that were never analysed, one plan for all parameters", async () => {
     expect(await wrongPlans("generic")).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe("Postgres", () => {
   test("large tables", async () => {
     await client.unsafe("analyze");
     expect(await wrongPlans("custom")).toEqual([]);
-  }, 60_000);
+  }, 180_000);
   test("large tables, one plan for all parameters", async () => {
     expect(await wrongPlans("generic")).toEqual([]);
   });

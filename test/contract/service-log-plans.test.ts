@@ -76,7 +76,7 @@ describe("postgres", () => {
     sql = postgres(await server.createDatabase(), { max: 1, onnotice: () => {} });
     await sql`insert into service_logs (ts, host, service, level, message, fields)
       select ${FIRST}::bigint + n, 'h1', 's', 20, repeat('m', 200), '{}' from generate_series(0, ${ROWS - 1}::int) n`;
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await sql?.end({ timeout: 1 });
     await server?.stop();

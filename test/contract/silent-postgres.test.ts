@@ -21,11 +21,11 @@ let proxy: CuttableProxy;
 beforeAll(async () => {
   server = await startPostgres();
   proxy = await startCuttableProxy(Number(new URL(server.url).port));
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await proxy.close();
   await server.stop();
-}, 30_000);
+}, 180_000);
 
 async function open() {
   const url = new URL(await server.createDatabase());
@@ -53,7 +53,7 @@ test("connections of the queue that went silent are given up with their calls, a
   } finally {
     await conn.close();
   }
-}, 30_000);
+}, 180_000);
 
 test("the repositories' connections are given up as well, and the next calls are answered by new ones", async () => {
   const conn = await open();
@@ -81,7 +81,7 @@ test("the repositories' connections are given up as well, and the next calls are
   } finally {
     await conn.close();
   }
-}, 60_000);
+}, 180_000);
 
 test("a call of the queue through the repositories' door is told as every other", async () => {
   const conn = await open();
@@ -94,4 +94,4 @@ test("a call of the queue through the repositories' door is told as every other"
   } finally {
     await conn.close();
   }
-}, 30_000);
+}, 180_000);

@@ -75,4 +75,4 @@ test("the drop-down of the address bar is no tab, is left where it is, and works
     await rig.close();
     await site.stop();
   }
-}, 60_000);
+}, 180_000);

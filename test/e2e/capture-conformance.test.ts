@@ -10,7 +10,7 @@ let site: Site;
 let lane: JobLane;
 beforeAll(async () => {
   [site, lane] = await Promise.all([startSite(), openJobLane()]);
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await site.stop();

@@ -10,6 +10,8 @@ import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet
 /** What the suites of Playwright and Puppeteer ask of a browser, over /sessions/{sid}/cdp; both unmodified. */
 
 const SLOW_MS = 180_000;
+/** The libraries give up what takes half a minute. */
+const STEP_MS = 120_000;
 const LARGE = 24 * 1024 * 1024;
 const REPORT = "a,b\n1,2\n";
 
@@ -42,12 +44,12 @@ beforeAll(async () => {
   fleet = await startFleet({ lanes: 1, headless: true, env: { SVC_DRAIN_TIMEOUT_S: "1" } });
   await fleet.lanesWarm(60_000);
   session = await createClient({ base_url: fleet.url }).sessions.open({ headless: true });
-}, 90_000);
+}, 180_000);
 afterAll(async () => {
   expect(await fleet?.stop()).toEqual([]);
   await site?.stop(true);
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+}, 180_000);
 
 /** A little at a time, for as long as it is read. */
 const endless = () =>
@@ -61,8 +63,9 @@ const endless = () =>
 const cdpUrl = () => `${fleet.url}/sessions/${session.session_id}/cdp`;
 
 async function withPlaywright<T>(use: (context: BrowserContext, page: Page) => Promise<T>) {
-  const browser = await chromium.connectOverCDP(cdpUrl());
+  const browser = await chromium.connectOverCDP(cdpUrl(), { timeout: STEP_MS });
   const context = browser.contexts()[0] ?? (await browser.newContext());
+  context.setDefaultTimeout(STEP_MS);
   const page = await context.newPage();
   try {
     await page.goto(site.url.href);
@@ -81,6 +84,7 @@ async function withPuppeteer<T>(
 ) {
   const browser = await puppeteer.connect({ browserURL: cdpUrl() });
   const page = await browser.newPage();
+  page.setDefaultTimeout(STEP_MS);
   try {
     await page.goto(site.url.href);
     return await use(browser, page);
@@ -171,10 +175,11 @@ describe("downloads", () => {
   test(
     "are on the client's disk with the client library's transport: saveAs, path and createReadStream",
     async () => {
-      const browser = await chromium.connectOverCDP(session.cdpTransport());
+      const browser = await chromium.connectOverCDP(session.cdpTransport(), { timeout: STEP_MS });
       const [own] = browser.contexts();
       for (const context of [own, await browser.newContext()]) {
         const page = await (context as BrowserContext).newPage();
+        page.setDefaultTimeout(STEP_MS);
         await page.goto(site.url.href);
         const report = await download(page, "#report");
         expect(report.suggestedFilename()).toBe("report.csv");
@@ -212,9 +217,14 @@ describe("downloads", () => {
         await page.click("#report");
         const guid = await done;
         expect(await (await session.file(guid)).text()).toBe(REPORT);
-        const file = (await session.files()).findLast(({ url }) => url.endsWith("/report"));
-        expect(file).toMatchObject({ state: "completed", size: REPORT.length });
-        expect(await (await session.file(file?.name ?? "")).text()).toBe(REPORT);
+        // Chromium tells the client and the session's own watch of the end one after the other.
+        const file = await until("the end of the download", 60_000, async () =>
+          (await session.files()).findLast(
+            ({ url, state }) => url.endsWith("/report") && state === "completed",
+          ),
+        );
+        expect(file.size).toBe(REPORT.length);
+        expect(await (await session.file(file.name)).text()).toBe(REPORT);
         const begun = new Promise<string>((resolve) => {
           cdp.on("Browser.downloadProgress", ({ state, guid: other, receivedBytes }) => {
             if (state === "inProgress" && receivedBytes > 0) resolve(other);
@@ -241,7 +251,7 @@ describe("downloads", () => {
         };
         for (let i = 1; i <= 4; i += 1) {
           await page.evaluate<void>(`setTimeout(() => { location.href = "/report?${i}" })`);
-          await until(`file ${i}`, 20_000, async () => (await completed()) === i);
+          await until(`file ${i}`, 60_000, async () => (await completed()) === i);
         }
       }),
     SLOW_MS,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { WHERE, withPlaywright, withPuppeteer } from "#test/support/clients/cdp-libraries.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
 
 /** Workers and windows as unmodified libraries see them from their first moment, at a session and, as control, locally. */
@@ -59,11 +60,13 @@ describe.each(WHERE)("at %s", (where) => {
       expect(await worker.evaluate<string>("imported")).toBe("from the client");
       const body = await page.evaluate<string>("fetch('/data').then((r) => r.text())");
       expect(body).toBe("of the worker");
+      // Of the worker's own session, which may tell it after the page's.
+      await until("the worker's requests", 60_000, () => asked.size >= 3);
       expect([...asked].sort()).toEqual(["/data-of-the-worker", "/imported.js", "/service.js"]);
       expect(said).toEqual(["the service worker runs"]);
       await context.close();
     });
-  }, 60_000);
+  }, 180_000);
 
   test("Playwright hears a dedicated worker, and routes a popup's first requests", async () => {
     await withPlaywright(rig.fleet, where, async (browser) => {
@@ -91,7 +94,7 @@ describe.each(WHERE)("at %s", (where) => {
       expect(routed).toEqual(["/opened", "/first"]);
       await context.close();
     });
-  }, 60_000);
+  }, 180_000);
 
   test("Puppeteer finds service and dedicated workers and speaks to them", async () => {
     await withPuppeteer(rig.fleet, where, async (browser) => {
@@ -108,5 +111,5 @@ describe.each(WHERE)("at %s", (where) => {
       expect(await created).toBe(`${rig.site.origin}/dedicated.js`);
       await page.close();
     });
-  }, 60_000);
+  }, 180_000);
 });

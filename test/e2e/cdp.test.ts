@@ -17,11 +17,11 @@ beforeAll(async () => {
   site = startTypePage();
   session = await rig.open({ lane_idx: 0, headless: true });
   other = await rig.open({ lane_idx: 1, headless: true });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await rig?.close();
   await site?.stop();
-}, 30_000);
+}, 180_000);
 
 describe("Playwright and Puppeteer connect, open pages, run, disconnect and connect again", () => {
   test.each([
@@ -42,7 +42,7 @@ describe("Playwright and Puppeteer connect, open pages, run, disconnect and conn
         await browser.close();
       }
     },
-    30_000,
+    180_000,
   );
 
   test.each([
@@ -62,7 +62,7 @@ describe("Playwright and Puppeteer connect, open pages, run, disconnect and conn
       }
       expect(rig.pool.lanes()[0]?.state).toBe("running");
     },
-    30_000,
+    180_000,
   );
 });
 
@@ -74,7 +74,7 @@ test("messages of tens of megabytes pass in both directions", async () => {
   expect(await page?.evaluate((s: string) => s.length, long)).toBe(long.length);
   await page?.close();
   await browser.close();
-}, 30_000);
+}, 180_000);
 
 test("a page of a client has WebGL and WebGL2, which draw", async () => {
   const browser = await chromium.connectOverCDP(`${session.url}/cdp`);
@@ -93,7 +93,7 @@ test("a page of a client has WebGL and WebGL2, which draw", async () => {
   ]);
   await page?.close();
   await browser.close();
-}, 30_000);
+}, 180_000);
 
 test("what reaches beyond the lane is refused with a clear message", async () => {
   const browser = await chromium.connectOverCDP(`${session.url}/cdp`);
@@ -111,7 +111,7 @@ test("what reaches beyond the lane is refused with a clear message", async () =>
     expect(await cdp.send(method as never, params as never).catch(String)).toContain("refused");
   await page?.close();
   await browser.close();
-}, 30_000);
+}, 180_000);
 
 test("another lane's targets are not there, whatever id is asked for", async () => {
   const [mine, theirs] = await Promise.all(
@@ -135,7 +135,7 @@ test("another lane's targets are not there, whatever id is asked for", async () 
   await page?.close();
   await mine?.close();
   await theirs?.close();
-}, 30_000);
+}, 180_000);
 
 test("one target can be connected to by its own address", async () => {
   const browser = await chromium.connectOverCDP(`${session.url}/cdp`);
@@ -158,7 +158,7 @@ test("one target can be connected to by its own address", async () => {
   socket.close();
   await page?.close();
   await browser.close();
-}, 30_000);
+}, 180_000);
 
 test("losing the client leaves the session; the session's end closes the client with the reason", async () => {
   const lost = new WebSocket(wsUrl(other));
@@ -178,4 +178,4 @@ test("losing the client leaves the session; the session's end closes the client 
   const { code, reason } = await closed;
   expect([code, reason]).toEqual([4404, "session ended: the owner closed it"]);
   expect((await fetch(`${other.url}/cdp/json/version`)).status).toBe(404);
-}, 30_000);
+}, 180_000);

@@ -1,4 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +18,9 @@ import { lanePorts } from "#test/support/servers/ports.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const SELF = [process.execPath, MAIN];
+/** A busy machine starts hub, worker and browser one after the other. */
+const START_MS = 120_000;
+setDefaultTimeout(240_000);
 
 let site: ReturnType<typeof Bun.serve>;
 /** Calls of /slow wait for this. */
@@ -38,7 +49,7 @@ afterEach(async () => {
   dev?.kill("SIGKILL");
   await dev?.exited;
   dev = null;
-  await until("the end of every process", 20_000, () => ofThisTest().length === 0);
+  await until("the end of every process", 60_000, () => ofThisTest().length === 0);
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -55,7 +66,7 @@ const startDev = (...args: string[]) => {
 };
 
 const urlOf = async (program: Program): Promise<string> =>
-  until("the banner", 20_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(program.stdout)?.[0]);
+  until("the banner", START_MS, () => /http:\/\/127\.0\.0\.1:\d+/.exec(program.stdout)?.[0]);
 
 const client = (hub: string, ...args: string[]) =>
   startProgram([...SELF, ...args], { cwd: dir, env: { SVC_HUB: hub, FLOTILLA_TEST: dir } });
@@ -71,7 +82,7 @@ async function expectSuccess(program: Program): Promise<void> {
 test("the command that dev mode prints works in a fresh shell, from any directory", async () => {
   const program = startDev();
   await urlOf(program);
-  await program.says("Ctrl-C", 20_000);
+  await program.says("Ctrl-C");
   const [, printed = ""] = /^ +fetch +(SVC_HUB=.*)$/m.exec(program.stdout) ?? [];
   expect(printed).toContain("scripts/flotilla fetch ");
   const shell = { HOME: dir, PATH: process.env.PATH, FLOTILLA_TEST: dir };
@@ -81,11 +92,11 @@ test("the command that dev mode prints works in a fresh shell, from any director
   );
   await expectSuccess(fetched);
   expect(fetched.stdout).toContain("gradient.png");
-}, 90_000);
+});
 
 test("--fetch URL keeps serving after its job, and SIGTERM ends everything with 0", async () => {
   const program = startDev("--fetch", site.url.href);
-  await program.says("Ctrl-C stops", 60_000);
+  await program.says("Ctrl-C stops", START_MS);
   await program.says("captured");
   const url = await urlOf(program);
   const { stdout } = await runProgram([...SELF, "jobs", "--json"], {
@@ -96,39 +107,39 @@ test("--fetch URL keeps serving after its job, and SIGTERM ends everything with 
   program.kill("SIGTERM");
   expect(await program.exited).toBe(0);
   expect(ofThisTest()).toEqual([]);
-}, 90_000);
+});
 
 test("--once exits 1 when the job fails", async () => {
   const program = startDev("--fetch", "http://127.0.0.1:9/", "--once");
   expect(await program.exited).toBe(1);
   expect(program.stdout).toContain("failed");
-}, 90_000);
+});
 
 test("a worker that is killed with -9 comes back and takes the next job", async () => {
   const program = startDev();
   const url = await urlOf(program);
-  await program.says("lane warm", 60_000);
+  await program.says("lane warm", START_MS);
   const first = worker();
   process.kill(first?.pid ?? 0, "SIGKILL");
-  await until("another worker", 20_000, () => {
+  await until("another worker", 60_000, () => {
     const next = worker();
     return next && next.pid !== first?.pid;
   });
   await expectSuccess(client(url, "fetch", site.url.href, "--option", "idle_seconds=0.2"));
-}, 120_000);
+});
 
 test("kill -9 of dev mode takes the worker and its browsers along", async () => {
   const program = startDev();
-  await program.says("lane warm", 60_000);
+  await program.says("lane warm", START_MS);
   expect(ofThisTest().length).toBeGreaterThan(2);
   program.kill("SIGKILL");
-  await until("the end of worker and browsers", 20_000, () => ofThisTest().length === 0);
-}, 90_000);
+  await until("the end of worker and browsers", 60_000, () => ofThisTest().length === 0);
+});
 
 test("Ctrl-C in fetch cancels the job and exits 130", async () => {
   const program = startDev();
   const url = await urlOf(program);
-  await program.says("lane warm", 60_000);
+  await program.says("lane warm", START_MS);
   const fetching = client(url, "fetch", `${site.url}slow`);
   await fetching.says("navigate");
   fetching.kill("SIGINT");
@@ -139,20 +150,20 @@ test("Ctrl-C in fetch cancels the job and exits 130", async () => {
     env: { SVC_HUB: url },
   });
   expect(stdout).toContain(`${site.url}slow`);
-}, 90_000);
+});
 
 test("fetch waits for a lane while the fleet is full and says so", async () => {
   const program = startDev();
   const url = await urlOf(program);
-  await program.says("lane warm", 60_000);
+  await program.says("lane warm", START_MS);
   const first = client(url, "fetch", `${site.url}slow`, "--option", "idle_seconds=0.2");
   await first.says("navigate");
   const second = client(url, "fetch", site.url.href, "--option", "idle_seconds=0.2");
-  await second.says("fleet at capacity", 20_000);
+  await second.says("fleet at capacity");
   gate.resolve();
   await expectSuccess(first);
   await expectSuccess(second);
-}, 120_000);
+});
 
 test("-o writes what the browser downloaded", async () => {
   const program = startDev("--demo", "--once", "-o", "out");
@@ -164,7 +175,7 @@ test("-o writes what the browser downloaded", async () => {
   expect(JSON.parse(readFileSync(join(dir, "out/assets/data.json"), "utf8")).product).toBe(
     "flotilla",
   );
-}, 90_000);
+});
 
 test("where a token is asked for dev mode stays one command: its link logs the owner in once, and its own job runs", async () => {
   const post = (url: string, path: string, body: object, headers = {}) =>
@@ -175,7 +186,7 @@ test("where a token is asked for dev mode stays one command: its link logs the o
     });
   const first = startDev();
   const url = await urlOf(first);
-  await first.says("Ctrl-C", 20_000);
+  await first.says("Ctrl-C");
   expect(first.stdout).not.toContain("#login=");
   const [, password = ""] = /user admin, password (\S+)/.exec(first.stdout) ?? [];
   const made = await post(...([url, "/tokens", { name: "me", role: "admin" }] as const), {
@@ -187,7 +198,7 @@ test("where a token is asked for dev mode stays one command: its link logs the o
 
   const second = startDev("--fetch", `${site.url}page`);
   const again = await urlOf(second);
-  await second.says("Ctrl-C", 20_000);
+  await second.says("Ctrl-C");
   expect((await fetch(`${again}/jobs`)).status).toBe(401);
   const [, code = ""] = /#login=([\w-]+)$/m.exec(second.stdout) ?? [];
   const login = await post(again, "/ui/login", { code });

@@ -29,13 +29,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet.stop();
   await Promise.all([site.stop(), videos.stop()]);
-}, 60_000);
+}, 180_000);
 
 test(
   "a running job's page is captured as a picture that becomes an asset of the job; without a lane it is 409 (rules/documents#screenshot-of-a-running-job)",
   async () => {
     const { jobs } = client;
-    const options = { settle_seconds: 30, idle_seconds: 0.5 };
+    // Until it is cancelled.
+    const options = { settle_seconds: 600, max_wait_seconds: 600 };
     const { job_id } = await jobs.submit({ url: `${site.origin}/form`, options });
     for await (const { data } of jobs.events(job_id)) if (data.stage === "settle") break;
     const asset = await jobs.screenshot(job_id, { format: "png" });
@@ -63,7 +64,7 @@ test(
         (err) => err.status,
       ),
     ).toBe(409);
-    await fleet.lanesWarm(30_000);
+    await fleet.lanesWarm();
   },
   SLOW_MS,
 );
@@ -92,7 +93,7 @@ test(
         (err) => err.status,
       ),
     ).toBe(404);
-    await fleet.lanesWarm(30_000);
+    await fleet.lanesWarm();
   },
   SLOW_MS,
 );
@@ -105,7 +106,7 @@ test(
     const stages = new Set<unknown>();
     const job = await jobs.run(
       { url: videos.url, options },
-      { onEvent: ({ data }) => stages.add(data.stage), timeout_ms: 60_000 },
+      { onEvent: ({ data }) => stages.add(data.stage), timeout_ms: 150_000 },
     );
     expect(job).toMatchObject({ status: "completed", error: null });
     expect(stages).toContain("video");

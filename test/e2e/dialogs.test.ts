@@ -72,7 +72,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
       await closed;
       await context.close();
     });
-  }, 60_000);
+  }, 180_000);
 
   test("Playwright answers what a popup asks before it has loaded", async () => {
     await withPlaywright(rig.fleet, where, async (browser) => {
@@ -92,7 +92,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
       expect(await popup.textContent("p")).toBe("after");
       await context.close();
     });
-  }, 60_000);
+  }, 180_000);
 
   test("Puppeteer answers, too, and a client that dwells on its answer is not overtaken", async () => {
     await withPuppeteer(rig.fleet, where, async (browser) => {
@@ -108,7 +108,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
       expect(await page.evaluate("confirm('slowly?')")).toBe(true);
       await page.close();
     });
-  }, 60_000);
+  }, 180_000);
 });
 
 /** Opens a session on a page, does what the test is about, and ends it. */
@@ -127,7 +127,7 @@ async function withSession(
 const openDialogs = async (session: HttpSession): Promise<Dialog[]> =>
   (await session.act("dialogs")).body.result;
 const firstDialog = (session: HttpSession) =>
-  until("a dialog", 10_000, async () => (await openDialogs(session))[0]);
+  until("a dialog", 60_000, async () => (await openDialogs(session))[0]);
 
 describe("without a client a dialog waits for an action", () => {
   test("an action that it blocks says so at once; it is listed, shown in the state and answered", async () => {
@@ -175,7 +175,7 @@ describe("without a client a dialog waits for an action", () => {
       const none = await session.act("dialog", { op: "accept" });
       expect([none.status, none.body.detail]).toEqual([422, "no dialog is open"]);
     });
-  }, 60_000);
+  }, 180_000);
 
   test("a click that opens one is done and tells of it; the page goes on with the answer", async () => {
     await withSession({ url: `${rig.site.origin}/buttons` }, async (session) => {
@@ -193,7 +193,7 @@ describe("without a client a dialog waits for an action", () => {
         expect((await session.act("evaluate", { code: "answer" })).body.result).toBe(answer);
       }
     });
-  }, 60_000);
+  }, 180_000);
 
   test("a session opens on a page that asks before it has loaded", async () => {
     await withSession({ url: `${rig.site.origin}/loads` }, async (session) => {
@@ -202,7 +202,7 @@ describe("without a client a dialog waits for an action", () => {
       await session.act("dialog", { op: "accept" });
       expect((await session.act("text", { selector: "p" })).body.result).toBe("after");
     });
-  }, 60_000);
+  }, 180_000);
 
   test("a page that asks whether it may be left may be left by an action; a loop is got out of", async () => {
     await withSession({ url: `${rig.site.origin}/leaves` }, async (session) => {
@@ -215,7 +215,7 @@ describe("without a client a dialog waits for an action", () => {
       expect((await session.act("tab", { op: "close", index: 0 })).status).toBe(200);
       expect((await session.act("evaluate", { code: "1 + 1" })).body.result).toBe(2);
     });
-  }, 60_000);
+  }, 180_000);
 
   test.each([
     ["accept", true],
@@ -230,7 +230,7 @@ describe("without a client a dialog waits for an action", () => {
         expect(body.result).toEqual([answer, answer ? "a" : null]);
       });
     },
-    60_000,
+    180_000,
   );
 });
 
@@ -240,7 +240,7 @@ test("a loop of dialogs that are answered at once ends with its tab; the session
     expect(looping.status).toBe(422);
     expect((await session.act("evaluate", { code: "1 + 1" })).body.result).toBe(2);
   });
-}, 60_000);
+}, 180_000);
 
 describe("between a client and a session", () => {
   test("a client that leaves its dialog open leaves it to the session", async () => {
@@ -253,14 +253,14 @@ describe("between a client and a session", () => {
       const held = await firstDialog(session);
       expect(held).toMatchObject({ message: "Mine?", closes_at: null });
       await browser.close();
-      const left = await until("the session's own dialog", 10_000, async () =>
+      const left = await until("the session's own dialog", 60_000, async () =>
         (await openDialogs(session)).find(({ closes_at }) => closes_at !== null),
       );
       expect(left.message).toBe("Mine?");
       await session.act("dialog", { op: "accept" });
       expect((await session.act("evaluate", { code: "answer" })).body.result).toBe(true);
     });
-  }, 60_000);
+  }, 180_000);
 
   test("a dialog that was open before the client came is still the session's", async () => {
     await withSession({ url: `${rig.site.origin}/` }, async (session) => {
@@ -275,7 +275,7 @@ describe("between a client and a session", () => {
       expect((await session.act("evaluate", { code: "answer" })).body.result).toBe(true);
       client.close();
     });
-  }, 60_000);
+  }, 180_000);
 });
 
 test("a person at the viewer answers the dialog that Chromium shows", async () => {
@@ -285,7 +285,7 @@ test("a person at the viewer answers the dialog that Chromium shows", async () =
     const viewer = await connectRfb(`${session.url.replace(/^http/, "ws")}/novnc/websockify`);
     const asked = await session.act("evaluate", { code: "answer = confirm('Shall I?')" });
     expect(asked.body.error.name).toBe("DialogOpen");
-    await until("the answer of the viewer's Enter", 20_000, async () => {
+    await until("the answer of the viewer's Enter", 60_000, async () => {
       viewer.press("Enter");
       return (await openDialogs(session)).length === 0;
     });
@@ -295,4 +295,4 @@ test("a person at the viewer answers the dialog that Chromium shows", async () =
   } finally {
     await visible.stop();
   }
-}, 120_000);
+}, 180_000);

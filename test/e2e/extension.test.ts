@@ -22,12 +22,13 @@ beforeAll(async () => {
   ]);
   await fleet.lanesWarm();
   own = await openExtensionBrowser(fleet.url);
+  own.context.setDefaultTimeout(60_000);
   page = await own.context.newPage();
 }, SLOW_MS);
 afterAll(async () => {
   await own?.close();
   await Promise.all([fleet.stop(), first.stop(), second.stop()]);
-});
+}, SLOW_MS);
 
 async function logIn(site: LoginSite): Promise<void> {
   await page.goto(`${site.origin}/login`);

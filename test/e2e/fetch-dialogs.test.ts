@@ -5,7 +5,7 @@ import { type SiteServer, startServer } from "#test/support/servers/site/server.
 
 /** `dialog_policy`: what becomes of a dialog that a fetch job's page opens (rules/capture#dialogs-of-a-job). */
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 180_000;
 const ASKS = `
   const yes = confirm("go on?");
   const name = prompt("your name?", "nobody");
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const html = `<!doctype html><link rel=icon href=data:,><script>${ASKS}</script>`;
   site.body("/asks", { mime: "text/html", bytes: utf8(html) });
   site.body("/asked.json", { mime: "application/json", bytes: utf8("[]") });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await site.stop();

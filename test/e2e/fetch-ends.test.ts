@@ -26,6 +26,9 @@ function page(path: string, script: string): string {
   return site.origin + path;
 }
 
+/** Keeps the network of its page busy until this is asked for. */
+const openUntil = (path: string) => `fetch("${site.openUntil(path)}").then((r) => r.text())`;
+
 const json = (res: ServerResponse, headers: Record<string, string>, body: Uint8Array) => {
   res.writeHead(200, { "content-type": "application/json", ...NO_STORE, ...headers });
   res.end(body);
@@ -57,22 +60,34 @@ describe("a response that nobody reads", () => {
     });
   });
   const asked = {
-    "fetch, not stored": `fetch("/unread/small.json")`,
-    "fetch of 300 KB": `fetch("/unread/large.json")`,
-    "fetch of unknown length": `fetch("/unread/chunked.json")`,
-    "fetch, compressed": `fetch("/unread/zipped.json")`,
-    "fetch with keepalive": `fetch("/unread/small.json?keepalive", { keepalive: true, method: "POST", body: "x" })`,
-    "fetch whose head is read": `fetch("/unread/large.json?head").then((r) => { const reader = r.body.getReader(); return reader.read(); })`,
-    "fetch of a worker": `new Worker("/unread-worker.js")`,
-    "fetch of a service worker": `navigator.serviceWorker.register("/unread-sw.js")`,
-    prefetch: `document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", href: "/unread/small.json?prefetch" }))`,
+    "fetch, not stored": ["small.json", `fetch("/unread/small.json")`],
+    "fetch of 300 KB": ["large.json", `fetch("/unread/large.json")`],
+    "fetch of unknown length": ["chunked.json", `fetch("/unread/chunked.json")`],
+    "fetch, compressed": ["zipped.json", `fetch("/unread/zipped.json")`],
+    "fetch with keepalive": [
+      "small.json?keepalive",
+      `fetch("/unread/small.json?keepalive", { keepalive: true, method: "POST", body: "x" })`,
+    ],
+    "fetch whose head is read": [
+      "large.json?head",
+      `fetch("/unread/large.json?head").then((r) => { const reader = r.body.getReader(); return reader.read(); })`,
+    ],
+    "fetch of a worker": ["small.json?worker", `new Worker("/unread-worker.js")`],
+    "fetch of a service worker": [
+      "small.json?sw",
+      `navigator.serviceWorker.register("/unread-sw.js")`,
+    ],
+    prefetch: [
+      "small.json?prefetch",
+      `document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", href: "/unread/small.json?prefetch" }))`,
+    ],
   };
   test.each(Object.entries(asked))(
     "%s: it is whole, and ends when its bytes have come",
-    async (name, script) => {
+    async (name, [asks = "", script = ""]) => {
       const path = `/unread-page-${name.replaceAll(/\W/g, "-")}`;
       const { outcome, assets, log } = await lane.run({
-        url: page(path, `setTimeout(() => ${script}, 300)`),
+        url: page(path, `${openUntil(`/unread/${asks}`)}; setTimeout(() => ${script}, 300)`),
         options: { idle_seconds: 1.5, max_wait_seconds: 45 },
       });
       const got = assets.filter((a) => a.source_url.includes("/unread/"));
@@ -90,7 +105,7 @@ describe("a response that nobody reads", () => {
     "a beacon and a WebSocket hold no job",
     async () => {
       site.on("/beacon", (_q, res) => json(res, length(small), small));
-      const script = `setTimeout(() => { navigator.sendBeacon("/beacon", "x"); new WebSocket(location.origin.replace("http", "ws") + "/socket"); }, 300)`;
+      const script = `${openUntil("/beacon")}; setTimeout(() => { navigator.sendBeacon("/beacon", "x"); new WebSocket(location.origin.replace("http", "ws") + "/socket"); }, 300)`;
       const { outcome, log } = await lane.run({ url: page("/beacons", script) });
       expect(outcome).toMatchObject({ status: "completed", capture: { lost: 0 } });
       expect(log.join("\n")).toContain("network silent for 0.5 s");

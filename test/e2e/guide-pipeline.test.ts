@@ -25,16 +25,16 @@ beforeAll(async () => {
     cwd: dir,
     env: { FLOTILLA_TEST: dir, ...lanePorts() },
   });
-  url = await until("the banner", 60_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0]);
-}, 90_000);
+  url = await until("the banner", 120_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0]);
+}, 180_000);
 afterAll(async () => {
   dev?.kill("SIGTERM");
   await dev?.exited;
-  await until("the end of every process", 20_000, () =>
+  await until("the end of every process", 60_000, () =>
     processesOf(dir).every((p) => p.state === "Z"),
   );
   rmSync(dir, { recursive: true, force: true });
-}, 30_000);
+}, 180_000);
 
 const run = (commands: string) =>
   runProgram(
@@ -53,7 +53,7 @@ test("the typical flow with curl: 10,000 tasks are submitted, drain under live c
   const [run1] = JSON.parse(/\{"runs":.*(?=\{"reset")/s.exec(stdout)?.[0] ?? "{}").runs;
   expect(run1).toMatchObject({ workload: "words", success: true, output_json: { words: 7 } });
   expect(stdout).toEndWith('{"reset":0}');
-}, 60_000);
+}, 300_000);
 
 test("the same from the command line, with plain progress and exit code 0", async () => {
   const { code, stdout, stderr } = await run(blocks[1] ?? "exit 99");
@@ -62,4 +62,4 @@ test("the same from the command line, with plain progress and exit code 0", asyn
   expect(stdout).toMatch(/words +0 +0 +0 +0/);
   expect(stdout.match(/line-\d+ +1 +success/g)).toHaveLength(5);
   expect(stderr).toContain("10,000 of 10,000 done");
-}, 60_000);
+}, 300_000);

@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   other.body("/frame", { mime: "text/html", bytes: Buffer.from("<img src=/inner.bmp>") });
   other.body("/inner.bmp", { mime: "image/bmp", bytes: DATA, encoding: "gzip" });
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await Promise.all([site.stop(), other.stop()]);
@@ -121,7 +121,7 @@ test("har.json (rules/documents#har) is HAR 1.2 with redirects, headers, sizes, 
   expect(headers).toContainEqual(["authorization", "***"]);
   expect(headers).toContainEqual(["x-api-key", "***"]);
   expect(headers).toContainEqual(["cookie", "***"]);
-}, 60_000);
+}, 180_000);
 
 test("har.json: what came from the cache says so, and names what holds it", async () => {
   site.body("/kept.bmp", {
@@ -147,4 +147,4 @@ test("har.json: what came from the cache says so, and names what holds it", asyn
   expect(kept.length).toBeGreaterThanOrEqual(3);
   expect(kept.some((e) => e._fromCache === true && e.response.bodySize === 0)).toBe(true);
   for (const entry of kept) expect(entry.response.content._asset).toBe("kept.bmp");
-}, 60_000);
+}, 180_000);

@@ -37,12 +37,12 @@ beforeAll(async () => {
   const opened = await call("POST", "/sessions", { url: site.url.href, headless: true });
   expect({ status: opened.status, text: opened.text }).toMatchObject({ status: 201 });
   sid = (opened.body as Session).session_id;
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   expect(await fleet?.stop()).toEqual([]);
   await site?.stop(true);
-}, 60_000);
+}, 180_000);
 
 interface Answer {
   status: number;
@@ -55,7 +55,7 @@ interface Answer {
 async function call(method: string, path: string, body?: unknown, init?: RequestInit) {
   const answer = await fetch(fleet.url + path, {
     method,
-    signal: AbortSignal.timeout(70_000),
+    signal: AbortSignal.timeout(90_000),
     ...(body === undefined
       ? {}
       : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
@@ -168,7 +168,7 @@ test("a file goes in as JSON and, 50 MB of it, as a form", async () => {
     files: [{ name: "a.txt", mime: "text/plain", content_base64: small }],
   });
   const titled = (start: string) =>
-    until("the page to read its file", 20_000, async () => {
+    until("the page to read its file", 60_000, async () => {
       const title: string = await get("evaluate", { code: "document.title" });
       return title.startsWith(start) ? title : null;
     });
@@ -185,11 +185,11 @@ test("a file goes in as JSON and, 50 MB of it, as a form", async () => {
   expect(await titled("big.bin 50000000 ")).toEndWith(
     new Bun.CryptoHasher("sha256").update(big).digest("hex"),
   );
-}, 40_000);
+}, 180_000);
 
 test("a download becomes a file of the session", async () => {
   await get("click", { selector: "#file-out" });
-  const file = await until("the download", 10_000, async () => {
+  const file = await until("the download", 60_000, async () => {
     const { files } = (await call("GET", `/sessions/${sid}/files`)).body;
     return files.find((f: { state: string }) => f.state === "completed");
   });
@@ -207,7 +207,7 @@ test("what a hub has the page of an updated worker run gives what it looks for (
   expect(await get("evaluate", { code: SELF_CHECK.code })).toBe(SELF_CHECK.text);
 });
 
-test("DELETE ends it for ever and gives the lane back", async () => {
+test("DELETE ends it forever and gives the lane back", async () => {
   expect((await call("DELETE", `/sessions/${sid}`)).status).toBe(204);
   for (const path of ["state", "cookies", "files", "files/report.csv", "preview.jpg", "novnc/"])
     expect((await call("GET", `/sessions/${sid}/${path}`)).status).toBe(404);
@@ -242,4 +242,4 @@ test("keep_session: the job's page stays open for a person, and the next job run
   expect(await get("evaluate", { code: "document.cookie" })).toContain("by_hand=1");
   expect((await call("DELETE", `/sessions/${sid}`)).status).toBe(204);
   await fleet.lanesWarm();
-}, 40_000);
+}, 180_000);

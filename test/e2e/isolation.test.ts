@@ -4,9 +4,13 @@ import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-proces
 /** Bun ends the fleet with a test that is late, and with it every test after it. */
 const SLOW_MS = 240_000;
 
-/** A page that leaves a mark in every store a browser has, and tells which marks of others it found. */
+/**
+ * A page that leaves a mark in every store a browser has, and tells which marks of others it found. Its first request is
+ * answered when it has told: while that runs the network is not silent, so that no job ends before, however slow the stores.
+ */
 const MARKING_PAGE = (mark: string) => `<!doctype html><title>${mark}</title>
 <img src=/cached.png>
+<script>fetch("/until-found?mark=${mark}");</script>
 <script type=module>
   const found = {
     cookie: document.cookie,
@@ -41,6 +45,7 @@ interface Found {
 let fleet: FleetProcesses;
 let site: ReturnType<typeof Bun.serve>;
 const found = new Map<string, Found>();
+const told = new Map<string, PromiseWithResolvers<void>>();
 const requests: { mark: string; path: string; cookie: string | null; validator: string | null }[] =
   [];
 let currentMark = "";
@@ -66,8 +71,14 @@ beforeAll(async () => {
           },
         });
       if (url.pathname === "/found") {
-        found.set(url.searchParams.get("mark") ?? "", (await request.json()) as Found);
+        const mark = url.searchParams.get("mark") ?? "";
+        found.set(mark, (await request.json()) as Found);
+        told.get(mark)?.resolve();
         return new Response("ok");
+      }
+      if (url.pathname === "/until-found") {
+        await told.get(url.searchParams.get("mark") ?? "")?.promise;
+        return new Response("found");
       }
       if (url.pathname === "/sw.js")
         return new Response("self.addEventListener('fetch', () => {});", {
@@ -92,6 +103,7 @@ afterAll(async () => {
 });
 
 async function visit(mark: string, headless: boolean): Promise<{ lane_idx: number | null }> {
+  told.set(mark, Promise.withResolvers());
   const job = await fleet.submit(`${site.url}?mark=${mark}`, { idle_seconds: 0.5, headless });
   const end = await fleet.finished(job.job_id);
   expect({ status: end.status, error: end.error }).toEqual({ status: "completed", error: null });

@@ -13,6 +13,7 @@ import { loadWorkerConfig } from "#worker/config.ts";
 const KINDS = ["headful", "headless"] as const;
 type Kind = (typeof KINDS)[number];
 const SLOW_MS = 180_000;
+const STEP_MS = 120_000;
 
 let site: DesktopSite;
 let pool: LanePool;
@@ -39,9 +40,10 @@ async function onLane<T>(
   if (!hold) throw new Error(`the lane is not free: ${JSON.stringify(pool.lanes())}`);
   try {
     const lane = await hold.browser({ headless: kind === "headless" });
-    const browser = await chromium.connectOverCDP(lane.cdp_url);
+    const browser = await chromium.connectOverCDP(lane.cdp_url, { timeout: STEP_MS });
     const page = browser.contexts()[0]?.pages()[0];
     if (!page) throw new Error("the browser has no page");
+    page.setDefaultTimeout(STEP_MS);
     await page.goto(site.url);
     return await use(page, browser).finally(() => browser.close());
   } finally {

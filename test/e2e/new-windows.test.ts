@@ -14,7 +14,7 @@ import {
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 
-const RUN_MS = 90_000;
+const RUN_MS = 180_000;
 
 let site: WindowSite;
 let lane: JobLane;
@@ -65,7 +65,7 @@ describe("a page that opens windows", () => {
       const account = site.account();
       const { assets, outcome, log } = await lane.run({
         url: way === "fetch" ? site.url : `${site.url}not-here`,
-        options: { idle_seconds: 3 },
+        options: { idle_seconds: 3, max_wait_seconds: 150 },
         // Playwright is connected while the page runs.
         extras:
           way === "fetch"

@@ -32,6 +32,7 @@ afterEach(async () => {
   await Promise.all(programs.map((program) => program.exited));
   programs = [];
   for (const { pid } of alive()) process.kill(pid, "SIGKILL");
+  await until("the end of every process", 60_000, () => alive().length === 0);
   site.stop(true);
   rmSync(dir, { recursive: true, force: true });
 });
@@ -54,14 +55,14 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
       method,
       headers: { "content-type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
     });
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
     // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
     return (await response.json()) as any;
   };
   start(["hub", "--host", "127.0.0.1", "--port", String(port), "--data-dir", join(dir, "hub")]);
-  await until("the hub", 20_000, () => api("GET", "/api/v1/health").catch(() => null));
+  await until("the hub", 60_000, () => api("GET", "/api/v1/health").catch(() => null));
   const worker = start(
     [
       ...["worker", "--hub-url", url.replace("http", "ws"), "--control-url", url],
@@ -81,7 +82,7 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
   await api("POST", "/api/v1/workloads/shout/tasks", { pk: "hello" });
   const pages = [`${site.url}1`, `${site.url}2`];
   await api("POST", "/api/v1/workloads/pages/tasks/batch", { items: pages.map((pk) => ({ pk })) });
-  const { runs } = await until("three runs", 60_000, async () => {
+  const { runs } = await until("three runs", 150_000, async () => {
     const list = await api("GET", "/api/v1/runs?limit=10");
     return list.runs.length === 3 && list;
   });
@@ -105,4 +106,4 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
   worker.kill("SIGTERM");
   expect(await worker.exited).toBe(0);
   expect(alive()).toHaveLength(1);
-}, 120_000);
+}, 240_000);

@@ -34,7 +34,11 @@ async function startMcp(cdp_endpoint: string): Promise<Mcp> {
   // It writes what it saw of pages below its working directory.
   const dir = await mkdtemp(join(tmpdir(), "flotilla-mcp-"));
   const program = Bun.spawn(
-    [process.execPath, join(home, "cli.js"), "--cdp-endpoint", cdp_endpoint],
+    [
+      ...[process.execPath, join(home, "cli.js"), "--cdp-endpoint", cdp_endpoint],
+      // Five seconds by default, which is too little for a busy machine.
+      `--timeout-action=${CALL_MS}`,
+    ],
     {
       cwd: dir,
       stdin: "pipe",
@@ -124,7 +128,7 @@ test("@playwright/mcp navigates, types, clicks, answers a dialog and follows a t
     expect((await session.state()).title).toBe("Grace");
 
     await mcp.tool("browser_click", on('link "Open"'));
-    const tabs = await until("the tab that was opened", 20_000, async () => {
+    const tabs = await until("the tab that was opened", 60_000, async () => {
       const listed = await mcp.tool("browser_tabs", { action: "list" });
       return listed.includes("/second") ? listed : null;
     });
@@ -134,4 +138,4 @@ test("@playwright/mcp navigates, types, clicks, answers a dialog and follows a t
     await mcp.close();
     await session.end();
   }
-}, 90_000);
+}, 180_000);

@@ -20,7 +20,7 @@ beforeAll(async () => {
       args: [...CHROMIUM_FLAGS],
     }),
   ]);
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await browser?.close();
   await hub?.close();
@@ -35,6 +35,7 @@ test("a plugin's page runs its script and shows its blob, and has no part in the
   await putBlob(picture, "image/svg+xml");
   const context = await browser.newContext();
   await context.addCookies([{ name: "session", value: "secret", url: hub.url }]);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   await page.goto(api("/web/"));
   await page.waitForFunction("document.querySelector('img').naturalWidth > 0");
@@ -63,11 +64,12 @@ test("a plugin's page runs its script and shows its blob, and has no part in the
   await page.click("#again");
   await page.waitForSelector("#none:not([hidden])");
   await context.close();
-}, 30_000);
+}, 180_000);
 
 test("a hostile page stored as a blob is saved, not shown", async () => {
   await putBlob("<title>before</title><script>document.title = 'ran'</script>", "text/html");
   const page = await browser.newPage();
+  page.setDefaultTimeout(60_000);
   const download = page.waitForEvent("download");
   const shown = page.goto(api("/blob/top.svg")).then(
     () => true,
@@ -79,4 +81,4 @@ test("a hostile page stored as a blob is saved, not shown", async () => {
   const { headers } = await fetch(api("/blob/top.svg"));
   expect(headers.get("content-security-policy")).toStartWith("sandbox; default-src 'none'");
   await page.close();
-}, 30_000);
+}, 180_000);

@@ -20,7 +20,7 @@ import { applyProfile, type SeededProfile } from "#worker/browser/profile/profil
 import { saveProfile } from "#worker/browser/profile/save.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 
-const WAIT = 120_000;
+const WAIT = 180_000;
 const data_dir = makeDataDir();
 const signal = new AbortController().signal;
 let site: LoginSite;

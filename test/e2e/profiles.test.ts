@@ -9,7 +9,7 @@ import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-proces
 import { openObject } from "#test/support/rigs/key-file.ts";
 import { type LoginSite, startLoginSite } from "#test/support/servers/site/login.ts";
 
-const WAIT = 120_000;
+const WAIT = 240_000;
 /** The operator's own browsers, as this test makes them. */
 const config_dir = mkdtempSync(join(tmpdir(), "flotilla-config-"));
 let site: LoginSite;
@@ -33,7 +33,7 @@ async function call(method: string, path: string, body?: unknown) {
     method,
     headers: body === undefined ? {} : { "Content-Type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(150_000),
   });
   const text = await response.text();
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -43,7 +43,6 @@ async function call(method: string, path: string, body?: unknown) {
 /** Runs a fetch job on the private page: its record, the page it ended on, and its log. */
 async function fetchPrivate(options: Record<string, unknown> = {}) {
   const { job_id } = await fleet.submit(`${site.origin}/private`, {
-    wait_seconds: 0,
     idle_seconds: 0.3,
     ...options,
   });
@@ -83,14 +82,16 @@ describe("a profile from a session (rules/profiles#save-a-session-as-a-profile)"
       screen.click(...(await pointAt("#password")));
       screen.type(site.password);
       screen.press("Enter");
-      expect((await act("wait", { selector: "#hello" })).body).toMatchObject({ ok: true });
+      expect((await act("wait", { selector: "#hello", timeout_s: 60 })).body).toMatchObject({
+        ok: true,
+      });
       await screen.close();
 
       const saved = await call("POST", `/sessions/${sid}/profile/save`, { name: "ada" });
       expect(saved).toMatchObject({ status: 201, body: { name: "ada", is_default: false } });
       expect(saved.body.source_browser).toMatch(/^Chrome\/[0-9.]+$/);
       // The person goes on where they were.
-      expect((await act("wait", { selector: "#hello" })).body).toMatchObject({
+      expect((await act("wait", { selector: "#hello", timeout_s: 60 })).body).toMatchObject({
         ok: true,
         url: `${site.origin}/private`,
       });

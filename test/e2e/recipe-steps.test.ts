@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { systemClock } from "#shared/kit/clock.ts";
 import { Recipe, type RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { type LanePages, openLanePages } from "#test/support/rigs/lane-pages.ts";
 import { type RecipeSite, startRecipeSite } from "#test/support/servers/site/recipes.ts";
 import { runRecipe } from "#worker/browser/actions/recipe.ts";
+
+setDefaultTimeout(180_000);
 
 /** Steps that fail, one after the other on one page of one lane. */
 let site: RecipeSite;
@@ -13,7 +15,7 @@ let page: Page;
 beforeAll(async () => {
   site = await startRecipeSite();
   lane = await openLanePages();
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await site.stop();
@@ -21,7 +23,7 @@ afterAll(async () => {
 
 type Actions = RecipeAction[];
 
-async function run(actions: Actions, timeout_s = 5, secrets = {}): Promise<string[]> {
+async function run(actions: Actions, timeout_s = 60, secrets = {}): Promise<string[]> {
   const lines: string[] = [];
   page = await lane.newPage();
   await page.goto(`${site.origin}/covered`);
@@ -52,13 +54,13 @@ const failures: [string, Actions, number, string][] = [
   [
     "a selector that is none",
     [{ kind: "click", selector: "p >> >> [[" }],
-    10,
+    60,
     "recipe failed at step 1/1 click p >> >> [[: the selector is not valid",
   ],
   [
     "an unknown selector engine",
     [{ kind: "fill", selector: "nonsense=1", text: "entered-text" }],
-    10,
+    60,
     "recipe failed at step 1/1 fill nonsense=1: the selector is not valid",
   ],
   [
@@ -70,7 +72,7 @@ const failures: [string, Actions, number, string][] = [
   [
     "a wait with a time of its own",
     [{ kind: "wait", selector: "#unseen", timeout_s: 1.5 }],
-    10,
+    60,
     "recipe failed at step 1/1 wait #unseen: the element is not visible; not there within 1.5 s",
   ],
   [
@@ -83,13 +85,13 @@ const failures: [string, Actions, number, string][] = [
   [
     "a key that does not exist",
     [{ kind: "press", key: "NoSuchKey" }],
-    10,
+    60,
     'recipe failed at step 1/1 press NoSuchKey: Unknown key: "NoSuchKey"',
   ],
   [
     "a script that throws",
     [{ kind: "evaluate", code: "undefinedName()" }],
-    10,
+    60,
     "recipe failed at step 1/1 evaluate: undefinedName is not defined",
   ],
   [
@@ -101,7 +103,7 @@ const failures: [string, Actions, number, string][] = [
   [
     "a page that cannot be reached",
     [{ kind: "navigate", url: "http://127.0.0.1:9/" }],
-    10,
+    60,
     "recipe failed at step 1/1 navigate http://127.0.0.1:9/: ",
   ],
 ];
@@ -131,7 +133,7 @@ describe("steps of a recipe that fail (rules/recipes#failed-steps)", () => {
         ...typed,
         { kind: "evaluate", code: "globalThis.typed = document.querySelector('#field').value" },
       ],
-      5,
+      60,
       secrets,
     );
     expect(await page.inputValue("#field")).toBe(`x${value}${value}`);
@@ -141,7 +143,7 @@ describe("steps of a recipe that fail (rules/recipes#failed-steps)", () => {
       "throw new Error(encodeURIComponent(document.querySelector('#field').value))",
       "throw new Error(JSON.stringify(document.querySelector('#field').value))",
     ]) {
-      const thrown = await run([...typed, { kind: "evaluate", code }], 5, secrets).catch(String);
+      const thrown = await run([...typed, { kind: "evaluate", code }], 60, secrets).catch(String);
       expect(thrown).toContain("***");
       expect(thrown).not.toMatch(/w.{0,4}ord/);
     }

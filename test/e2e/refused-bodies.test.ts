@@ -8,7 +8,7 @@ let site: RefusedSite;
 let lane: JobLane;
 beforeAll(async () => {
   [site, lane] = await Promise.all([startRefusedSite(), openJobLane()]);
-}, 30_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await site.stop();

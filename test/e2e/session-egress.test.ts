@@ -36,12 +36,12 @@ beforeAll(async () => {
       res.end(`<!doctype html><title>${title}</title>`);
     });
   proxy = await startHttpUpstream({ names: { "far.test": "127.0.0.1" }, login: LOGIN });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await rig.close();
   await Promise.all([site.stop(), neighbour.stop()]);
   proxy.stop();
-}, 60_000);
+}, 180_000);
 
 const narrow = () => ({ mode: null, allow: [], deny: [`127.0.0.1:${neighbour.port}`] });
 const fetchNeighbour = () => ({
@@ -114,8 +114,30 @@ test(
     await session.close();
     const wrong = ProxyOption.parse({ server, username: "anna", password: "no" });
     expect(await refused({ url: `http://far.test:${site.port}/`, proxy: wrong })).toContain(
-      "does not take the user name and password",
+      "does not accept the given user name and password",
     );
+  },
+  SLOW_MS,
+);
+
+test(
+  "through a proxy that makes tunnels to port 443 alone plain pages load, and of others the cause is told",
+  async () => {
+    const strict = await startHttpUpstream({ names: { "far.test": "127.0.0.1" }, ports: [443] });
+    try {
+      const through = ProxyOption.parse(`http://127.0.0.1:${strict.port}`);
+      const session = await rig.open({ url: `http://far.test:${site.port}/`, proxy: through });
+      expect((await session.call("state")).place?.title).toBe("site");
+      // The browser's own requests go through the proxy as well, and may come first.
+      const asked = `GET http://far.test:${site.port}/ HTTP/1.1`;
+      expect(strict.carried.filter((request) => request.includes(asked))).not.toBeEmpty();
+      await session.close();
+      expect(await refused({ url: `https://far.test:${site.port}/`, proxy: through })).toContain(
+        "it may allow tunnels only to port 443",
+      );
+    } finally {
+      strict.stop();
+    }
   },
   SLOW_MS,
 );

@@ -43,6 +43,16 @@ function assign(
   });
   return { ...message, session_id: in_session ?? message.session_id };
 }
+/** A page with the form whose job goes on until what is returned is called. */
+function holdOpen(path: string): () => void {
+  const over = Promise.withResolvers<void>();
+  site.holdOpen(`${path}/open`, over.promise);
+  const script = `fetch("${path}/open").then((answer) => answer.text())`;
+  const html = `<!doctype html><title>Form</title><input id="name"><script>${script}</script>`;
+  site.body(path, { mime: "text/html", bytes: Buffer.from(html) });
+  return over.resolve;
+}
+const HELD = { max_wait_seconds: 600 };
 const result = (job_id: string) =>
   rig.peer.nextWhere(["result"], (frame) => frame.job_id === job_id);
 
@@ -51,38 +61,40 @@ beforeAll(async () => {
     startSessionRig({ LANE_POOL: "2", MAX_CONCURRENT: "2" }),
     startSessionSite(),
   ]);
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await rig.close();
   await site.stop();
-}, 60_000);
+}, 180_000);
 
 describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
   test("a running job's page takes actions, and its session ends with it", async () => {
     const warm = laneWarm(rig.peer, 0);
-    const job = assign("running", at("/form"), { settle_seconds: 12 });
+    const end = holdOpen("/held-form");
+    const job = assign("running", at("/held-form"), HELD);
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
     await rig.peer.next("JobAccepted");
-    const until = performance.now() + 10_000;
-    let place = (await session.call("state")).place;
-    while (place?.title !== "Form" && performance.now() < until)
-      place = (await session.call("state")).place;
-    expect(place).toMatchObject({ url: at("/form"), title: "Form" });
+    await until("the page", 60_000, async () => {
+      const { place } = await session.call("state");
+      return place?.title === "Form" && place.url === at("/held-form");
+    });
     await session.get("fill", { selector: "#name", text: "from outside" });
     expect(
       await session.get<string>("evaluate", { code: "document.querySelector('#name').value" }),
     ).toBe("from outside");
     expect((await session.picture("preview", {})).mime).toBe("image/jpeg");
     const { entries } = await session.get<{ entries: { url: string }[] }>("network", {});
-    expect(entries.map(({ url }) => url)).toContain(at("/form"));
+    expect(entries.map(({ url }) => url)).toContain(at("/held-form"));
+    end();
     expect(await result("running")).toMatchObject({ status: "completed", title: "Form" });
     await warm;
     expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
-  }, 40_000);
+  }, 180_000);
 
   test("from its first moment a job's preview is a picture, or says that the browser is still starting (rules/sessions#preview)", async () => {
     const warm = laneWarm(rig.peer, 0);
-    const job = assign("starting", at("/form"), { settle_seconds: 3 });
+    const end = holdOpen("/held-start");
+    const job = assign("starting", at("/held-start"), HELD);
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
     await rig.peer.next("JobAccepted");
     const errors: unknown[] = [];
@@ -91,17 +103,21 @@ describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
     // A page that cannot be drawn in time is a timeout, as ever.
     const others = errors.filter((name) => name !== BROWSER_STARTING && name !== "TimeoutError");
     expect(others).toEqual([]);
+    end();
     expect(await result("starting")).toMatchObject({ status: "completed" });
     await warm;
-  }, 40_000);
+  }, 180_000);
 
   test("a file that a running job's page downloads can be read, and is an asset of the job too", async () => {
     const warm = laneWarm(rig.peer, 0);
-    const job = assign("downloading", at("/pointer"), { settle_seconds: 60 });
+    const job = assign("downloading", at("/pointer"), {
+      settle_seconds: 600,
+      max_wait_seconds: 600,
+    });
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
     await rig.peer.next("JobAccepted");
     const title = async () => (await session.call("state")).place?.title;
-    await until("the page", 10_000, async () => (await title()) === "Pointer");
+    await until("the page", 60_000, async () => (await title()) === "Pointer");
     await session.get("click", { selector: "#file", wait_for: "download" });
     const { content_base64 } = await session.get<{ content_base64: string }>("read_download");
     expect(Buffer.from(content_base64, "base64").toString()).toBe("a report");
@@ -110,11 +126,11 @@ describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
     expect(await session.get<unknown[]>("downloads")).toEqual([]);
     const isAsset = (path: string) =>
       /\/jobs\/downloading\/assets\/[^/]*report[^/]*\.txt$/.test(path);
-    await until("the upload", 20_000, () => [...rig.hub.stored.keys()].some(isAsset));
+    await until("the upload", 60_000, () => [...rig.hub.stored.keys()].some(isAsset));
     const { job_id, lease_token } = job;
     rig.peer.send({ type: "HubCancelJob", job_id, lease_token, reason: "seen enough" });
     await warm;
-  }, 40_000);
+  }, 180_000);
 
   test("keep_session leaves the browser open; an attached job has its cookies and leaves it as it was", async () => {
     const job = assign("kept", at("/cookie"), { keep_session: true });
@@ -148,7 +164,7 @@ describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
     close(attached.lease_token);
     await warm;
     expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
-  }, 40_000);
+  }, 180_000);
 
   test("a kept browser that dies ends the session, and a job for a session that is gone is refused", async () => {
     const job = assign("dying", at("/"), { keep_session: true });
@@ -165,7 +181,7 @@ describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
     await warm;
     assign("late", at("/"), {}, job.session_id);
     expect((await rig.peer.next("JobRefused")).reason).toContain("session");
-  }, 40_000);
+  }, 180_000);
 });
 
 describe("attach (rules/jobs#attach-to-a-running-browser)", () => {
@@ -182,7 +198,7 @@ describe("attach (rules/jobs#attach-to-a-running-browser)", () => {
     assign("attach", at("/second"), { attach: String(port) });
     expect(await result("attach")).toMatchObject({ status: "completed", title: "Second" });
     expect(site.hits.findLast(({ path }) => path === "/second")?.headers.cookie).toBe("seen=yes");
-    await until("the end of the job's tab", 20_000, () => other.pages().length === 1);
+    await until("the end of the job's tab", 60_000, () => other.pages().length === 1);
     expect(other.pages()[0]?.url()).toBe(at("/cookie"));
     await other.close();
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -195,5 +211,5 @@ describe("attach (rules/jobs#attach-to-a-running-browser)", () => {
     assign("nobody", at("/"), { attach: "127.0.0.1:1" });
     expect((await result("nobody")).error).toContain("nothing answers at 127.0.0.1:1");
     await own.close();
-  }, 60_000);
+  }, 180_000);
 });

@@ -12,7 +12,7 @@ let session: OpenSession;
 beforeAll(async () => {
   [rig, site] = await Promise.all([startSessionRig(), startLoginSite()]);
   session = await rig.open({ url: `${site.origin}/login` });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await rig.close();
   await site.stop();
@@ -31,7 +31,7 @@ describe("POST /sessions/{sid}/recipe (rules/session-actions#recipe-in-a-session
     const { hostname } = new URL(site.origin);
     const secrets = { secrets: { PASS: site.password }, secret_hosts: { PASS: [hostname] } };
     const args = { actions: steps(), ...secrets };
-    const reply = await session.call("recipe", args, 10_000);
+    const reply = await session.call("recipe", args, 60_000);
     expect(reply).toMatchObject({ ok: true, place: { url: `${site.origin}/private` } });
     const { steps: told } = reply.result as { steps: string[] };
     expect(told.map((line) => line.replace(/\d+ ms$/, "N ms"))).toEqual([
@@ -44,21 +44,21 @@ describe("POST /sessions/{sid}/recipe (rules/session-actions#recipe-in-a-session
   });
 
   test("tells the step that failed: 422 for what the page refused, 504 when time is over", async () => {
-    const missing = await session.call("recipe", { actions: steps() }, 10_000);
+    const missing = await session.call("recipe", { actions: steps() }, 60_000);
     expect(missing).toMatchObject({ ok: false, kind: "invalid" });
     expect(missing.error?.message).toContain("PASS must be listed in the hub's SVC_RECIPE_ENV");
     const bad = [{ kind: "click", selector: "[[" }];
-    expect(await session.call("recipe", { actions: bad }, 10_000)).toMatchObject({ kind: "page" });
+    expect(await session.call("recipe", { actions: bad }, 60_000)).toMatchObject({ kind: "page" });
     const never = [{ kind: "wait", selector: "#never" }];
-    expect(await session.call("recipe", { actions: never }, 500)).toMatchObject({
+    expect(await session.call("recipe", { actions: never }, 2_000)).toMatchObject({
       kind: "timeout",
       error: {
         message:
-          "recipe failed at step 1/1 wait #never: no element matches; timeout_s of the recipe (0.5 s) is over",
+          "recipe failed at step 1/1 wait #never: no element matches; timeout_s of the recipe (2 s) is over",
       },
     });
     const guarded = [{ kind: "navigate", url: "http://169.254.169.254/" }];
-    const refused = await session.call("recipe", { actions: guarded }, 10_000);
+    const refused = await session.call("recipe", { actions: guarded }, 60_000);
     expect(refused.error?.message).toContain("refused to open it");
   });
 });

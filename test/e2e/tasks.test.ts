@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop();
   await site?.stop();
-}, 60_000);
+}, 180_000);
 
 describe("the reference script reaches its goal in mode rerun (rules/scripts#rerun)", () => {
   for (const task of TASKS)

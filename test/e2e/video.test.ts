@@ -23,7 +23,7 @@ beforeAll(async () => {
   // The downloaders run as the account that Chromium runs as.
   chmodSync(programs, 0o711);
   [site, lane] = await Promise.all([startVideoSite(), openJobLane()]);
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await lane.close();
   await site.stop();

@@ -28,14 +28,14 @@ beforeAll(async () => {
       });
     },
   });
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await person?.close();
   await rig?.close();
   await site?.stop();
   await elsewhere?.stop(true);
-}, 30_000);
+}, 180_000);
 
 /** A session whose page is the fixture; the lane has no other. */
 async function openSession(headless: boolean): Promise<RigSession> {
@@ -81,7 +81,7 @@ async function pageSees(
   });
   const params = { expression: look, awaitPromise: true };
   const target = connection.session(sessionId);
-  await target?.send("Runtime.evaluate", params, { timeout_ms: 30_000 }).catch(async (err) => {
+  await target?.send("Runtime.evaluate", params, { timeout_ms: 60_000 }).catch(async (err) => {
     const now = await target.send("Runtime.evaluate", { expression: what });
     throw new Error(`${what} is ${now.result.value}, not ${size}`, { cause: err });
   });
@@ -90,6 +90,7 @@ async function pageSees(
 
 async function openViewer(session: RigSession, query: Record<string, string> = {}): Promise<Page> {
   const page = await person.newPage({ viewport: { width: 1000, height: 640 } });
+  page.setDefaultTimeout(60_000);
   const url = new URL(viewerPath(session.session_id), rig.hub.url);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   await page.goto(url.href);
@@ -99,7 +100,7 @@ async function openViewer(session: RigSession, query: Record<string, string> = {
 const connected = (page: Page) => page.waitForSelector('body[data-state="connected"]');
 
 /** Frames of the viewer come when it likes. */
-const POLL = { polling: 50, timeout: 10_000 };
+const POLL = { polling: 50, timeout: 60_000 };
 
 /** The fixture's yellow is on the screen, beside the middle, where the pointer may be. */
 const yellow = (page: Page) =>
@@ -141,11 +142,11 @@ describe.each(["headful", "headless"] as const)(
       session = await openSession(kind === "headless");
       page = await openViewer(session);
       await connected(page);
-    }, 30_000);
+    }, 180_000);
     afterAll(async () => {
       await page?.close();
       await session?.end("the test is over");
-    }, 30_000);
+    }, 180_000);
 
     test("its name says neither user nor host of the worker", async () => {
       const { session_id } = session;
@@ -158,7 +159,7 @@ describe.each(["headful", "headless"] as const)(
     test("shows the picture of the page", async () => {
       await yellow(page);
       expect(await page.textContent("#status")).toBe("Connected");
-    }, 15_000);
+    }, 180_000);
 
     test("clicks, keys and the wheel reach the page", async () => {
       await page.mouse.click(...(await pointAt(page, 100, top + 150)));
@@ -175,14 +176,14 @@ describe.each(["headful", "headless"] as const)(
       await page.mouse.wheel(0, 100);
       await site.events.next((e) => e === "wheel");
       await page.mouse.wheel(0, -4_000);
-    }, 20_000);
+    }, 180_000);
 
     test("text of the paste box is pasted, whatever its script", async () => {
       const pasted = site.events.next((e) => e.includes("Größe 5 € 日本"));
       // X asks the viewer for the text when the page wants it, and Chromium gives a slow selection up: on a busy machine one
       // presses paste again, as a person would.
       for (let tries = 0, done = false; !done; tries += 1) {
-        if (tries === 5) throw new Error("the text was never pasted");
+        if (tries === 20) throw new Error("the text was never pasted");
         await page.mouse.click(...(await pointAt(page, 100, top + 150)));
         await page.click("#paste");
         await page.fill("#paste-text", "Größe 5 € 日本");
@@ -193,7 +194,7 @@ describe.each(["headful", "headless"] as const)(
           page.waitForTimeout(5_000).then(() => false),
         ]);
       }
-    }, 40_000);
+    }, 180_000);
 
     test("resize=remote gives the lane's screen the size of the frame", async () => {
       const remote = await openViewer(session, { resize: "remote" });
@@ -218,7 +219,7 @@ describe.each(["headful", "headless"] as const)(
         undefined,
         POLL,
       );
-    }, 40_000);
+    }, 180_000);
 
     test("resize=remote: the one who asked last has the say, and who leaves gives it to the one before", async () => {
       const [first, second] = [600, 700].map((width) => ({ width, height: 500 }));
@@ -233,7 +234,7 @@ describe.each(["headful", "headless"] as const)(
       await pageSees(session, "innerWidth", first?.width, "both");
       await viewers[0]?.close();
       await pageSees(session, "innerWidth", OWN_SCREEN[kind].innerWidth, "both");
-    }, 40_000);
+    }, 180_000);
 
     test("the next session of a lane has the whole screen, whatever a viewer of the last one left (rules/viewer#size-of-the-screen)", async () => {
       const remote = await openViewer(session, { resize: "remote" });
@@ -245,7 +246,7 @@ describe.each(["headful", "headless"] as const)(
       for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
         await pageSees(session, what, size, "both");
       await remote.close();
-    }, 40_000);
+    }, 180_000);
 
     test("view_only takes no input, also from a page that would send it", async () => {
       await session.end("the next test has its own");
@@ -270,7 +271,7 @@ describe.each(["headful", "headless"] as const)(
       honest.close();
       await watcher.close();
       await other.end("the test is over");
-    }, 30_000);
+    }, 180_000);
   },
 );
 
@@ -309,17 +310,18 @@ describe("one session, from embedding to its end", () => {
   let session: RigSession;
   beforeAll(async () => {
     session = await openSession(false);
-  }, 20_000);
+  }, 180_000);
 
   test("the viewer works in an iframe of another origin (rules/http#frames)", async () => {
     const page = await person.newPage();
+    page.setDefaultTimeout(60_000);
     const src = rig.hub.url.replace("127.0.0.1", "localhost") + viewerPath(session.session_id);
     await page.goto(`http://127.0.0.1:${elsewhere.port}/?src=${encodeURIComponent(src)}`);
     const frame = page.frames().find((f) => f.url().includes("/novnc/"));
     await frame?.waitForSelector('body[data-state="connected"]');
     expect(frame?.url()).toBe(src);
     await page.close();
-  }, 20_000);
+  }, 180_000);
 
   test("fifty viewers come to one lane at once, and all see its own screen (rules/viewer#any-number-of-viewers)", async () => {
     const viewers = await Promise.all(
@@ -329,17 +331,22 @@ describe("one session, from embedding to its end", () => {
     expect(rig.log.filter((line) => String(line.message).includes("VNC does not answer"))).toEqual(
       [],
     );
-  }, 20_000);
+  }, 180_000);
 
   test("reconnect=1: a viewer that is cut off says when it tries again, and connects (rules/viewer#viewer-parameters)", async () => {
     const page = await openViewer(session);
     await connected(page);
+    await page.evaluate(`
+      window.said = [];
+      const hear = () => said.push(document.body.dataset.state + ": " + document.querySelector("#status").textContent);
+      new MutationObserver(hear).observe(document.body, { attributes: true, childList: true, subtree: true });
+    `);
     for (const cut of [...rig.hub.ctx.streams]) await cut();
-    await page.waitForSelector('body[data-state="waiting"]');
-    expect(await page.textContent("#status")).toContain("Trying again in");
+    // It says so for a second only.
+    await page.waitForFunction("said.some((text) => /^waiting: .*Trying again in/.test(text))");
     await connected(page);
     await page.close();
-  }, 20_000);
+  }, 180_000);
 
   test("autoconnect and reconnect are off unless they are asked for (rules/viewer#viewer-parameters)", async () => {
     const page = await openViewer(session, { autoconnect: "0", reconnect: "0" });
@@ -352,7 +359,7 @@ describe("one session, from embedding to its end", () => {
       "Disconnected: hub is restarting; connect again",
     );
     await page.close();
-  }, 20_000);
+  }, 180_000);
 
   test("an ended session is told with its reason, not asked for again, and is 404 (rules/viewer#end-of-a-viewer)", async () => {
     const page = await openViewer(session);
@@ -366,5 +373,5 @@ describe("one session, from embedding to its end", () => {
     expect([answer.status, answer.body]).toEqual([404, { detail: "session not found" }]);
     expect(asked).toEqual([]);
     await page.close();
-  }, 20_000);
+  }, 180_000);
 });

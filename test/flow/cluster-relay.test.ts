@@ -12,6 +12,7 @@ import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { addLiveSession } from "#test/support/fakes/live-session.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import { type ClusterHub, startCluster, type TestCluster } from "#test/support/rigs/cluster.ts";
+import { bytesOf, openSocket, rawViewer } from "#test/support/rigs/relayed-sockets.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /**
@@ -34,7 +35,7 @@ beforeAll(async () => {
     env: { SVC_ALLOWED_HOSTS: "fleet.example" },
   });
   [asked, owner] = cluster.hubs as [ClusterHub, ClusterHub];
-}, 60_000);
+}, 180_000);
 afterEach(() => {
   for (const end of ended.splice(0)) end();
 });
@@ -42,7 +43,7 @@ afterAll(async () => {
   await cluster?.close();
   screen?.stop();
   await postgres?.stop();
-}, 60_000);
+}, 180_000);
 
 let workers = 0;
 /** A session at `hub` whose bridge is `port`. */
@@ -61,24 +62,6 @@ async function openAt(hub: ClusterHub, port: number): Promise<HubSession> {
   ended.push(() => void dropSession(hub.ctx, session, "the test is over"));
   return session;
 }
-
-function openSocket(hub: ClusterHub, path: string, headers = {}, protocols = ["binary"]) {
-  const socket = new WebSocket(hub.url.replace("http", "ws") + path, {
-    protocols,
-    headers,
-  } as never);
-  socket.binaryType = "nodebuffer";
-  const messages = createQueue<Buffer | string>();
-  socket.onmessage = ({ data }) => messages.push(data as never);
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    socket.onclose = ({ code, reason }) => resolve({ code, reason });
-  });
-  const opened = new Promise<boolean>((resolve) => {
-    socket.onopen = () => resolve(true);
-    socket.onerror = () => resolve(false);
-  });
-  return { socket, messages, closed, opened };
-}
 const viewer = async (session: HubSession, query = "") => {
   const opened = openSocket(asked, `/sessions/${session.session_id}/novnc/websockify${query}`);
   expect(await opened.opened).toBe(true);
@@ -90,10 +73,6 @@ const cdp = async (session: HubSession) => {
   expect(await opened.opened).toBe(true);
   const stream = await screen.streams.next((s) => s.path.includes(session.session_id));
   return { ...opened, stream };
-};
-const bytesOf = async (queue: { all: Buffer[]; next(): Promise<Buffer> }, length: number) => {
-  while (Buffer.concat(queue.all).length < length) await queue.next();
-  return Buffer.concat(queue.all);
 };
 
 /** A bridge that answers as the test says. */
@@ -250,20 +229,7 @@ test("a viewer that does not read holds up its own stream, over both hubs, and c
   }
   expect(written).toBeLessThan(100 * MB);
   raw.destroy();
-}, 60_000);
-
-/** A viewer that can stop reading. */
-async function rawViewer(hub: ClusterHub, session: HubSession) {
-  const { connect } = await import("node:net");
-  const { hostname, port, host } = new URL(hub.url);
-  const socket = connect(Number(port), hostname);
-  socket.write(
-    `GET /sessions/${session.session_id}/novnc/websockify HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\n` +
-      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-  );
-  await new Promise<void>((resolve) => socket.once("data", () => resolve()));
-  return socket;
-}
+}, 180_000);
 
 test("a CDP message of 50 MB travels whole, both ways (rules/cdp#cdp-endpoint)", async () => {
   const session = await openAt(owner, screen.port);
@@ -285,7 +251,7 @@ test("a CDP message of 50 MB travels whole, both ways (rules/cdp#cdp-endpoint)",
   const gone = new Promise<void>((resolve) => stream.socket.once("close", () => resolve()));
   socket.close(1000, "done");
   await Promise.all([closed, gone]);
-}, 60_000);
+}, 180_000);
 
 test("never two hops, and a forged mark is 403 (rules/cluster#calls-are-passed-on)", async () => {
   const session = await openAt(owner, screen.port);
@@ -393,7 +359,7 @@ test("the owner is cut off in the middle: 502 of calls, a broken download, 4502 
   } finally {
     await own.close();
   }
-}, 60_000);
+}, 180_000);
 
 test("a hub that is reached and silent: 504 of calls after their deadline, 4502 of viewers after three pings (rules/cluster#calls-are-passed-on)", async () => {
   const clock = createFakeClock();
@@ -422,4 +388,4 @@ test("a hub that is reached and silent: 504 of calls after their deadline, 4502 
   } finally {
     await own.close();
   }
-}, 60_000);
+}, 180_000);

@@ -13,10 +13,10 @@ import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server
  * over real HTTP.
  */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 const fleets = fleetsOnPostgres();
-beforeAll(() => fleets.open(), 60_000);
-afterAll(() => fleets.close(), 60_000);
+beforeAll(() => fleets.open(), 180_000);
+afterAll(() => fleets.close(), 180_000);
 
 const SCRIPT = 'import { session } from "flotilla";\nawait session.text();\n';
 const JUDGED = JSON.stringify({ ok: true, reason: "done", advice: "", class: "success" });
@@ -177,6 +177,7 @@ test("the judge is the setting's engine; a script without a sandbox is told in t
   expect(llm.requests.map(({ body }) => body.model)).toEqual(["local", "strict"]);
   expect((await hub.call("GET", `/jobs/${job_id}/log.txt`)).text).toContain("without a sandbox");
   expect((await hub.call("GET", `/jobs/${job_id}/assets/result.json`)).body).toEqual([1]);
+  expect((await hub.call("GET", `/jobs/${job_id}`)).body.answer).toEqual([1]);
 });
 
 test("the planner is given host notes, the host's skills but no offered one, and enabled conventions (rules/scripts#what-the-planner-is-given)", async () => {

@@ -9,7 +9,7 @@ import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Scripted jobs in the queue (rules/scheduling#runners), with workers and a runner that the test plays. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const OK: ScriptOutcome = {
   end: "ok",

@@ -120,7 +120,7 @@ describe("SVC_DIRECT_UPLOADS=1", () => {
     expect(await sink.flush(NEVER)).toMatchObject({ stored: 1, failed: [] });
     expect(way.isOpen(big.size)).toBe(false);
     worker.finish(job);
-  }, 30_000);
+  }, 180_000);
 
   test("a lease that is over: 409, the worker stops, and nothing of it stays", async () => {
     const job = await run();

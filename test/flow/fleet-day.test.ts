@@ -138,15 +138,17 @@ async function liveThrough({ clock, hubs, rows, keys }: Fleet) {
   const last = await sizesOf(fleet);
   const [hub] = hubs;
   for (const worker_id of workers.keys()) expect(await hub?.ctx.leases.list(worker_id)).toEqual([]);
+  // All of them have ended, and so have their records.
+  expect(await hub?.ctx.db.sessions.openBefore(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   return { warm: warm as typeof last, last };
 }
 
 function judge({ warm, last }: Awaited<ReturnType<typeof liveThrough>>): void {
   expect(last.held).toEqual(warm.held);
   expect(last.keys).toEqual(warm.keys);
-  // Every call that changed something leaves an entry, for 90 days.
-  const { service_logs, audit: _now, ...rows } = last.rows;
-  const { service_logs: _logs, audit: _then, ...warm_rows } = warm.rows;
+  // Every call that changed something leaves an entry, for 90 days, and every session a record, as long as jobs are kept.
+  const { service_logs, audit: _audit, sessions: _sessions, ...rows } = last.rows;
+  const { service_logs: _logs, audit: _then, sessions: _past, ...warm_rows } = warm.rows;
   expect(rows).toEqual(warm_rows);
   // Pruned once a minute; a minute of two hubs that start is some fifty lines.
   expect(service_logs).toBeLessThan(3 * LOG_ROWS);

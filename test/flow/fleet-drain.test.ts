@@ -7,7 +7,7 @@ import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** `flotilla fleet drain` and `activate`: browser workers are left to end what they run. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 let hub: TestHub;
 afterEach(() => hub.close());
 
@@ -36,13 +36,13 @@ test("drain ends when nothing runs any more; what comes meanwhile waits until ac
   const job = await worker.assigned.next();
   worker.accept(job);
   const drain = begin(["drain"]);
-  await until("the waiting", 20_000, () => drain.said.err !== "");
+  await until("the waiting", 60_000, () => drain.said.err !== "");
   expect(drain.said).toEqual({ out: "", err: "waiting for jobs and sessions on w1 (1)\n" });
   const waits = await submit();
   worker.finish(job);
   expect(await drain.code).toBe(0);
   expect(drain.said.out).toBe(
-    "nothing runs on them; let them work again: flotilla fleet activate w1\n",
+    "drained: nothing runs on them. To let them work again: flotilla fleet activate w1\n",
   );
   expect((await hub.call("GET", `/jobs/${waits}`)).body.status).toBe("queued");
   expect(await run(["activate", "w1"])).toEqual({ code: 0, out: "active: w1\n", err: "" });
@@ -57,10 +57,10 @@ test("named workers alone are drained, and one that nobody waits for any longer 
   await submit();
   worker.accept(await worker.assigned.next());
   const drain = begin(["drain", "w1"]);
-  await until("the waiting", 20_000, () => drain.said.err !== "");
+  await until("the waiting", 60_000, () => drain.said.err !== "");
   drain.giveUp();
   expect(await drain.code).toBe(1);
-  expect(drain.said.err).toContain("drained all the same: w1");
+  expect(drain.said.err).toContain("these workers still drain: w1");
   expect([await statusOf("w1"), await statusOf("w2")]).toEqual(["drain", "standby"]);
   expect(await run(["activate"])).toMatchObject({ code: 0, out: "active: w1\n" });
   expect([await statusOf("w1"), await statusOf("w2")]).toEqual(["active", "standby"]);

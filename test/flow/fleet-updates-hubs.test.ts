@@ -8,7 +8,7 @@ import { startPostgres, type TestPostgres } from "#test/support/servers/postgres
 
 /** Updates of workers that are linked to several hubs (rules/updates#one-worker-after-the-other). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 const OLD = "aaaaaaaaaaaa";
 
 let postgres: TestPostgres;
@@ -23,7 +23,7 @@ afterAll(async () => {
   for (const worker of fakes) await worker.close();
   await cluster?.close();
   await postgres?.stop();
-}, 60_000);
+}, 180_000);
 
 const join = async (hub: ClusterHub, worker_id: string, version: string): Promise<FakeWorker> => {
   const worker = connectFakeWorker(hub.url, {
@@ -65,7 +65,7 @@ test("hubs of several versions send nobody; of one version, and deciding at once
 
 test("a worker that comes back at the other hub is proven there, and the next one is sent by its own", async () => {
   const [a, b] = cluster.hubs as [ClusterHub, ClusterHub];
-  await until("one look that both know", 10_000, async () => {
+  await until("one look that both know", 60_000, async () => {
     await lookEverywhere();
     return sent(a).length === 1;
   });
@@ -79,11 +79,11 @@ test("a worker that comes back at the other hub is proven there, and the next on
   await lookEverywhere();
   const { body } = await b.call("POST", "/jobs", { url: "http://site.test/" });
   back.finish(await back.assigned.next());
-  await until("the job's end", 10_000, async () => {
+  await until("the job's end", 60_000, async () => {
     const { status } = (await a.call("GET", `/jobs/${body.job_id}`)).body;
     return status === "completed";
   });
-  await until("the next order", 20_000, async () => {
+  await until("the next order", 60_000, async () => {
     await lookEverywhere();
     return sent(b).length === 2;
   });

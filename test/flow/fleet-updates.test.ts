@@ -13,7 +13,7 @@ import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Which worker takes which version when, seen from the hub (rules/updates#one-worker-after-the-other). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 const PASSWORD = "a password of twelve";
 const OLD = "aaaaaaaaaaaa";
 /** The hub's. */
@@ -76,7 +76,7 @@ describe("one after the other", () => {
     await hub.call("POST", "/workers/w2/status", { status: "drain" });
     const { body } = await hub.call("POST", "/jobs", { url: TARGET });
     again.finish(await again.assigned.next());
-    await until("its end", 10_000, async () => {
+    await until("its end", 60_000, async () => {
       const { status } = (await hub.call("GET", `/jobs/${body.job_id}`)).body;
       return status === "completed";
     });
@@ -102,7 +102,7 @@ describe("one after the other", () => {
     // As if it had been here for a while.
     Object.assign(link, { connected_at: link.connected_at - 11_000 });
     await look();
-    await until("the check", 20_000, async () => {
+    await until("the check", 60_000, async () => {
       await look();
       return (await updates()).state === "up_to_date";
     });
@@ -126,7 +126,7 @@ describe("one after the other", () => {
     });
     const link = hub.ctx.links.get("w1");
     Object.assign(link ?? {}, { connected_at: Date.now() - 11_000 });
-    await until("the failure", 30_000, async () => {
+    await until("the failure", 60_000, async () => {
       await look();
       return (await updates()).state === "stopped";
     });
@@ -143,14 +143,14 @@ describe("one after the other", () => {
     expect(await orderOf(back)).toEqual({ target: NEW, go: false });
   });
 
-  test("a canary that takes no session on its lanes is not asked for ever", async () => {
+  test("a canary that takes no session on its lanes is not asked forever", async () => {
     await start({ env: { SVC_UPDATE_DEADLINE_S: "100" } });
     const w1 = await join("w1", OLD);
     await look();
     await told(w1, true);
     const again = await restart(w1, NEW, { on_open: "lane" });
     Object.assign(hub.ctx.links.get("w1") ?? {}, { connected_at: Date.now() - 11_000 });
-    await until("the failure", 40_000, async () => {
+    await until("the failure", 60_000, async () => {
       // A lane that was refused is believed again when the worker speaks of it.
       again.heartbeat();
       await look();
@@ -173,7 +173,7 @@ describe("one after the other", () => {
       const { body } = await hub.call("POST", "/jobs", { url: TARGET });
       const error = status === "failed" ? "nothing is drawn" : null;
       worker.finish(await worker.assigned.next(), { status, error });
-      await until("its end", 10_000, async () => {
+      await until("its end", 60_000, async () => {
         const job = (await hub.call("GET", `/jobs/${body.job_id}`)).body;
         return job.status === status;
       });
@@ -255,7 +255,7 @@ describe("the command", () => {
     await look();
     expect(await check()).toMatchObject({ status: "ok" });
     const report = { target: NEW, state: "failed", error: "it crashed", rolled_back: true };
-    await until("the failure", 10_000, async () => {
+    await until("the failure", 60_000, async () => {
       w1.heartbeat({ update: report });
       await look();
       return (await updates()).state === "stopped";
@@ -313,7 +313,7 @@ describe("an operator's word", () => {
     w1.heartbeat({ update: report });
     await w1.settle();
     w1.heartbeat({ update: report });
-    await until("the failure", 10_000, async () => {
+    await until("the failure", 60_000, async () => {
       w1.heartbeat({ update: report });
       await look();
       return (await updates()).state === "stopped";

@@ -107,8 +107,7 @@ test("a job that runs while its living worker holds no lane for it is failed by 
   hub.ctx.links.get("w11")?.held.clear();
   for (let i = 0; i < 3; i += 1) {
     await clock.advance(100_000);
-    worker.heartbeat();
-    await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+    await worker.settle();
   }
   await reconcileOnce(hub.ctx);
   expect(await job(job_id)).toMatchObject({

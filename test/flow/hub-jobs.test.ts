@@ -1,14 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
-import { reconcileOnce, redriveOnce } from "#hub/fleet/jobs/passes.ts";
 import { SETTLE_MS } from "#hub/fleet/jobs/submit.ts";
-import { openDb } from "#hub/platform/db/db.ts";
-import { silentLog } from "#shared/kit/log.ts";
-import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
+import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
-import { LOST } from "#test/support/models/lost.ts";
 import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
-import { claimOf } from "#test/support/servers/db.ts";
 
 /** A test for each row of the job's state table (rules/jobs#states). */
 
@@ -133,195 +128,6 @@ test("POST /jobs whose job is undecided 6 s after the wait answers 503 with its 
   never.resolve();
 });
 
-test("redrive leaves a job younger than 90 s, and assigns it at 90 s (rules/scheduling#redrive)", async () => {
-  const clock = createFakeClock();
-  await start({ clock, env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
-  const job_id = await queue(TARGET, clock);
-  await hub.worker();
-  await clock.advance(89_999 - SUBMIT_WAIT_MS);
-  await redriveOnce(hub.ctx);
-  expect((await job(job_id)).status).toBe("queued");
-  await clock.advance(1);
-  await hub.signals.next("job assigned", { job_id });
-  expect(await job(job_id)).toMatchObject({ status: "running", worker_id: "w11", lane_idx: 0 });
-  const row = await job(job_id);
-  expect(row.novnc_url).toContain(row.session_id);
-});
-
-test("the redrive loop runs every 3 s and can be switched off (rules/scheduling#redrive)", async () => {
-  const clock = createFakeClock();
-  await start({ clock });
-  await clock.sleeperIn(3_000);
-  await hub.close();
-  const quiet = createFakeClock();
-  await start({ clock: quiet, env: { SVC_QUEUE_REDRIVE_DISABLE: "1" } });
-  await quiet.sleeperIn(90_000);
-  expect(quiet.sleepers()).not.toContain(3_000);
-});
-
-test("redrive takes at most SVC_QUEUE_REDRIVE_MAX_PER_PASS jobs per pass (rules/scheduling#redrive)", async () => {
-  const clock = createFakeClock();
-  await start({
-    clock,
-    env: {
-      SVC_QUEUE_PULL_ON_FREE: "0",
-      SVC_QUEUE_REDRIVE_MAX_PER_PASS: "2",
-      SVC_QUEUE_REDRIVE_INTERVAL_S: "1000",
-    },
-  });
-  for (let i = 0; i < 3; i += 1) await queue(TARGET, clock);
-  await clock.advance(90_000);
-  await hub.worker({ lanes: 5 });
-  expect(await redriveOnce(hub.ctx)).toBe(2);
-  expect(await redriveOnce(hub.ctx)).toBe(1);
-});
-
-test("redrive whose sending fails reverts the claim, and the next pass takes the job (rules/scheduling#redrive)", async () => {
-  const clock = createFakeClock();
-  await start({
-    clock,
-    env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_QUEUE_REDRIVE_INTERVAL_S: "1000" },
-  });
-  const job_id = await queue(TARGET, clock);
-  const worker = await hub.worker();
-  await clock.advance(90_000);
-  const link = hub.ctx.links.get("w11");
-  if (!link) throw new Error("no link");
-  const send = link.send.bind(link);
-  link.send = (message) => message.type !== "HubAssignJob" && send(message);
-  expect(await redriveOnce(hub.ctx)).toBe(1);
-  await hub.signals.next("job requeued", { job_id });
-  expect(await job(job_id)).toMatchObject({ status: "queued", worker_id: null, novnc_url: null });
-  expect(worker.assigned.all).toEqual([]);
-  link.send = send;
-  worker.lane(0, { state: "warm" });
-  await worker.settle();
-  // Nothing pulls it meanwhile: only the next pass does.
-  expect((await job(job_id)).status).toBe("queued");
-  expect(await redriveOnce(hub.ctx)).toBe(1);
-  expect((await worker.assigned.next()).job_id).toBe(job_id);
-  await hub.signals.next("job assigned", { job_id });
-});
-
-test("an assignment the worker refuses is reverted and retried once the lane says warm again (rules/scheduling#assignments-taken-back)", async () => {
-  await start();
-  const worker = await hub.worker({ on_assign: "refuse" });
-  const job_id = await queue();
-  await hub.signals.next("job requeued", { job_id });
-  expect(await job(job_id)).toMatchObject({ status: "queued", worker_id: null, novnc_url: null });
-  worker.lane(0, { state: "warm" });
-  await hub.signals.next("job requeued", { job_id });
-  expect(worker.assigned.all.length).toBe(2);
-  expect(await hub.ctx.leases.list("w11")).toEqual([]);
-});
-
-test("an assignment without an answer for 5 s is reverted and the worker told to stop (rules/scheduling#assignments-taken-back)", async () => {
-  const clock = createFakeClock();
-  await start({ clock });
-  const worker = await hub.worker({ on_assign: "never" });
-  const waiting = submit();
-  const assigned = await worker.assigned.next();
-  await clock.sleeperIn(5_000);
-  await clock.advance(5_000);
-  await hub.signals.next("job requeued", { job_id: assigned.job_id });
-  expect(await worker.messages.next((m) => m.type === "HubCancelJob")).toMatchObject({
-    job_id: assigned.job_id,
-    lease_token: assigned.lease_token,
-  });
-  expect((await waiting).status).toBe(503);
-  // Taken after all: the hub says no again, and the job stays where it is.
-  worker.send({ type: "JobAccepted", job_id: assigned.job_id, lease_token: assigned.lease_token });
-  await worker.messages.next((m) => m.type === "HubCancelJob");
-  expect((await job(assigned.job_id)).status).toBe("queued");
-});
-
-test("an assignment whose link closes before the answer goes back to the queue, not to failed (rules/scheduling#assignments-taken-back)", async () => {
-  await start();
-  const worker = await hub.worker({ on_assign: "never" });
-  const waiting = submit();
-  const { job_id } = await worker.assigned.next();
-  await worker.close();
-  await hub.signals.next("job requeued", { job_id });
-  await hub.signals.next("link closed", { worker_id: "w11" });
-  await waiting;
-  expect(await job(job_id)).toMatchObject({ status: "queued", worker_id: null });
-});
-
-test("the reconciler runs every 90 s and fails a job queued for 180 s (rules/scheduling#queue-timeout)", async () => {
-  const clock = createFakeClock();
-  await start({ clock });
-  await clock.sleeperIn(90_000);
-  const job_id = await queue(TARGET, clock);
-  await clock.advance(179_999 - SUBMIT_WAIT_MS);
-  await reconcileOnce(hub.ctx);
-  expect((await job(job_id)).status).toBe("queued");
-  await clock.advance(1);
-  await reconcileOnce(hub.ctx);
-  expect(await job(job_id)).toMatchObject({
-    status: "failed",
-    error: expect.stringContaining("queue timeout"),
-  });
-});
-
-test("the reconciler fails a running job of 300 s whose worker is not alive, and no younger one (rules/scheduling#reconciler)", async () => {
-  const clock = createFakeClock();
-  await start({
-    clock,
-    env: { SVC_STALE_RECONCILE_INTERVAL_S: "100000", SVC_QUEUE_REDRIVE_DISABLE: "1" },
-  });
-  const worker = await hub.worker();
-  const { job_id } = (await submit()).body;
-  await clock.advance(1);
-  // As left behind by a hub that died: the row says running, no hub knows the worker.
-  hub.ctx.links.delete("w11");
-  await hub.ctx.kv.delete("worker:w11");
-  await clock.advance(299_998);
-  await reconcileOnce(hub.ctx);
-  expect((await job(job_id)).status).toBe("running");
-  await clock.advance(1);
-  await reconcileOnce(hub.ctx);
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: "worker w11 is not alive" });
-  await worker.close();
-});
-
-test("the reconciler leaves an old running job alone while its worker lives (rules/scheduling#reconciler)", async () => {
-  const clock = createFakeClock();
-  await start({ clock });
-  const worker = await hub.worker();
-  const { job_id } = (await submit()).body;
-  for (let i = 0; i < 4; i += 1) {
-    await clock.advance(100_000);
-    worker.heartbeat();
-    await worker.messages.next((m) => m.type === "HubHeartbeatAck");
-  }
-  await reconcileOnce(hub.ctx);
-  expect((await job(job_id)).status).toBe("running");
-});
-
-test("a link that disconnects fails the in-flight jobs of its worker with the message for it (rules/jobs#lost-workers)", async () => {
-  await start();
-  const worker = await hub.worker({ lanes: 2 });
-  const first = (await submit()).body.job_id;
-  const second = (await submit()).body.job_id;
-  await worker.close();
-  await hub.signals.next("link closed", { worker_id: "w11" });
-  for (const id of [first, second])
-    expect(await job(id)).toMatchObject({ status: "failed", error: LOST });
-  expect(WORKER_LOST_ERROR).toBe("orchestrator killed by hub restart");
-});
-
-test("a worker that restarts on the same host replaces its silent link; what it ran is failed (rules/jobs#lost-workers)", async () => {
-  const clock = createFakeClock();
-  await start({ clock });
-  const before = await hub.worker({ instance_id: "one" });
-  const { job_id } = (await submit()).body;
-  await clock.advance(30_001);
-  await hub.worker({ instance_id: "two" });
-  expect((await before.closed).code).toBe(4410);
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
-  expect((await submit()).status).toBe(200);
-});
-
 test("a worker's result ends the job as completed, with what it found (rules/jobs#states)", async () => {
   await start();
   const worker = await hub.worker();
@@ -349,39 +155,6 @@ test("a worker's failure ends the job as failed with its error (rules/jobs#faile
   worker.result(await worker.assigned.next(), { status: "failed", error: "DNS lookup failed" });
   await hub.signals.next("job finished", { job_id });
   expect(await job(job_id)).toMatchObject({ status: "failed", error: "DNS lookup failed" });
-});
-
-/** As after kill -9 of a hub: its stop leaves a row that says running. */
-const leaveRunning = async (): Promise<string> => {
-  const job_id = await queue();
-  await hub.stop();
-  const db = await openDb(hub.ctx.config.db_url, { log: silentLog });
-  expect(await db.jobs.claim(claimOf(job_id))).toMatchObject({ status: "running" });
-  await db.close();
-  return job_id;
-};
-
-test("a hub that starts fails the jobs an earlier one left running (rules/jobs#hub-restarts)", async () => {
-  await start();
-  const job_id = await leaveRunning();
-  await hub.restart();
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
-});
-
-test("at hub start nothing is failed when another live hub key exists (rules/jobs#hub-restarts)", async () => {
-  let other_lives = false;
-  await start({
-    onContext: ({ kv }) => {
-      if (other_lives) void kv.set("hub:other", { at: 0 }, 90_000);
-    },
-  });
-  const job_id = await leaveRunning();
-  other_lives = true;
-  await hub.restart();
-  expect((await job(job_id)).status).toBe("running");
-  other_lives = false;
-  await hub.restart();
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("of two claims of one job exactly one wins (rules/jobs#two-hubs-and-one-job)", async () => {
@@ -520,8 +293,7 @@ test("a lease whose lane is shown free by two heartbeats is freed", async () => 
   const { job_id } = (await submit()).body;
   await worker.assigned.next();
   const free = { lanes: [{ ...worker.lanes[0], state: "warm", job_id: null }] };
-  worker.heartbeat(free);
-  await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  await worker.settle(free);
   expect((await job(job_id)).status).toBe("running");
   worker.heartbeat(free);
   await hub.signals.next("job finished", { job_id });

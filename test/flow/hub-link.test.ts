@@ -116,8 +116,10 @@ test("every heartbeat is acknowledged and shown in GET /workers (rules/workers#h
   await start({ clock });
   const worker = await hub.worker();
   await clock.advance(15_000);
-  worker.heartbeat({ load: { cpu_percent: 50, mem_percent: 60, disk_pct: 70 }, profiles: ["p"] });
-  await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  await worker.settle({
+    load: { cpu_percent: 50, mem_percent: 60, disk_pct: 70 },
+    profiles: ["p"],
+  });
   expect((await workers())[0]).toMatchObject({
     cpu_percent: 50,
     mem_percent: 60,

@@ -11,11 +11,11 @@ let hub: TestHub;
 beforeAll(async () => {
   server = await startPostgres();
   hub = await startTestHub({ env: { SVC_DB_URL: await server.createDatabase() } });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await hub?.close();
   await server?.stop();
-}, 60_000);
+}, 180_000);
 
 const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
 
@@ -77,7 +77,7 @@ test("a second hub on the database is refused and fails no job; a control plane 
   await worker.close();
   await hub.signals.next("link closed");
   // The second one waits 3 s for a hub that may be closing.
-}, 30_000);
+}, 180_000);
 
 test("many at once: every job is claimed by exactly one lane, all end", async () => {
   const workers = await Promise.all(

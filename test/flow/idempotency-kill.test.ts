@@ -27,7 +27,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "flotilla-keys-"));
   pg = await startPostgres();
   redis = await startRedis();
-}, 60_000);
+}, 180_000);
 afterEach(async () => {
   for (const program of programs) program.kill("SIGKILL");
   await Promise.all(programs.map(({ exited }) => exited));
@@ -36,7 +36,7 @@ afterEach(async () => {
 afterAll(async () => {
   await Promise.all([pg?.stop(), redis?.stop()]);
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+}, 180_000);
 
 interface Served {
   post(path: string, key: string, body: unknown): Promise<{ status: number; body: Body }>;
@@ -90,9 +90,9 @@ test("SQLite: the hub that starts again on the same data makes the call of the o
   ].map((call) => call.catch(() => null));
   const file = new Database(join(dir, "alone/flotilla.db"), { readonly: true });
   const taken = () => file.query("select key from idempotency_keys").all().length === 2;
-  await until("both keys to be taken", 30_000, taken);
+  await until("both keys to be taken", 60_000, taken);
   const stored = file.query("select job_id from jobs");
-  await until("the job to be stored", 30_000, () => stored.get() !== null);
+  await until("the job to be stored", 60_000, () => stored.get() !== null);
   const { job_id } = stored.get() as { job_id: string };
   file.close();
   await first.kill();
@@ -117,8 +117,8 @@ test("several hubs: the lease of a call is renewed while its hub lives, and lost
       const [row] = await sql`select leased_until from idempotency_keys where key = 'k'`;
       return row ? Number(row.leased_until) : null;
     };
-    const first = await until("the key to be taken", 30_000, until_when);
-    await until("its lease to be renewed", 30_000, async () => ((await until_when()) ?? 0) > first);
+    const first = await until("the key to be taken", 60_000, until_when);
+    await until("its lease to be renewed", 60_000, async () => ((await until_when()) ?? 0) > first);
     const again = b.post("/sessions", "k", {});
     await a.kill();
     expect(await lost).toBeNull();
@@ -144,7 +144,7 @@ test("/api/v1: another control process makes the call of one that was killed, an
     await blocker.begin(async (sql) => {
       await sql`lock table tasks in exclusive mode`;
       const lost = batch(a).catch(() => null);
-      await until("the call to wait for the lock", 30_000, async () => {
+      await until("the call to wait for the lock", 60_000, async () => {
         const waiting = await watcher`
           select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
         return waiting.length > 0;

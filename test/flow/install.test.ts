@@ -75,7 +75,7 @@ test("install writes executable, unit and a private environment file, and may be
   writeFileSync(join(dir, "program"), "second");
   const again = await call(runInstall, ["hub"], dir);
   expect(read(dir, "etc/flotilla/hub.env")).toBe(text);
-  expect(again.out).toContain("hub.env is there and stays as it is\n");
+  expect(again.out).toContain("hub.env exists and stays unchanged\n");
   expect(read(dir, "usr/local/bin/flotilla")).toBe("second");
   expect(read(dir, "usr/local/bin/flotilla.previous")).toBe("first");
   expect(first.out + again.out).not.toContain("pa ss");
@@ -129,7 +129,7 @@ test("install refuses what it cannot do, by name", async () => {
   expect(refused(["hub"])).rejects.toThrow("needs root: sudo flotilla install hub");
   expect(refused(["router"])).rejects.toThrow('"router" is not one of hub, control, worker');
   expect(refused(["hub", "x"])).rejects.toThrow("only workers have names");
-  expect(refused(["worker", "../x"])).rejects.toThrow("is no name of a worker");
+  expect(refused(["worker", "../x"])).rejects.toThrow("is not a worker name");
   expect(refused(["worker"], { user: ["root"] })).rejects.toThrow("--user: root is refused");
   expect(refused(["worker"], { "generate-secret": ["1"] })).rejects.toThrow("WORKER_SECRET");
   expect(refused(["hub"], { binary: ["/nowhere"] })).rejects.toThrow("--binary");

@@ -75,7 +75,7 @@ test("what a record shows in a login's place is not taken for one", async () => 
   await hub.worker(told());
   const job = await submit({ proxy: MASKED });
   expect(job.status).toBe(422);
-  expect(job.text).toContain("it has to be given again");
+  expect(job.text).toContain("it must be given again");
   expect((await hub.call("POST", "/sessions", { proxy: MASKED })).status).toBe(422);
   const preset = await hub.call("PUT", "/presets/p", { options: { proxy: REAL } });
   expect(preset.status).toBe(422);
@@ -144,12 +144,12 @@ test("a job or session that asks for more than every worker allows is 422, with 
   await hub.worker({ ...told({ mode: "public", allow: ["10.1.0.0/16"] }), worker_id: "wp" });
   const wide = await submit({ egress: { mode: "open" } });
   expect(wide.status).toBe(422);
-  expect(wide.text).toContain("worker wp is on egress mode public, and open is asked for");
+  expect(wide.text).toContain("worker wp is in egress mode public, but open is requested");
   expect((await submit({ egress: { allow: ["192.168.1.1"] } })).text).toContain(
     "worker wp does not allow 192.168.1.1",
   );
   const session = await hub.call("POST", "/sessions", { egress: { mode: "open" } });
-  expect([session.status, session.text]).toEqual([422, expect.stringContaining("wp is on egress")]);
+  expect([session.status, session.text]).toEqual([422, expect.stringContaining("wp is in egress")]);
   expect((await submit({ egress: { allow: ["10.1.2.3:80"] } })).status).toBe(200);
 });
 

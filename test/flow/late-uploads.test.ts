@@ -109,7 +109,7 @@ describe("a job whose captured bodies the hub does not store", () => {
     ]);
     const said = logOf("j1");
     expect(said).toContain(
-      `the hub stores nothing now, and what was captured waits on the worker: ${WHY}`,
+      `the hub cannot store anything now, and what was captured waits on the worker: ${WHY}`,
     );
     expect(said).toContain(
       `3 files, 293.0 KB, wait 3600 s at most for the hub's store; the lane is given back: ${WHY}`,

@@ -334,7 +334,7 @@ describe("a chat with an engine (rules/engines#one-retry-of-an-engine)", () => {
     expect(await tell()).toEqual([
       "bad_answer",
       null,
-      "the stream holds what is not JSON: {nonsense",
+      "the stream contains something that is not JSON: {nonsense",
     ]);
     expect(await tell()).toEqual([
       "bad_answer",

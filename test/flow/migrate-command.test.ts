@@ -12,7 +12,7 @@ const migrate = (env: Record<string, string>, ...flags: string[]) =>
 let server: TestPostgres;
 beforeAll(async () => {
   server = await startPostgres();
-}, 60_000);
+}, 180_000);
 afterAll(() => server.stop());
 
 test("migrate brings a Postgres database up to date once, with two processes at the same time (rules/storage#migrations)", async () => {
@@ -28,7 +28,7 @@ test("migrate brings a Postgres database up to date once, with two processes at 
   const applied = both.flatMap(({ stdout }) => stdout.match(/(?<=^applied ).*/gm) ?? []).sort();
   expect(applied).toEqual(pgMigrations.map(({ name }) => name).sort());
   expect((await migrate(env)).stdout).toMatch(/^Postgres is up to date: \d+ migrations/);
-}, 30_000);
+}, 180_000);
 
 test("migrate names a database that the server does not have, and makes none (rules/storage#migrations)", async () => {
   const there = new URL(await server.createDatabase("empty"));
@@ -41,7 +41,7 @@ test("migrate names a database that the server does not have, and makes none (ru
     expect(said).toMatchObject({ code, stdout: "" });
     expect(said.stderr).toContain("the server has no database nobody_made_it");
   }
-}, 30_000);
+}, 180_000);
 
 test("a database newer than the program is refused with a sentence, and stays as it is (rules/storage#migrations)", async () => {
   const env = { SVC_DB_URL: await server.createDatabase("empty") };
@@ -56,7 +56,7 @@ test("a database newer than the program is refused with a sentence, and stays as
       "the database is newer than this program: it has migration 9999_later",
     );
   }
-}, 30_000);
+}, 180_000);
 
 test(
   "migrate makes a SQLite file, and says so when it cannot reach a server (rules/storage#migrations)",
@@ -75,5 +75,5 @@ test(
       expect(away.stderr).toContain("SVC_DB_URL: the database cannot be used");
       expect(away.stderr).not.toContain("geheim");
     }),
-  30_000,
+  180_000,
 );

@@ -9,15 +9,17 @@ import {
 } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DEADLINE_MS } from "#test/support/fakes/task-clock.ts";
 import {
   createExecutorRig,
   type ExecutorRig,
   outcomesOf,
   task,
+  withTaskClock,
 } from "#test/support/rigs/executor-rig.ts";
 
 // Processes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 let rig: ExecutorRig;
 beforeAll(async () => {
@@ -136,28 +138,33 @@ export default ({ pk }) => {
     expect(ends[0]?.stderr).toContain("of no use");
   });
 
-  test("at its deadline a task is asked to stop by ctx.signal; one that does not listen is ended", async () => {
-    const executor = await rig.bun(`
+  test("at its deadline a task is asked to stop by ctx.signal; one that does not listen is ended", () =>
+    withTaskClock(async (rig, mark) => {
+      const executor = await rig.bun(`
+import { writeFileSync } from "node:fs";
 export default async ({ pk }, ctx) => {
   if (pk === "fine") return 1;
   console.log("waiting");
   if (pk === "polite") {
-    await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+    const stopped = new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+    writeFileSync(${JSON.stringify(mark("polite"))}, "");
+    await stopped;
     throw new Error("stopped as asked");
   }
+  writeFileSync(${JSON.stringify(mark("lost"))}, "");
   for (;;);
 };`);
-    const ends = await rig.run(executor, [task("polite"), task("rude"), task("fine")], {
-      timeout_ms: 200,
-    });
-    expect(outcomesOf(ends)).toMatchObject([
-      { outcome: "timeout", error: "the task did not end within 0.2 s" },
-      { outcome: "timeout" },
-      { kind: "done", output: 1 },
-    ]);
-    expect(ends.slice(0, 2).map((e) => e.stdout)).toEqual(["waiting\n", "waiting\n"]);
-    expect(ends[0]?.stderr).toContain("stopped as asked");
-  }, 20_000);
+      const ends = await rig.run(executor, [task("polite"), task("rude"), task("fine")], {
+        timeout_ms: DEADLINE_MS,
+      });
+      expect(outcomesOf(ends)).toMatchObject([
+        { outcome: "timeout", error: "the task did not finish within 0.234 s" },
+        { outcome: "timeout" },
+        { kind: "done", output: 1 },
+      ]);
+      expect(ends.slice(0, 2).map((e) => e.stdout)).toEqual(["waiting\n", "waiting\n"]);
+      expect(ends[0]?.stderr).toContain("stopped as asked");
+    }));
 
   test("a module that cannot be loaded runs nothing and consumes no attempt", async () => {
     const executor = await rig.bun('import "not-there-at-all"; export default () => 1;');

@@ -84,7 +84,7 @@ test("code that does not load is told in the record, the overview, the flow, of 
     return rows[0]?.state === "pending" && rows;
   });
   expect(waiting).toMatchObject([{ state: "pending", attempt: 0 }]);
-}, 40_000);
+}, 180_000);
 
 test("a program that is not there is a broken executor too", async () => {
   await rig.start();
@@ -95,7 +95,7 @@ test("a program that is not there is a broken executor too", async () => {
   expect(await becomes("tool", "broken")).toMatchObject({
     error: expect.stringContaining("no-such-program cannot be started"),
   });
-}, 30_000);
+}, 180_000);
 
 test("a new revision is tried at once, whatever the wait of the one before; what loads is ok again", async () => {
   await rig.start();
@@ -118,7 +118,7 @@ test("a new revision is tried at once, whatever the wait of the one before; what
   });
   const [worker] = (await api("GET", "/workers")).body.workers;
   expect(worker.broken).toEqual([]);
-}, 30_000);
+}, 180_000);
 
 test("POST /workloads/{slug}/check loads the code on a worker and answers what it found; creating can ask for it", async () => {
   await rig.start();
@@ -154,4 +154,4 @@ test("POST /workloads/{slug}/check loads the code on a worker and answers what i
       slug: "made",
     },
   });
-}, 40_000);
+}, 180_000);

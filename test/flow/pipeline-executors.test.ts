@@ -1,11 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "#shared/kit/clock.ts";
+import { isAlive, readStat } from "#shared/kit/proc.ts";
+import { DEADLINE_MS } from "#test/support/fakes/task-clock.ts";
 import {
   createExecutorRig,
   type ExecutorRig,
   outcomesOf,
   task,
+  withTaskClock,
 } from "#test/support/rigs/executor-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 
 let rig: ExecutorRig;
 beforeAll(async () => {
@@ -138,28 +142,35 @@ def run(pk, extra, ctx):
     expect(ends.map((e) => e.stdout)).toEqual(["before\n", "before\n", "before\n", "before\n"]);
   });
 
-  test("a task that hangs is asked to stop, interrupted, and fails as timeout; the next one runs", async () => {
-    const executor = await rig.python(`
+  test(
+    "a task that hangs is asked to stop, interrupted, and fails as timeout; the next one runs",
+    () =>
+      withTaskClock(async (rig, mark) => {
+        const executor = await rig.python(`
 import time
 def run(pk, extra, ctx):
     if pk == "fine": return 1
     print("waiting", flush=True)
     if pk == "polite":
+        open(${JSON.stringify(mark("polite"))}, "w").close()
         while not ctx.cancelled.is_set(): time.sleep(0.01)
         raise RuntimeError("stopped as asked")
+    open(${JSON.stringify(mark("deaf"))}, "w").close()
     time.sleep(600)
 `);
-    const ends = await rig.run(executor, [task("polite"), task("rude"), task("fine")], {
-      timeout_ms: 200,
-    });
-    expect(outcomesOf(ends)).toMatchObject([
-      { outcome: "timeout", error: "the task did not end within 0.2 s" },
-      { outcome: "timeout" },
-      { kind: "done", output: 1 },
-    ]);
-    expect(ends.slice(0, 2).map((e) => e.stdout)).toEqual(["waiting\n", "waiting\n"]);
-    expect(ends[0]?.stderr).toContain("stopped as asked");
-  }, 20_000);
+        const ends = await rig.run(executor, [task("polite"), task("rude"), task("fine")], {
+          timeout_ms: DEADLINE_MS,
+        });
+        expect(outcomesOf(ends)).toMatchObject([
+          { outcome: "timeout", error: "the task did not finish within 0.234 s" },
+          { outcome: "timeout" },
+          { kind: "done", output: 1 },
+        ]);
+        expect(ends.slice(0, 2).map((e) => e.stdout)).toEqual(["waiting\n", "waiting\n"]);
+        expect(ends[0]?.stderr).toContain("stopped as asked");
+      }),
+    180_000,
+  );
 
   test("a module that cannot be loaded runs nothing and consumes no attempt", async () => {
     const executor = await rig.python("import not_there_at_all");
@@ -182,16 +193,7 @@ def run(pk, extra, ctx):
     const pid = Number((end?.outcome as { output?: unknown } | undefined)?.output);
     expect(() => process.kill(pid, 0)).not.toThrow();
     await executor.close();
-    const deadline = Date.now() + 5_000;
-    for (;;) {
-      const state = await Bun.file(`/proc/${pid}/stat`)
-        .text()
-        .then((text) => text.split(") ")[1]?.[0])
-        .catch(() => "gone");
-      if (state === "gone" || state === "Z") break;
-      if (Date.now() > deadline) throw new Error("the grandchild lives on");
-      await systemClock.sleep(10);
-    }
+    await until("the end of the grandchild", 60_000, () => !isAlive(readStat(pid)));
   });
 });
 
@@ -213,11 +215,14 @@ describe("command (rules/pipeline-executors#commands)", () => {
     expect(outcomesOf(await rig.run(await command("kill -9 $$"), [task("a")]))).toMatchObject([
       { kind: "failed", outcome: "crashed", error: "killed by SIGKILL" },
     ]);
-    const slow = await command("echo begun; sleep 600");
-    const [end] = await rig.run(slow, [task("a")], { timeout_ms: 150 });
-    expect(end).toMatchObject({
-      outcome: { kind: "failed", outcome: "timeout" },
-      stdout: "begun\n",
+    await withTaskClock(async (slow, mark) => {
+      const script = `echo begun; : > ${mark("polite")}; sleep 600`;
+      const executor = await slow.command(["sh", "-c", script]);
+      const [end] = await slow.run(executor, [task("a")], { timeout_ms: DEADLINE_MS });
+      expect(end).toMatchObject({
+        outcome: { kind: "failed", outcome: "timeout" },
+        stdout: "begun\n",
+      });
     });
   });
 

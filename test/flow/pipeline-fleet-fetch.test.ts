@@ -2,16 +2,17 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/kit/clock.ts";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { DEADLINE_MS } from "#test/support/fakes/task-clock.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
 
 // Processes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** fleet_fetch (rules/pipeline-executors#fleet-jobs): a task of the pipeline is a job of the fleet. */
 
@@ -20,14 +21,21 @@ let browser: FakeWorker;
 let puller: PullWorker;
 let dir: string;
 let log: string[];
+/** Tasks of {@link DEADLINE_MS} are given it from when a browser has their job. */
+let due: PromiseWithResolvers<void>;
+const clock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => (ms === DEADLINE_MS ? due.promise : systemClock.sleep(ms, signal)),
+};
 beforeEach(async () => {
+  due = Promise.withResolvers();
   dir = await mkdtemp(join(tmpdir(), "flotilla-fetch-"));
   hub = await startTestHub({ mode: "hub" });
   browser = await hub.worker({ lanes: 2 });
   log = [];
   puller = startPullWorker({
     ...{ control_url: hub.url, worker_id: "p1", slots: 1, dir, version: "1" },
-    ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
+    ...{ secret: null, api_token: null, clock, random: Math.random },
     ...{ environment: {}, fleet: { hub_url: hub.url, token: null } },
     log: createLog("info", (line) => log.push(line)),
   });
@@ -52,7 +60,7 @@ const create = (more: Record<string, unknown> = {}) =>
 const submit = (...items: unknown[]) => api("POST", "/workloads/pages/tasks/batch", { items });
 const runs = async () => (await api("GET", "/workloads/pages/runs")).runs;
 const runsOf = (n: number) =>
-  until(`${n} runs`, 15_000, async () => {
+  until(`${n} runs`, 60_000, async () => {
     const list = await runs();
     return list.length >= n && list;
   });
@@ -112,12 +120,17 @@ test("a URL the hub refuses fails the task at once, whatever attempts are left",
 });
 
 test("at its deadline the task fails as timeout and its job is cancelled", async () => {
-  await create({ timeout_s: 0.3, max_attempts: 1 });
+  await create({ timeout_s: DEADLINE_MS / 1_000, max_attempts: 1 });
   await submit({ pk: "http://site.test/slow" });
   const job = await browser.assigned.next();
+  await until("the job's begin", 60_000, async () => {
+    const { body } = await hub.call("GET", `/jobs/${job.job_id}`);
+    return body.status === "running";
+  });
+  due.resolve();
   const [run] = await runsOf(1);
   expect(run).toMatchObject({ success: false, outcome: "timeout" });
-  expect(run.error).toContain(`job ${job.job_id} did not end within 0.3 s`);
+  expect(run.error).toContain(`job ${job.job_id} did not finish within 0.234 s`);
   expect((await hub.call("GET", `/jobs/${job.job_id}`)).body.status).toBe("cancelled");
 });
 
@@ -136,7 +149,7 @@ test("a hub that cannot be reached costs no attempt; when the workload names ano
   const executor_config = { hub_url: nowhere };
   const made = await create({ executor_config });
   await submit({ pk: "http://site.test/" });
-  await until("the first try", 15_000, () =>
+  await until("the first try", 60_000, () =>
     log.some((line) => line.includes("executor is broken") && line.includes(nowhere)),
   );
   const { slug, created_at, updated_at, ...settings } = made;

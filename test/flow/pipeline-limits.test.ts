@@ -4,7 +4,7 @@ import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** The control plane's clock stands still unless a test moves it: nothing here is the sweeper's doing. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 let hub: TestHub;
 let clock: FakeClock;

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { DEADLINE_MS } from "#test/support/fakes/task-clock.ts";
 import {
   createExecutorRig,
   type ExecutorRig,
   outcomesOf,
   task,
+  withTaskClock,
 } from "#test/support/rigs/executor-rig.ts";
 
 let rig: ExecutorRig;
@@ -31,7 +33,7 @@ def run(pk): return OUTPUTS[pk]
   for (const [i, pk] of odd.entries())
     expect(ends[i]?.outcome, pk).toMatchObject({
       ...{ kind: "failed", outcome: "error" },
-      error: expect.stringContaining("the output is no JSON"),
+      error: expect.stringContaining("the output is not JSON"),
     });
   expect(ends.at(-1)?.outcome).toEqual({ kind: "done", output: { n: [1, null, "a"] } });
 });
@@ -47,29 +49,39 @@ export default ({ pk }) => ({ function: () => 1, symbol: Symbol("s"), bigint: 1n
     task("nothing"),
   ]);
   expect(outcomesOf(ends)).toMatchObject([
-    { outcome: "error", error: "TypeError: the output is no JSON: it is a function" },
-    { outcome: "error", error: "TypeError: the output is no JSON: it is a symbol" },
+    { outcome: "error", error: "TypeError: the output is not JSON: it is a function" },
+    { outcome: "error", error: "TypeError: the output is not JSON: it is a symbol" },
     { outcome: "error", error: expect.stringContaining("BigInt") },
     { kind: "done", output: null },
   ]);
 });
 
 test("a task that returns in the moments it is given to stop in is still a timeout", async () => {
-  const python = await rig.python(`
+  await withTaskClock(async (slow, mark) => {
+    const begun = JSON.stringify(mark("polite"));
+    const python = await slow.python(`
 def run(pk, extra, ctx):
-    if pk == "late": ctx.cancelled.wait()
+    if pk == "late":
+        open(${begun}, "w").close()
+        ctx.cancelled.wait()
     return "made it"
 `);
-  const bun = await rig.bun(`
+    const bun = await slow.bun(`
+import { writeFileSync } from "node:fs";
 export default async ({ pk }, ctx) => {
-  if (pk === "late") await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+  if (pk === "late") await new Promise((resolve) => {
+    ctx.signal.addEventListener("abort", resolve);
+    writeFileSync(${begun}, "");
+  });
   return "made it";
 };`);
-  for (const executor of [python, bun]) {
-    const ends = await rig.run(executor, [task("late"), task("next")], { timeout_ms: 200 });
-    expect(outcomesOf(ends)).toMatchObject([
-      { outcome: "timeout", error: "the task did not end within 0.2 s" },
-      { kind: "done", output: "made it" },
-    ]);
-  }
+    for (const executor of [python, bun]) {
+      const tasks = [task("late"), task("next")];
+      const ends = await slow.run(executor, tasks, { timeout_ms: DEADLINE_MS });
+      expect(outcomesOf(ends)).toMatchObject([
+        { outcome: "timeout", error: "the task did not finish within 0.234 s" },
+        { kind: "done", output: "made it" },
+      ]);
+    }
+  });
 });

@@ -7,7 +7,7 @@ import { type Program, runProgram, startProgram } from "#test/support/rigs/progr
 import { freePort } from "#test/support/servers/ports.ts";
 
 // Processes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** Control process and pull worker as on a command line. */
 
@@ -44,7 +44,7 @@ async function startControl(): Promise<Program> {
     ...["--mode", "control", "--host", "127.0.0.1", "--port", String(port)],
     ...["--data-dir", join(dir, "control")],
   ]);
-  await until("the control plane", 20_000, () => api("GET", "/health").catch(() => null));
+  await until("the control plane", 60_000, () => api("GET", "/health").catch(() => null));
   return program;
 }
 const startWorker = (env: Record<string, string> = {}, ...args: string[]): Program =>
@@ -62,7 +62,7 @@ async function api(method: string, path: string, body?: unknown): Promise<any> {
     method,
     headers: { "content-type": "application/json" },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
@@ -82,12 +82,12 @@ const submit = (slug: string, n: number) =>
     items: Array.from({ length: n }, (_, i) => ({ pk: `t${i}` })),
   });
 const drained = (slug: string) =>
-  until(`the end of ${slug}`, 30_000, async () => {
+  until(`the end of ${slug}`, 60_000, async () => {
     const counts = await api("GET", `/workloads/${slug}/queue`).catch(() => null);
     return counts?.total === 0;
   });
 const claimed = (slug: string, n: number) =>
-  until(`${n} claimed`, 20_000, async () => {
+  until(`${n} claimed`, 60_000, async () => {
     return (await api("GET", `/workloads/${slug}/queue`)).claimed === n;
   });
 
@@ -104,8 +104,8 @@ test("a worker started with --control-url joins, drains a batch and ends with 0 
   expect((await api("GET", "/workers")).workers).toMatchObject([{ id: "p1", slots: 2 }]);
   worker.kill("SIGTERM");
   expect(await worker.exited).toBe(0);
-  expect(alive().map((p) => p.command)).toHaveLength(1);
-}, 60_000);
+  await until("the control plane alone", 60_000, () => alive().length === 1);
+}, 180_000);
 
 test("a worker with neither --hub-url nor --control-url exits 2 and names both", async () => {
   const { code, stderr } = await runProgram([...SELF, "worker"], { cwd: dir });
@@ -126,21 +126,30 @@ test("SIGTERM in the middle gives the running tasks back with their attempts, an
     [0, 1, 2].map(() => ["pending", 0]),
   );
   expect((await api("GET", "/workloads/slow/runs")).runs).toEqual([]);
-  expect(alive()).toHaveLength(1);
-}, 60_000);
+  await until("the control plane alone", 60_000, () => alive().length === 1);
+}, 180_000);
 
 test("kill -9 and a restart of the control process in the middle lose nothing and run nothing twice", async () => {
   const control = await startControl();
-  const source = "import time\ndef run(pk):\n  time.sleep(0.01)\n  return pk";
-  await createPython("steady", source, { lease_secs: 2 });
+  // Those of the second half wait until the control process was killed.
+  const go = join(dir, "go");
+  const source = `
+import os, time
+def run(pk):
+    time.sleep(0.01)
+    while int(pk[1:]) >= 100 and not os.path.exists(${JSON.stringify(go)}): time.sleep(0.01)
+    return pk
+`;
+  await createPython("steady", source, { lease_secs: 5 });
   await submit("steady", 200);
   startWorker();
-  await until("some runs", 20_000, async () => {
+  await until("some runs", 60_000, async () => {
     const { runs } = await api("GET", "/workloads/steady/runs?limit=500");
-    return runs.length > 20 && runs.length < 180;
+    return runs.length > 20;
   });
   control.kill("SIGKILL");
   await control.exited;
+  writeFileSync(go, "");
   await startControl();
   await drained("steady");
   const { runs } = await api("GET", "/workloads/steady/runs?limit=500");
@@ -150,7 +159,7 @@ test("kill -9 and a restart of the control process in the middle lose nothing an
   const expected = Array.from({ length: 200 }, (_, i) => `t${i} success`).sort();
   expect(ends).toEqual(expected);
   expect(runs.length - ran.length).toBeLessThanOrEqual(2);
-}, 90_000);
+}, 180_000);
 
 test("what the tasks of a worker started ends with it when it is killed with -9, whatever session it moved to", async () => {
   await startControl();
@@ -161,11 +170,11 @@ test("what the tasks of a worker started ends with it when it is killed with -9,
   await submit("left", 1);
   const worker = startWorker();
   const sleeping = () => alive().some((p) => p.command.includes("sleep 654"));
-  await until("the task's process", 20_000, sleeping);
+  await until("the task's process", 60_000, sleeping);
   worker.kill("SIGKILL");
   await worker.exited;
-  await until("the end of the task's process", 20_000, () => !sleeping());
-}, 60_000);
+  await until("the end of the task's process", 60_000, () => !sleeping());
+}, 180_000);
 
 test("what a killed worker's guardian could not end either is ended before the successor takes tasks", async () => {
   await startControl();
@@ -176,7 +185,7 @@ test("what a killed worker's guardian could not end either is ended before the s
   await submit("left", 1);
   const worker = startWorker();
   const sleeping = () => alive().some((p) => p.command.includes("sleep 655"));
-  await until("the task's process", 20_000, sleeping);
+  await until("the task's process", 60_000, sleeping);
   // Stopped, so that it is no longer there to start another one.
   worker.kill("SIGSTOP");
   for (const { pid, command } of alive())
@@ -187,7 +196,7 @@ test("what a killed worker's guardian could not end either is ended before the s
   const next = startWorker();
   await next.says("joined the control plane");
   expect(sleeping()).toBe(false);
-}, 60_000);
+}, 180_000);
 
 test("a second worker on the same data directory is refused", async () => {
   await startControl();
@@ -195,7 +204,7 @@ test("a second worker on the same data directory is refused", async () => {
   const second = startWorker({}, "--worker-id", "p2");
   expect(await second.exited).toBe(1);
   expect(second.stderr).toContain("is in use by another worker");
-}, 60_000);
+}, 180_000);
 
 test("dev mode runs tasks beside the hub, also where its browser worker cannot start", async () => {
   const dev = start(
@@ -205,15 +214,15 @@ test("dev mode runs tasks beside the hub, also where its browser worker cannot s
     ],
     { SVC_CHROMIUM: "/no/such/browser" },
   );
-  await dev.says("child cannot run, not started again");
+  await dev.says("child cannot run and is not restarted");
   await createPython("plain", "def run(pk): return pk");
   await submit("plain", 5);
   await drained("plain");
   expect((await api("GET", "/workers")).workers).toMatchObject([{ slots: 3 }]);
   dev.kill("SIGTERM");
   expect(await dev.exited).toBe(0);
-  expect(alive()).toEqual([]);
-}, 60_000);
+  await until("the end of what it started", 60_000, () => alive().length === 0);
+}, 180_000);
 
 test("after kill -9 of a worker the run that its lease's end records has the task's last words", async () => {
   await startControl();
@@ -227,16 +236,16 @@ def run(pk, extra, ctx):
   await createPython("dies", source, { lease_secs: 8, max_attempts: 1 });
   await submit("dies", 1);
   const worker = startWorker();
-  await until("its words", 30_000, async () => {
+  await until("its words", 60_000, async () => {
     const { runs } = await api("GET", "/workers/p1/runs").catch(() => ({ runs: [] }));
     return runs[0]?.progress?.value === 0.25;
   });
   worker.kill("SIGKILL");
-  const run = await until("the run", 30_000, async () => {
+  const run = await until("the run", 60_000, async () => {
     return (await api("GET", "/workloads/dies/runs")).runs[0];
   });
   expect(run).toMatchObject({
     ...{ outcome: "lease_expired", progress: { value: 0.25, text: "a quarter" } },
     log: [{ level: "warn", text: "last words" }],
   });
-}, 90_000);
+}, 180_000);

@@ -1,6 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { stillClock } from "#test/support/fakes/still-clock.ts";
+import { DEADLINE_MS, taskClock } from "#test/support/fakes/task-clock.ts";
 import { askUntil, createPullRig } from "#test/support/rigs/pull-rig.ts";
 
 const rig = createPullRig();
@@ -56,7 +60,7 @@ def run(pk, extra, ctx):
   expect((await api("POST", `/workloads/${slug}/queue/reset-failed`)).body).toEqual({ reset: 1 });
   await drained(slug);
   expect((await api("GET", `/workloads/${slug}/runs?pk=p3`)).body.runs).toHaveLength(2);
-}, 30_000);
+}, 180_000);
 
 test("a module that does not load burns no attempt and is tried again when it was mended", async () => {
   await rig.start();
@@ -77,7 +81,7 @@ test("a module that does not load burns no attempt and is tried again when it wa
   expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toMatchObject([
     { success: true, attempt: 1, output_json: "a" },
   ]);
-}, 30_000);
+}, 180_000);
 
 test("a stopping worker gives back what does not end in time, with its attempt", async () => {
   await rig.start();
@@ -98,7 +102,7 @@ test("a stopping worker gives back what does not end in time, with its attempt",
   const { body } = await api("GET", `/workloads/${slug}/queue/peek`);
   expect(body.rows.map((r: { attempt: number }) => r.attempt)).toEqual([0, 0, 0]);
   expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toEqual([]);
-}, 30_000);
+}, 180_000);
 
 test("an error of a million letters is recorded, cut to what a report may hold", async () => {
   await rig.start();
@@ -112,7 +116,7 @@ test("an error of a million letters is recorded, cut to what a report may hold",
   expect(body.runs).toHaveLength(1);
   expect(body.runs[0].error).toStartWith("ValueError: xxx");
   expect(body.runs[0].error.length).toBeLessThanOrEqual(65_536);
-}, 30_000);
+}, 180_000);
 
 test("told to recycle, a worker replaces its warm process after the running task; told to stop, it stops (rules/pipeline-pull#commands-to-a-worker)", async () => {
   await rig.start();
@@ -127,7 +131,7 @@ def run(pk):
     return os.getpid()
 `,
     // While a task runs, its worker speaks up three times within its lease.
-    { lease_secs: 3 },
+    { lease_secs: 9 },
   );
   const worker = await rig.worker({ slots: 1 });
   const told = (command: string) =>
@@ -150,7 +154,7 @@ def run(pk):
   await api("POST", "/workers/p1/admin-command", { command: "stop" });
   await worker.told_to_stop;
   await writeFile(gate, "");
-}, 30_000);
+}, 180_000);
 
 test("what a task that runs for longer has printed so far can be read while it runs (rules/pipeline-pull#live-output)", async () => {
   await rig.start();
@@ -160,51 +164,97 @@ test("what a task that runs for longer has printed so far can be read while it r
   );
   await submit(slug, ["a/b"]);
   const worker = await rig.worker({ slots: 1 });
-  const [run] = await askUntil("the running task", async () => {
+  const [run] = await askUntil("the running task, and what it printed", async () => {
     const { body } = await api("GET", "/workers/p1/runs");
-    return body.runs?.length > 0 && body.runs;
+    return body.runs?.[0]?.stdout.endsWith("\n") ? body.runs : false;
   });
   expect(run).toMatchObject({ workload: slug, pk: "a/b", attempt: 1, stderr: "" });
   expect(run.stdout).toEndWith("xxx half way\n");
   expect(run.stdout.length).toBe(8_192);
   await worker.stop(0);
-}, 30_000);
+}, 180_000);
 
 test("a worker that has nothing to tell stops at once, although nobody answers it any more", async () => {
   const hub = await rig.start();
-  const worker = await rig.worker();
+  let stopping = false;
+  /** Deadlines that it has waited out. */
+  const waited: number[] = [];
+  const sleep: Clock["sleep"] = async (ms, signal) => {
+    await systemClock.sleep(ms, signal);
+    if (stopping && ms >= 5_000 && !signal?.aborted) waited.push(ms);
+  };
+  const worker = await rig.worker({ clock: { ...systemClock, sleep } });
   await askUntil("the worker", async () => (await api("GET", "/workers")).body.total === 1);
   await hub.close();
+  stopping = true;
   await worker.stop(0);
-}, 5_000);
+  expect(waited).toEqual([]);
+}, 180_000);
 
 test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
-  await rig.start();
-  const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(3.2)", {
-    lease_secs: 3,
-  });
-  await rig.worker();
+  // The leases go by a time of their own, which passes as the worker speaks up.
+  const clock = createFakeClock(Date.now());
+  const hub = await rig.start({ alone: true, mode: "control", clock });
+  const gate = join(await rig.tempDir(), "open");
+  const slug = await pythonWorkload(
+    "short",
+    `
+import os, time
+def run(pk):
+    while not os.path.exists(${JSON.stringify(gate)}): time.sleep(0.01)
+`,
+    { lease_secs: 6 },
+  );
+  const asked: number[] = [];
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    asked.push(ms);
+    return systemClock.sleep(ms, signal);
+  };
+  await rig.worker({ clock: { ...systemClock, sleep } });
   await askUntil("the worker", async () => (await api("GET", "/workers")).body.total === 1);
   await submit(slug, ["a"]);
+  await askUntil("the task begins", async () => {
+    const { body } = await api("GET", `/workloads/${slug}/queue`);
+    return body.claimed === 1;
+  });
+  const beats = () => hub.log.filter(({ path }) => String(path).endsWith("/heartbeat")).length;
+  for (let round = 0; round < 2; round += 1) {
+    const before = beats();
+    await askUntil("a heartbeat", async () => beats() > before);
+    await clock.advance(4_000);
+  }
+  // Three times within the lease.
+  expect(asked.filter((ms) => ms > 1_000 && ms <= 2_000)).not.toEqual([]);
+  await writeFile(gate, "");
   await drained(slug);
   const { body } = await api("GET", `/workloads/${slug}/runs`);
   expect(body.runs).toMatchObject([{ pk: "a", attempt: 1, success: true }]);
-}, 30_000);
+}, 180_000);
 
 test("every task of a batch has its own time; one that exceeds it is told with what it printed", async () => {
   await rig.start();
+  // It is measured anew for each of them, and is over for the last one when that has begun.
+  const tasks = taskClock(await rig.tempDir());
+  let timed = 0;
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    if (ms !== DEADLINE_MS) return systemClock.sleep(ms, signal);
+    timed += 1;
+    return (timed < 3 ? stillClock : tasks).sleep(ms, signal);
+  };
   const slug = await pythonWorkload(
     "timed",
     `
 import time
 def run(pk):
     print("begun", pk, flush=True)
-    time.sleep(600 if pk == "hang" else 0.7)
+    if pk == "hang":
+        open(${JSON.stringify(tasks.mark("polite"))}, "w").close()
+        time.sleep(600)
 `,
-    { timeout_s: 1, batch_size: 3, max_attempts: 1 },
+    { timeout_s: DEADLINE_MS / 1_000, batch_size: 3, max_attempts: 1 },
   );
   await submit(slug, ["a", "b", "hang"]);
-  await rig.worker({ slots: 1 });
+  await rig.worker({ slots: 1, clock: { ...systemClock, sleep } });
   expect(await drained(slug)).toMatchObject({ failed: 1 });
   const { body } = await api("GET", `/workloads/${slug}/runs`);
   expect(body.runs.map((r: { pk: string; outcome: string }) => [r.pk, r.outcome])).toEqual([
@@ -214,6 +264,7 @@ def run(pk):
   ]);
   expect(body.runs[0]).toMatchObject({
     stdout: "begun hang\n",
-    error: "the task did not end within 1 s",
+    error: "the task did not finish within 0.234 s",
   });
-}, 30_000);
+  expect(timed).toBe(3);
+}, 180_000);

@@ -11,7 +11,7 @@ import { freePort } from "#test/support/servers/ports.ts";
 import { type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
 
 // Processes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 let hub: TestHub;
 let dir: string;
@@ -52,7 +52,7 @@ test("what a stopping worker could not tell is told by its successor: the task d
   });
   await hub.call("POST", "/api/v1/workloads/once/tasks", { pk: "a" });
   const worker = startWorker(hasty);
-  await until("the task's begin", 15_000, () => existsSync(ran));
+  await until("the task's begin", 60_000, () => existsSync(ran));
   await hub.stop();
   await writeFile(join(dir, "go"), "");
   await worker.stop(5_000);
@@ -60,13 +60,13 @@ test("what a stopping worker could not tell is told by its successor: the task d
 
   await hub.restart();
   startWorker();
-  const runs = await until("the run", 15_000, async () => {
+  const runs = await until("the run", 60_000, async () => {
     const { body } = await hub.call("GET", "/api/v1/workloads/once/runs");
     return body.runs.length > 0 && body.runs;
   });
   expect(runs).toMatchObject([{ success: true, attempt: 1, output_json: "told" }]);
   expect(await Bun.file(ran).text()).toBe("run\n");
-  await until("the end of the file", 5_000, () => !existsSync(join(dir, "unsent.json")));
+  await until("the end of the file", 60_000, () => !existsSync(join(dir, "unsent.json")));
 });
 
 test("reports that another control plane was to hear are dropped, and the worker joins", async () => {
@@ -76,7 +76,7 @@ test("reports that another control plane was to hear are dropped, and the worker
   for (const text of ["no json", JSON.stringify({ control_url: "http://other", calls: [] })]) {
     await writeFile(join(dir, "unsent.json"), text);
     const worker = startWorker();
-    await until("joining", 15_000, () => log.some((line) => line.includes("joined the control")));
+    await until("joining", 60_000, () => log.some((line) => line.includes("joined the control")));
     expect(existsSync(join(dir, "unsent.json"))).toBe(false);
     await worker.stop(0);
     log = [];

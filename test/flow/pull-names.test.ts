@@ -4,7 +4,7 @@ import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { startProgram } from "#test/support/rigs/program.ts";
 import { askUntil, createPullRig, type RigWorker } from "#test/support/rigs/pull-rig.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const rig = createPullRig();
@@ -37,7 +37,7 @@ test("a second live worker of one name is refused with what to do, and the first
   const clock = createFakeClock();
   const second = await rig.worker({ clock });
   await says(second, "duplicate worker_id: a live worker on");
-  expect(second.log.join("\n")).toContain("set SVC_WORKER_ID (--worker-id) to a name of its own");
+  expect(second.log.join("\n")).toContain("set SVC_WORKER_ID (--worker-id) to another name");
   // Asked again, and again: it never takes the name of the living.
   for (let n = 0; n < 3; n += 1) {
     const before = second.log.length;

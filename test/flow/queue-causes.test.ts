@@ -10,7 +10,7 @@ import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
  * (rules/jobs#what-a-queued-job-waits-for).
  */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let hub: TestHub;
 let clock: FakeClock;
@@ -41,8 +41,7 @@ async function error(
 ): Promise<string> {
   for (let i = 0; i < 4; i += 1) {
     await clock.advance(46_000);
-    for (const worker of workers) worker.heartbeat(load);
-    for (const worker of workers) await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+    for (const worker of workers) await worker.settle(load);
   }
   await reconcileOnce(hub.ctx);
   const { status, error: said, waiting_for } = await job(job_id);

@@ -5,7 +5,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import { createScriptRig, type ScriptRig } from "#test/support/rigs/script-rig.ts";
 
 // Sandboxes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 let rig: ScriptRig;
 beforeAll(() => {

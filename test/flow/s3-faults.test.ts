@@ -96,7 +96,7 @@ describe("a worker's uploads while the object store is killed and started again"
     );
     await untilTidy();
     worker.finish(job);
-  }, 60_000);
+  }, 180_000);
 
   test("a store that stays away longer than uploads are tried: the job ends, and its log says why", async () => {
     const job = await run();
@@ -127,7 +127,7 @@ describe("a worker's uploads while the object store is killed and started again"
     expect(await storedBelow(hub, `jobs/${job.job_id}`)).toEqual([]);
     worker.finish(job);
     await untilTidy();
-  }, 60_000);
+  }, 180_000);
 });
 
 describe("a store that is away", () => {
@@ -149,7 +149,7 @@ describe("a store that is away", () => {
     expect((await worker.putAsset(job, "new", { name: "new.txt" })).status).toBe(200);
     worker.finish(job);
     worker.finish(other);
-  }, 30_000);
+  }, 180_000);
 
   test("killed under a download: it breaks off, it does not end early; ranges and HEAD go on afterwards", async () => {
     const job = await run();
@@ -177,5 +177,5 @@ describe("a store that is away", () => {
     const head = await get(job, "assets/big.bin", { method: "HEAD" });
     expect(head.headers.get("content-length")).toBe(String(24 * MB));
     worker.finish(job);
-  }, 30_000);
+  }, 180_000);
 });

@@ -21,9 +21,9 @@ import { type Program, startProgram } from "#test/support/rigs/program.ts";
  */
 
 // Bombs take their time on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 /** What a hub may take to start beside other tests. */
-const START_MS = 50_000;
+const START_MS = 120_000;
 
 const HOST = join(import.meta.dir, "../support/fakes/script-host.ts");
 const NOBODY = 65_534;
@@ -39,10 +39,15 @@ interface Host {
   program: Program;
   /** Times of GET /health since it started; null for one that failed. */
   health: (number | null)[];
+  /** Those of a server beside it that does nothing else, as a measure of the machine. */
+  beside: (number | null)[];
   run(code: string, options?: { timeout_ms?: number; goal?: string }): Promise<Ran>;
   stop(): Promise<void>;
 }
 type Ran = ScriptOutcome & { saved: number; rss: number };
+
+const IDLE_SERVER =
+  'console.log(Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() }).port)';
 
 async function startHost(user: "root" | "nobody" | "self", dir = newDir(user)): Promise<Host> {
   const prefix =
@@ -57,22 +62,28 @@ async function startHost(user: "root" | "nobody" | "self", dir = newDir(user)): 
     throw err;
   });
   const said = JSON.parse(program.stdout.split("\n")[0] ?? "");
+  const idle = startProgram([process.execPath, "-e", IDLE_SERVER]);
+  await idle.says("\n", START_MS);
   const over = new AbortController();
   const health: Host["health"] = [];
+  const beside: Host["beside"] = [];
+  const ask = async (url: string, into: (number | null)[]) => {
+    const began = performance.now();
+    const answer = await fetch(url, { signal: AbortSignal.timeout(60_000) }).catch(() => null);
+    if (!over.signal.aborted) into.push(answer?.ok ? performance.now() - began : null);
+  };
   const watch = async () => {
     while (!over.signal.aborted) {
-      const began = performance.now();
-      const answer = await fetch(`${said.hub}/health`, {
-        signal: AbortSignal.timeout(5_000),
-      }).catch(() => null);
-      if (over.signal.aborted) return;
-      health.push(answer?.ok ? performance.now() - began : null);
+      await Promise.all([
+        ask(`${said.hub}/health`, health),
+        ask(`http://127.0.0.1:${idle.stdout.trim()}/`, beside),
+      ]);
       await Bun.sleep(25);
     }
   };
   const watching = watch();
   return {
-    ...{ ...said, dir, program, health },
+    ...{ ...said, dir, program, health, beside },
     run: async (code, options = {}) => {
       const body = JSON.stringify({ code, ...options });
       return (await fetch(said.run, { method: "POST", body })).json() as Promise<Ran>;
@@ -80,8 +91,9 @@ async function startHost(user: "root" | "nobody" | "self", dir = newDir(user)): 
     stop: async () => {
       over.abort();
       await watching;
+      idle.kill("SIGKILL");
       program.kill("SIGTERM");
-      await program.exited;
+      await Promise.all([program.exited, idle.exited]);
       rmSync(dir, { recursive: true, force: true });
     },
   };
@@ -159,7 +171,7 @@ for (const user of USERS)
       const other = host.run(
         'import { session } from "flotilla"; await session.wait(1); await new Promise((r) => setTimeout(r, 1_500));',
       );
-      const door = await until("a run beside it", 20_000, () => {
+      const door = await until("a run beside it", 60_000, () => {
         const [run] = runsIn(host.dir);
         return run && existsSync(join(run, "d")) ? join(run, "d") : undefined;
       });
@@ -343,10 +355,13 @@ export default found;`,
     );
 
     test("meanwhile the hub answered, and nothing is left: no process, no directory, no mount", async () => {
-      const times = host.health.filter((ms) => ms !== null).toSorted((a, b) => a - b);
+      const slow = (all: Host["health"]) => {
+        const times = all.filter((ms) => ms !== null).toSorted((a, b) => a - b);
+        return times[Math.floor(times.length * 0.95)] ?? 0;
+      };
       expect(host.health.filter((ms) => ms === null)).toEqual([]);
-      expect(times.length).toBeGreaterThan(20);
-      expect(times[Math.floor(times.length * 0.95)]).toBeLessThan(1_000);
+      expect(host.health.length).toBeGreaterThan(20);
+      expect(slow(host.health)).toBeLessThan(1_000 + 20 * slow(host.beside));
       expect(runsIn(host.dir)).toEqual([]);
       expect(readFileSync("/proc/mounts", "utf8")).not.toContain(host.dir);
       expect(marked()).toEqual([]);
@@ -358,11 +373,11 @@ export default found;`,
         const dir = newDir(user);
         const first = await startHost(user, dir);
         const running = first.run(STAYS).catch(() => null);
-        await until("a process in the sandbox", 20_000, () => marked().length > 0 || undefined);
+        await until("a process in the sandbox", 60_000, () => marked().length > 0 || undefined);
         first.program.kill("SIGKILL");
         await first.program.exited;
         await running;
-        await until("the end of the sandbox", 5_000, () => marked().length === 0 || undefined);
+        await until("the end of the sandbox", 60_000, () => marked().length === 0 || undefined);
         expect(runsIn(dir).length).toBeGreaterThan(0);
         const second = await startHost(user, dir);
         expect(runsIn(dir)).toEqual([]);

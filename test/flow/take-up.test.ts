@@ -18,8 +18,9 @@ import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 let hub: TestHub;
 afterEach(() => hub.close());
-const start = async (options: TestHubOptions = {}) => {
-  hub = await startTestHub({ alone: true, ...options });
+const start = async ({ env, ...options }: TestHubOptions = {}) => {
+  // Longer than anything here takes on a busy machine.
+  hub = await startTestHub({ alone: true, ...options, env: { SVC_LINK_GRACE_S: "60", ...env } });
 };
 const dial = (options: FakeWorkerOptions = {}) => hub.worker({ resume: null, ...options });
 const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
@@ -97,7 +98,7 @@ test("a session that is open when its hub is started anew answers again when its
 
 test("what no worker is back with within SVC_LINK_GRACE_S of the start fails, and is 404 (rules/jobs#hub-restarts)", async () => {
   const clock = createFakeClock();
-  const { job_id, sid } = await busy({ clock });
+  const { job_id, sid } = await busy({ clock, env: { SVC_LINK_GRACE_S: "10" } });
   await hub.restart();
   await clock.advance(9_999);
   expect((await job(job_id)).status).toBe("running");
@@ -146,7 +147,7 @@ test("what the worker ran and the hub does not know is ended; what it was never 
 async function restartKilled(): Promise<void> {
   await hub.restart();
   const [{ value: kept } = { value: {} }] = await hub.ctx.kept.list<object>("kept-link:");
-  await hub.ctx.kept.set("kept-link:w11", { ...kept, received: null }, 1_000);
+  await hub.ctx.kept.set("kept-link:w11", { ...kept, received: null }, 3_600_000);
 }
 
 test("a hub that was killed: lines it had stored and was not sure of are not stored twice, and a result is", async () => {

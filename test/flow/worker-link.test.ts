@@ -96,6 +96,7 @@ describe("handshake (rules/worker-link#welcome)", () => {
         browser: "Chrome/156.0.1.2",
         capture: "durable",
         egress: { mode: "open", allow: [], deny: [], block: [] },
+        replay: true,
       },
       lanes: pool.lanes(),
       load: LOAD,
@@ -162,7 +163,9 @@ describe("reconnect", () => {
     dial({ url: "ws://127.0.0.1:1" });
     for (const wait of [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]) {
       await clock.sleeperIn(wait);
-      expect((await log.lines.next((l) => l.message === "hub not reached")).retry_in_ms).toBe(wait);
+      expect(
+        (await log.lines.next((l) => l.message === "could not reach the hub")).retry_in_ms,
+      ).toBe(wait);
       await clock.advance(wait);
     }
   });

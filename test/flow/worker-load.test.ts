@@ -8,7 +8,7 @@ import { startTestHub } from "#test/support/rigs/hub.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { startPull } from "#worker/program/start-pull.ts";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 test(
   "a worker tells the CPU of itself and its host, and the GPUs that the nvidia-smi on its PATH prints (rules/pipeline-views#cpu-use)",

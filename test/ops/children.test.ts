@@ -49,8 +49,10 @@ test(
       const env = { ...hooks, ...others, HOME: dir, TMPDIR: dir, ...lanePorts() };
       const program = flotilla.start(args, { cwd: dir, env });
       const url = await addressOf(program);
-      await program.says("lane warm", 60_000);
-      expect(program.stderr).toContain("BUN_CONFIG_VERBOSE_FETCH, BUN_OPTIONS: not for Flotilla");
+      await program.says("lane warm");
+      expect(program.stderr).toContain(
+        "BUN_CONFIG_VERBOSE_FETCH, BUN_OPTIONS: not meant for Flotilla",
+      );
       // Once, before the program's first line: in the process that then began anew.
       expect(read(ran).trim().split("\n")).toEqual([String(program.pid)]);
       const below = descendants(program.pid);
@@ -98,5 +100,5 @@ test("a command does its work without the caller's variables of the runtime", ()
     });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^flotilla [0-9a-f]{12}\n$/);
-    expect(stderr).toBe("flotilla: BUN_JSC_useJIT: not for Flotilla, started again without\n");
+    expect(stderr).toBe("flotilla: BUN_JSC_useJIT: not meant for Flotilla; restarted without\n");
   }));

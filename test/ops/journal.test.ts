@@ -13,7 +13,7 @@ const programs: Journalled[] = [];
 
 beforeAll(async () => {
   flotilla = await ensureBinary();
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const program of programs) program.kill("SIGKILL");

@@ -107,7 +107,7 @@ test("a data directory that another hub uses is free later: 69, as for what is a
     const second = hub();
     expect(await flotilla.exitCode(second)).toBe(69);
     expect(second.stderr).toMatch(
-      /^flotilla: SVC_DB_URL: .*flotilla\.db is in use by another hub; several hubs need Postgres and SVC_REDIS_URL$/m,
+      /^flotilla: SVC_DB_URL: .*flotilla\.db is in use by another hub or control plane; several need Postgres, and several hubs SVC_REDIS_URL too$/m,
     );
     const admin = flotilla.start(["admin", "reset-password", "--data-dir", join(dir, "data")], {
       cwd: dir,
@@ -132,7 +132,7 @@ test("a full disk is told with its directory, what is needed and what is free", 
     const backup = flotilla.start(["backup", out], { cwd: dir, prefix: small(out, "64k") });
     expect(await flotilla.exitCode(backup)).toBe(1);
     expect(backup.stderr).toMatch(
-      /^flotilla: .*\/out: the disk is full: up to [\d.]+ [KM]B are needed, [\d.]+ [KM]B are free\n$/,
+      /^flotilla: .*\/out: the disk is full: needs up to [\d.]+ [KM]B, has [\d.]+ [KM]B free\n$/,
     );
     const data = join(dir, "full");
     mkdirSync(data);

@@ -51,10 +51,10 @@ for (const kind of ["a file", "a name of the abstract namespace"])
     await socket.says("READY=1");
     await socket.says(`STATUS=serving on ${await addressOf(hub)}`);
     const beats = socket.count("WATCHDOG=1");
-    await until("three more beats", 30_000, () => socket.count("WATCHDOG=1") >= beats + 3);
+    await until("three more beats", 60_000, () => socket.count("WATCHDOG=1") >= beats + 3);
     expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
     await socket.says("STOPPING=1");
-  }, 60_000);
+  }, 180_000);
 
 test("a worker is ready once its control plane answers, and not before", async () => {
   const port = await freePort();
@@ -67,7 +67,7 @@ test("a worker is ready once its control plane answers, and not before", async (
   start(["control", "--host", "127.0.0.1", "--port", String(port)]);
   await socket.says("READY=1");
   await socket.says("STATUS=pulls tasks from");
-}, 90_000);
+}, 240_000);
 
 test("a process that stands still tells nothing until it goes on", async () => {
   const socket = listenAt(socketFile());
@@ -75,15 +75,15 @@ test("a process that stands still tells nothing until it goes on", async () => {
   await socket.says("READY=1");
   hub.kill("SIGSTOP");
   const state = () => Bun.file(`/proc/${hub.pid}/stat`).text();
-  await until("the stop", 10_000, async () => / T /.test(await state()));
+  await until("the stop", 60_000, async () => / T /.test(await state()));
   // What it sent before.
   await Bun.sleep(100);
   const beats = socket.count("WATCHDOG=1");
   await Bun.sleep(3 * WATCHDOG_MS);
   expect(socket.count("WATCHDOG=1")).toBe(beats);
   hub.kill("SIGCONT");
-  await until("a beat", 30_000, () => socket.count("WATCHDOG=1") > beats);
-}, 60_000);
+  await until("a beat", 60_000, () => socket.count("WATCHDOG=1") > beats);
+}, 180_000);
 
 test("variables that were meant for another process are left alone, and so is a socket nobody reads", async () => {
   const socket = listenAt(socketFile());
@@ -99,19 +99,19 @@ test("variables that were meant for another process are left alone, and so is a 
   expect(socket.lines).toEqual([]);
   const ends = [other, unread].map((hub) => flotilla.end(hub, "SIGTERM"));
   expect(await Promise.all(ends)).toEqual([0, 0]);
-}, 60_000);
+}, 180_000);
 
 test("below systemd a hub waits for a database that is away and says so; a bad value ends it at once", async () => {
   const socket = listenAt(socketFile());
   const url = `postgres://127.0.0.1:${await freePort()}/flotilla`;
   const args = ["hub", "--host", "127.0.0.1", "--port", "0"];
   const hub = start([...args, "--db-url", url], told(socket));
-  await socket.says("STATUS=waiting: SVC_DB_URL: cannot use the Postgres database", 60_000);
+  await socket.says("STATUS=waiting: SVC_DB_URL: cannot use the Postgres database");
   expect(socket.count("READY")).toBe(0);
-  expect(socket.count("WATCHDOG=1")).toBeGreaterThan(0);
+  await socket.says("WATCHDOG=1");
   expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
   const bad = start([...args, "--redis-url", "redis://r"], told(socket));
   expect(await flotilla.exitCode(bad)).toBe(2);
   const alone = start([...args, "--db-url", url]);
   expect(await flotilla.exitCode(alone)).not.toBe(0);
-}, 120_000);
+}, 240_000);

@@ -34,7 +34,7 @@ const linesOf = (program: Program, message: string): Line[] =>
 async function hangUp(program: Program, message = "configuration reloaded"): Promise<Line> {
   const before = linesOf(program, message).length;
   program.kill("SIGHUP");
-  return until(`"${message}"`, 30_000, () => linesOf(program, message)[before]);
+  return until(`"${message}"`, 60_000, () => linesOf(program, message)[before]);
 }
 
 const writeConfig = (path: string, values: Record<string, string>) =>
@@ -92,7 +92,10 @@ test("a hub takes tokens, limits and the log's level, says what changed and what
     expect(socket.readyState).toBe(WebSocket.OPEN);
 
     writeConfig(config, { ...files, SVC_LOG_LEVEL: "loud", SVC_QUEUE_TIMEOUT_S: "5" });
-    const refused = await hangUp(hub, "configuration not reloaded, the one before stays");
+    const refused = await hangUp(
+      hub,
+      "could not reload the configuration; the previous one stays in effect",
+    );
     expect(refused).toMatchObject({
       level: "error",
       err: expect.stringContaining("SVC_LOG_LEVEL"),
@@ -123,11 +126,11 @@ const MODES: Record<string, { args: string[]; ready: string }> = {
   },
   "browser worker": {
     args: ["worker", "--hub-url", "ws://127.0.0.1:9", "--lanes", "1", "--headless-lanes"],
-    ready: "hub not reached",
+    ready: "could not reach the hub",
   },
   agent: {
     args: ["worker", "--agent", "--control-url", "http://127.0.0.1:9"],
-    ready: "not shipped",
+    ready: "could not ship logs",
   },
 };
 for (const [mode, { args, ready }] of Object.entries(MODES))
@@ -136,7 +139,7 @@ for (const [mode, { args, ready }] of Object.entries(MODES))
       const config = join(cwd, "c.toml");
       writeConfig(config, {});
       const program = flotilla.start([...args, "--config", config], { cwd, env: lanePorts() });
-      await program.says(ready, 60_000);
+      await program.says(ready);
       writeConfig(config, { SVC_LOG_LEVEL: "debug" });
       expect((await hangUp(program)).changed).toEqual(["SVC_LOG_LEVEL: unset → debug"]);
       expect(await flotilla.end(program, "SIGTERM")).toBe(0);
@@ -146,9 +149,9 @@ test("SIGHUP does not end dev mode nor its workers", () =>
   inEmptyDir(async (cwd) => {
     const args = ["dev", "--port", "0", "--lanes", "1", "--headless-lanes"];
     const dev = flotilla.start(args, { cwd, env: lanePorts() });
-    await dev.says("link registered", 90_000);
+    await dev.says("link registered");
     dev.kill("SIGHUP");
-    await until("three reloads", 30_000, () => {
+    await until("three reloads", 60_000, () => {
       const modes = linesOf(dev, "configuration reloaded").map(({ mode }) => mode);
       return modes.sort().join() === "dev,worker,worker";
     });
@@ -175,7 +178,7 @@ test("a certificate that was replaced is taken at once", () =>
     const hub = flotilla.start(["control", ...LISTEN, ...tls], { cwd });
     const url = (await addressOf(hub)).replace("http", "https");
     replacePem(files, { cert: first.cert, key: second.key });
-    await hangUp(hub, "TLS certificate not taken, the one before stays");
+    await hangUp(hub, "could not load the TLS certificate; the previous one stays in use");
     expect(await shownSubject(url)).toBe("CN=first");
     replacePem(files, second);
     await hangUp(hub);

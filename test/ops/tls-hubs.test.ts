@@ -56,11 +56,11 @@ afterAll(async () => {
   for (const hub of hubs) await flotilla.end(hub, "SIGTERM");
   await Promise.all([postgres?.stop(), redis?.stop()]);
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+}, 180_000);
 
 const ask = async (url: string, method = "GET", json?: object) => {
   const answer = await fetch(url, {
-    ...{ method, tls: { ca }, signal: AbortSignal.timeout(30_000) },
+    ...{ method, tls: { ca }, signal: AbortSignal.timeout(60_000) },
     ...(json && { body: JSON.stringify(json), headers: { "content-type": "application/json" } }),
   });
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -92,7 +92,7 @@ test(
     expect(await hubOfLink()).toBe(its_hub);
     expect((await again.putAsset(assigned, "body of a picture")).status).toBe(200);
     again.finish(assigned);
-    const job = await until("the end of the job", 30_000, async () => {
+    const job = await until("the end of the job", 60_000, async () => {
       const { body } = await ask(`${b}/jobs/${job_id}`);
       return body.status === "running" ? null : body;
     });
@@ -115,7 +115,7 @@ describe.each(["nginx", "haproxy"] as const)("%s", (program) => {
       try {
         await until(
           "a hub",
-          30_000,
+          60_000,
           async () => (await ask(`${router.url}/health`)).status === 200,
         );
         const linked = worker(router.url, `w-${program}`);
@@ -124,7 +124,7 @@ describe.each(["nginx", "haproxy"] as const)("%s", (program) => {
         const assigned = await linked.assigned.next();
         expect((await linked.putAsset(assigned, "body of a picture")).status).toBe(200);
         linked.finish(assigned);
-        await until("the end of the job", 30_000, async () => {
+        await until("the end of the job", 60_000, async () => {
           const job = await ask(`${router.url}/jobs/${body.job_id}`);
           return job.body.status === "completed";
         });

@@ -65,7 +65,7 @@ afterAll(async () => {
 
 async function call<T>(path: string, body?: unknown): Promise<T> {
   const answer = await fetch(url + path, {
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
     ...(body !== undefined && {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -78,6 +78,10 @@ const workers = async () => (await call<{ workers: Worker[] }>("/workers")).work
 const updates = () => call<FleetUpdates>("/api/v1/updates");
 const canWork = ({ alive, lanes }: Worker) =>
   alive && lanes.some(({ state }) => state === "warm" || state === "running");
+/** Between two jobs a lane is reset; only a worker that starts, or whose browser does not, gives no service. */
+const IN_SERVICE = ["warm", "running", "resetting", "recycling"];
+const serves = ({ alive, lanes }: Worker) =>
+  alive && lanes.some(({ state }) => IN_SERVICE.includes(state));
 const versions = async () =>
   (await workers()).filter(canWork).map(({ worker_id, version }) => `${worker_id} ${version}`);
 const allAt = ({ version }: SourceTree) =>
@@ -106,17 +110,17 @@ async function serve(tree: SourceTree, deadline_s = DEADLINE_S.patient): Promise
 const fleet = (...words: string[]) =>
   binary.run(["fleet", ...words], { env: { SVC_HUB: url, SVC_ADMIN_PASSWORD: PASSWORD } });
 
-/** Looks all the while at how many can work, and gives them jobs. */
+/** Looks all the while at how many are in service, and gives them jobs. */
 function watch() {
   const over = new AbortController();
   let least = Number.POSITIVE_INFINITY;
   let met = false;
   const look = async () => {
     while (!over.signal.aborted) {
-      const able = (await workers().catch(() => null))?.filter(canWork).length;
+      const serving = (await workers().catch(() => null))?.filter(serves).length;
       // From when the workers are back at the hub that was started anew.
-      if (able === WORKERS.length) met = true;
-      if (met && able !== undefined) least = Math.min(least, able);
+      if (serving === WORKERS.length) met = true;
+      if (met && serving !== undefined) least = Math.min(least, serving);
       await Bun.sleep(100);
     }
   };

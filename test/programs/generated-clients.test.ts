@@ -18,7 +18,10 @@ let hub: TestHub;
 let dir: string;
 beforeAll(async () => {
   await installApiTools();
-  hub = await startTestHub({ env: { SVC_API_TOKEN: TOKEN } });
+  hub = await startTestHub({
+    // A job that a lane is free for is running, however long it takes to get there.
+    env: { SVC_API_TOKEN: TOKEN, SVC_SUBMIT_WAIT_S: "60" },
+  });
   await hub.worker({ lanes: MAKERS.length });
   dir = mkdtempSync(join(tmpdir(), "flotilla-clients-"));
   const headers = { authorization: `Bearer ${TOKEN}` };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { run } from "#test/support/rigs/api-tools.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";

@@ -1,10 +1,11 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Who changed what, and links for people without a token. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {
@@ -50,7 +51,11 @@ test("beside a viewer a link is made that shows it, and a look takes nothing ove
     expect(await shown.text()).toContain("viewer.js");
     await dialog.getByText("Take over").click();
     await dialog.getByRole("button", { name: "Create a link" }).click();
-    const second = await dialog.getByLabel("Link", { exact: true }).inputValue();
+    // The first one is shown until the second is there.
+    const second = await until("another link", 60_000, async () => {
+      const shown = await dialog.getByLabel("Link", { exact: true }).inputValue();
+      return shown !== url && shown;
+    });
     expect(second).not.toContain("view_only");
     await ui.judge();
     // As whoever was given it opens it.

@@ -6,7 +6,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Workers and what is done to them (rules/workers#worker-record, rules/workers#status-of-a-worker). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let worker: Worker;
@@ -26,12 +26,12 @@ test("a worker is set to drain, standby and active from its drawer, whose addres
   await page.reload();
   const drawer = page.getByRole("dialog", { name: `Worker ${worker.worker_id}` });
   await drawer.getByText("Lane 0", { exact: true }).waitFor();
-  for (const status of ["drain", "standby", "active"]) {
+  for (const status of ["drain", "standby", "active"] as const) {
     await drawer.getByText(status, { exact: true }).click();
-    await until(status, 5_000, async () =>
-      (await workers()).some((one) => one.worker_id === worker.worker_id && one.status === status),
-    );
     await page.getByText(`Worker ${worker.worker_id}: ${status}`).waitFor();
+    expect((await workers()).find(({ worker_id }) => worker_id === worker.worker_id)?.status).toBe(
+      status,
+    );
   }
   await ui.judge();
 });
@@ -71,7 +71,7 @@ test("a worker of another version says what comes of it; one that has gone is fo
   odd.heartbeat({ update: failed });
   await odd.settle();
   odd.heartbeat({ update: failed });
-  await until("the report", 5_000, async () =>
+  await until("the report", 60_000, async () =>
     (await workers()).some(({ update }) => update?.state === "failed"),
   );
   await using ui = await rig.open("/ui/workers?show=skewed");

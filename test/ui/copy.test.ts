@@ -7,7 +7,7 @@ import { type PlainProxy, startPlainProxy } from "#test/support/servers/plain-pr
 
 /** What a click on a Copy button puts on the clipboard, over HTTPS or loopback and over plain HTTP. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let proxy: PlainProxy;
@@ -18,13 +18,13 @@ beforeAll(async () => {
   proxy = startPlainProxy(rig.url);
   const { job_id } = await rig.api<Job>("POST", "/jobs", {
     url: `${rig.site}/page?c-copy=<b>"&amp;`,
-    options: { idle_seconds: 0.1, wait_seconds: 1 },
+    options: { idle_seconds: 0.1 },
   });
-  job = await until("the end of the job", 30_000, async () => {
+  job = await until("the end of the job", 150_000, async () => {
     const now = await rig.api<Job>("GET", `/jobs/${job_id}`);
     return now.finished_at === null ? undefined : now;
   });
-});
+}, 240_000);
 afterAll(() => proxy?.stop());
 
 /** Pasted by the keyboard: any page may do that. */
@@ -66,7 +66,7 @@ test("a command, a job's address and an asset's facts are on the clipboard as th
     expect(await read()).toBe(asset.sha256);
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Copy the address" }).click();
-    await until("the address", 5_000, async () => (await read()) === job.url);
+    await until("the address", 60_000, async () => (await read()) === job.url);
     await ui.judge(/404/);
   } finally {
     await context.clearPermissions();

@@ -5,7 +5,7 @@ import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Deploys in the admin UI (rules/pipeline-operations#deploys). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 

@@ -4,7 +4,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The explorer of the API at /docs, where SVC_API_TOKEN is set. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let hub: TestHub;

@@ -8,7 +8,7 @@ import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Code that does not load, and what tasks say of themselves, as people see them. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let tasks: ReturnType<typeof uiTasks>;
@@ -68,7 +68,7 @@ def run(pk, extra, ctx):
   await ui.page.getByText("50 %").waitFor();
   await ui.page.getByText(/warn +careful now/).waitFor();
   await writeFile(gate, "");
-  await until("the run", 15_000, async () => (await tasks.runs(slug)).length === 1);
+  await until("the run", 60_000, async () => (await tasks.runs(slug)).length === 1);
   await ui.page.getByText("all of it").waitFor();
   await ui.page.getByText("100 %").waitFor();
 });

@@ -4,7 +4,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The fleet's settings in the admin UI (rules/settings#change-settings). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {

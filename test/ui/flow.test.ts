@@ -7,7 +7,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The flow graph in the admin UI (rules/pipeline-views#flow-snapshot). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {
@@ -49,13 +49,13 @@ describe("in the browser", () => {
     await page.keyboard.press("Shift+ArrowDown");
     await page.getByText("1 moved").waitFor();
     await page.getByRole("button", { name: "Save layout" }).click();
-    await until("the saved place", 10_000, async () => {
+    await until("the saved place", 60_000, async () => {
       const now = await placeOf("workload:g-flow-a");
       return now !== undefined && before !== undefined && now.y > before.y;
     });
     await page.getByRole("button", { name: "Reset layout" }).click();
     await page.getByRole("button", { name: "Reset it" }).click();
-    await until("its first place", 10_000, async () => {
+    await until("its first place", 60_000, async () => {
       const now = await placeOf("workload:g-flow-a");
       return now?.y === before?.y;
     });

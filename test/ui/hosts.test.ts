@@ -5,7 +5,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Hosts and their cookies in the admin UI (rules/hosts#host-record). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ test("the list is filtered in the address, shows hostile notes as text, and dele
   await page.getByLabel("Select d-two.example").check();
   await page.getByRole("button", { name: "Delete selected" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await until("both are gone", 5_000, async () =>
+  await until("both are gone", 60_000, async () =>
     (await names()).every((name) => !["d-one.example", "d-two.example"].includes(name)),
   );
 });
@@ -81,7 +81,8 @@ test("cookies are added, given another value, replaced as JSON and deleted; no v
   await form.getByLabel("Value", { exact: true }).fill("d-secret-2");
   await form.getByLabel("Path").fill("no-slash");
   await form.getByRole("button", { name: "Save cookie" }).click();
-  await form.getByRole("alert").waitFor();
+  await form.getByText(/path must/).waitFor();
+  await form.locator("input:focus").and(form.getByLabel("Path")).waitFor();
   await form.getByLabel("Path").fill("/a");
   await form.getByLabel("Secure").check();
   await form.getByRole("button", { name: "Save cookie" }).click();
@@ -126,6 +127,6 @@ test("a host that is not there says what to do; the list is usable on a small sc
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("Hosts").click();
   await page.getByRole("heading", { level: 1, name: "Hosts" }).waitFor();
   const wide = "document.documentElement.scrollWidth > innerWidth";
-  await until("no sideways scrolling", 2_000, async () => !(await page.evaluate(wide)));
+  await until("no sideways scrolling", 60_000, async () => !(await page.evaluate(wide)));
   await ui.judge(/404/);
 });

@@ -10,7 +10,7 @@ import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server
 
 /** What a codegen-loop job tried, in its page: an engine over HTTP, real scripts, a hostile one (rules/scripts#attempts). */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(240_000);
 
 const EVIL = "<img src=x onerror=alert(1)>";
 const FIRST = `import { session } from "flotilla";
@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   rig = await uiRig();
   await rig.api("PUT", `/engines/${ENGINE}`, {
-    ...{ endpoint: llm.url, model: "test", use_for_codegen: true, timeout_s: 20 },
+    ...{ endpoint: llm.url, model: "test", use_for_codegen: true },
   });
   const { job_id } = await rig.api<Job>("POST", "/jobs", {
     url: new URL("/c-attempts", site.url).href,
@@ -56,19 +56,18 @@ beforeAll(async () => {
       mode: "codegen-loop",
       goal: `press ${EVIL}`,
       codegen_engine: ENGINE,
-      wait_seconds: 1,
     },
   });
   job = await ended(job_id);
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await rig?.api("DELETE", `/engines/${ENGINE}`);
   await site?.stop(true);
   await llm?.stop();
-}, 60_000);
+}, 180_000);
 
 const ended = (job_id: string) =>
-  until(`the end of ${job_id}`, 30_000, async () => {
+  until(`the end of ${job_id}`, 150_000, async () => {
     const now = await rig.api<Job>("GET", `/jobs/${job_id}`);
     return now.finished_at === null ? undefined : now;
   });
@@ -98,7 +97,7 @@ test("attempts are shown with script, changes, output, picture and verdict; host
   await page.getByText(EVIL, { exact: true }).waitFor();
   await page.getByRole("tab", { name: "Screenshot and page" }).click();
   const picture = page.getByRole("img", { name: "The page after attempt 2" });
-  await until("the picture", 10_000, () =>
+  await until("the picture", 60_000, () =>
     picture.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth > 0),
   );
   await page.getByRole("tab", { name: "Reply" }).click();
@@ -127,9 +126,9 @@ test("what a good script offers is saved from here: the skill and the recipe of 
   };
   expect([(await skill())?.tags, (await recipe())?.enabled]).toEqual([["offered"], false]);
   await page.getByRole("button", { name: "Save the skill" }).click();
-  await until("the skill", 10_000, async () => (await skill())?.tags.length === 0);
+  await until("the skill", 60_000, async () => (await skill())?.tags.length === 0);
   await page.getByRole("button", { name: "Save the recipe" }).click();
-  await until("the recipe", 10_000, async () => (await recipe())?.enabled === true);
+  await until("the recipe", 60_000, async () => (await recipe())?.enabled === true);
   await page.getByText("Worth keeping for later jobs").waitFor({ state: "hidden" });
   expect((await recipe())?.actions).toEqual([{ kind: "click", selector: "#go" }]);
   expect((await skill())?.code).toBe(`${SECOND}\n`);

@@ -8,7 +8,7 @@ import { makeStreams, VIDEO_SECONDS } from "#test/support/servers/site/videos.ts
 
 /** Films and sounds that a job captured are played in its page (rules/documents#asset-body). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const RATE = 44_100;
 const TONE_SECONDS = 120;
@@ -58,13 +58,13 @@ beforeAll(async () => {
   rig = await uiRig();
   const { job_id } = await rig.api<Job>("POST", "/jobs", {
     url: site.url.href,
-    options: { idle_seconds: 0.3, wait_seconds: 1 },
+    options: { idle_seconds: 0.3 },
   });
-  job = await until("the end of the job", 30_000, async () => {
+  job = await until("the end of the job", 150_000, async () => {
     const now = await rig.api<Job>("GET", `/jobs/${job_id}`);
     return now.finished_at === null ? undefined : now;
   });
-});
+}, 240_000);
 afterAll(() => site?.stop(true));
 
 /** Properties of the player that is shown. */
@@ -95,7 +95,7 @@ test("a captured film and a captured sound are loaded by their players, and soug
   });
 
   const film = player(page, "video");
-  await until("the film", 10_000, async () => (await film.read("readyState")) >= HAVE_METADATA);
+  await until("the film", 60_000, async () => (await film.read("readyState")) >= HAVE_METADATA);
   expect(await film.read("duration")).toBeCloseTo(VIDEO_SECONDS, 0);
   expect(await film.read("videoHeight")).toBe(180);
   await film.seek(VIDEO_SECONDS - 1);
@@ -106,7 +106,7 @@ test("a captured film and a captured sound are loaded by their players, and soug
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: named("audio") }).click();
   const tone = player(page, "audio");
-  await until("the sound", 10_000, async () => (await tone.read("readyState")) >= HAVE_METADATA);
+  await until("the sound", 60_000, async () => (await tone.read("readyState")) >= HAVE_METADATA);
   expect(await tone.read("duration")).toBeCloseTo(TONE_SECONDS, 0);
   await tone.seek(TONE_SECONDS - 10);
   expect(await tone.read("currentTime")).toBeCloseTo(TONE_SECONDS - 10, 1);

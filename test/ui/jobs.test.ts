@@ -7,7 +7,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The jobs table: filters and paging of GET /jobs (rules/jobs#list-jobs), and what is done to many at once. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 /** More than one page of the table. */
 const MANY = 104;
@@ -71,7 +71,7 @@ test("jobs are filtered by what the address names (rules/jobs#list-jobs)", async
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await page.getByRole("textbox", { name: "Address has" }).fill(`${OURS}=job7`);
-  await until("the jobs that fit", 10_000, async () => (await rows.count()) === 11);
+  await until("the jobs that fit", 60_000, async () => (await rows.count()) === 11);
   await ui.judge();
 
   await page.getByRole("combobox", { name: "Status" }).click();
@@ -103,7 +103,7 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   const from = page.getByLabel("Created from");
   const before = page.getByLabel("Created until");
-  const oneRow = () => until("the old job alone", 10_000, async () => (await rows.count()) === 1);
+  const oneRow = () => until("the old job alone", 60_000, async () => (await rows.count()) === 1);
   await page.getByText(HOSTILE).waitFor();
   await before.fill("2020-07-02T13:00");
   await oneRow();
@@ -161,16 +161,16 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   await bar.getByText(`${before.length} jobs selected`).waitFor();
   await bar.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Cancel them" }).click();
-  await until("their end", 10_000, async () =>
+  await page.getByText(`${before.length} jobs cancelled`).waitFor();
+  await until("their end", 60_000, async () =>
     (await of()).every(({ status }) => status === "cancelled"),
   );
-  await page.getByText(`${before.length} jobs cancelled`).waitFor();
 
   await page.locator(".row.body").first().getByRole("checkbox").check();
   await bar.getByText("1 job selected").waitFor();
   expect(await bar.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
   await bar.getByRole("button", { name: "Submit again" }).click();
-  const again = await until("the new one", 10_000, async () =>
+  const again = await until("the new one", 60_000, async () =>
     (await of()).find(({ status }) => status === "queued"),
   );
   const earlier = before.find(({ url }) => url === again.url);
@@ -180,7 +180,7 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   await all.check();
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete them" }).click();
-  await until("their end", 10_000, async () => (await of()).length === 0);
+  await until("their end", 60_000, async () => (await of()).length === 0);
   await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
 });
 

@@ -5,7 +5,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** CPU and GPUs of workers in the admin UI (rules/pipeline-views#cpu-use, rules/pipeline-views#gpu-metrics). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {

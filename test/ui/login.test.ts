@@ -4,7 +4,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Where SVC_API_TOKEN is set the app asks for it; a control plane shows the parts it has (rules/web-app#login-of-the-app). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let hub: TestHub;

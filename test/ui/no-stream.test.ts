@@ -6,7 +6,7 @@ import { type PlainProxy, startPlainProxy } from "#test/support/servers/plain-pr
 
 /** The admin UI behind a proxy that lets no stream through. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const OURS = "c-plain";
 
@@ -25,7 +25,8 @@ afterAll(async () => {
 const submit = (path: string) =>
   rig.api<Job>("POST", "/jobs", {
     url: `${rig.site}${path}?${OURS}`,
-    options: { settle_seconds: 60 },
+    // Until it is cancelled.
+    options: { settle_seconds: 900, wait_seconds: 600, max_wait_seconds: 900 },
   });
 
 test("without the stream of changes and without WebSockets a jobs table, a running job and its log go on by asking (rules/web-app#pages-follow-changes)", async () => {
@@ -34,9 +35,9 @@ test("without the stream of changes and without WebSockets a jobs table, a runni
   const { page } = ui;
   await page.getByRole("status").getByText("Polling").waitFor();
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
-  await until("one job", 5_000, async () => (await rows.count()) === 1);
+  await until("one job", 60_000, async () => (await rows.count()) === 1);
   const other = await submit("/page");
-  await until("the new job in the table", 10_000, async () => (await rows.count()) === 2);
+  await until("the new job in the table", 60_000, async () => (await rows.count()) === 2);
   await rig.api("POST", `/jobs/${other.job_id}/cancel`);
 
   await rows.last().click();

@@ -4,7 +4,7 @@ import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** What runs, what failed and how long the queues are, with problems first (rules/pipeline-views#dashboard-overview). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let tasks: ReturnType<typeof uiTasks>;

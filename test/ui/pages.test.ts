@@ -10,7 +10,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
  * file of each page.
  */
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(280_000);
 
 const SOURCE = join(import.meta.dir, "../../hub/ui/client/pages.tsx");
 const SLUG = "every-page";
@@ -32,15 +32,17 @@ beforeAll(async () => {
   });
   await rig.api("POST", `/api/v1/workloads/${SLUG}/tasks`, { pk: "one" });
   await rig.api("PUT", "/hosts/every-page.test", { notes: "x" });
+  const daily = { url, cron: "@daily", paused: true };
+  const { watch_id } = await rig.api<{ watch_id: string }>("POST", "/watches", daily);
   const { session_id } = await rig.api<{ session_id: string }>("POST", "/sessions", { url });
-  const run_id = await until("a run", 30_000, async () => {
+  const run_id = await until("a run", 60_000, async () => {
     const { runs } = await rig.api<{ runs: { run_id: number }[] }>(
       "GET",
       `/api/v1/workloads/${SLUG}/runs`,
     );
     return runs[0]?.run_id;
   });
-  await until("the end of the job", 30_000, async () => {
+  await until("the end of the job", 150_000, async () => {
     const { status } = await rig.api<{ status: string }>("GET", `/jobs/${job_id}`);
     return status === "completed";
   });
@@ -48,21 +50,23 @@ beforeAll(async () => {
   const ids: Record<string, string> = {
     "/ui/jobs/:job_id": job_id,
     "/ui/sessions/:sid": session_id,
+    "/ui/jobs/:job_id/diff/:other": job_id,
+    "/ui/watches/:watch_id": watch_id,
     "/ui/hosts/:host": "every-page.test",
     "/ui/workloads/:slug": SLUG,
     "/ui/plugins/:slug": "disk-usage",
   };
   addresses = Object.fromEntries(
-    patterns.map(([, path = ""]) => [path, path.replace(/:\w+/, () => ids[path] ?? "none")]),
+    patterns.map(([, path = ""]) => [path, path.replaceAll(/:\w+/g, () => ids[path] ?? "none")]),
   );
   for (const tab of ["log", "assets", "requests", "page"])
     addresses[`${tab} of a job`] = `/ui/jobs/${job_id}?tab=${tab}`;
   addresses["a run"] = `/ui/runs?run=${run_id}`;
-}, 120_000);
+}, 240_000);
 
 afterAll(
   () => rig.api("DELETE", `/sessions/${addresses["/ui/sessions/:sid"]?.split("/").at(-1)}`),
-  30_000,
+  180_000,
 );
 
 /** axe takes a second a page: the phone's layout is judged by its width alone. */

@@ -7,7 +7,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Plugins in the admin UI (rules/pipeline-plugins#list-plugins). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 

@@ -5,7 +5,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Browser profiles in the admin UI (rules/profiles#profile-record). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {
@@ -32,7 +32,9 @@ test("a profile is uploaded, made the default and not, replaced and deleted (rul
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
   await page.locator("input[type=file]").setInputFiles(await archive("D Work.tar.gz"));
-  expect(await form.getByLabel("Name").inputValue()).toBe("d-work");
+  await until("a name from the file's", 60_000, async () => {
+    return (await form.getByLabel("Name").inputValue()) === "d-work";
+  });
   await form.getByRole("button", { name: "Upload", exact: true }).click();
   const row = page.getByRole("row").filter({ hasText: "d-work" });
   await row.waitFor();
@@ -65,7 +67,7 @@ test("what is no profile is refused in words; the name is checked by the API (ru
   await page.locator("input[type=file]").setInputFiles(await archive("x.tar.gz"));
   await form.getByLabel("Name").fill("Not A Name");
   await form.getByRole("button", { name: "Upload", exact: true }).click();
-  await form.getByText("must be made of a-z, 0-9, hyphen and underscore").waitFor();
+  await form.getByText("must consist of a-z, 0-9, hyphen and underscore").waitFor();
   await page.locator("input[type=file]").setInputFiles({
     ...{ name: "notes.tar.gz", mimeType: "application/gzip", buffer: Buffer.from("no archive") },
   });
@@ -106,6 +108,6 @@ test("the extension is downloaded from the page that says how to install it (rul
   const download = await waiting;
   expect(download.suggestedFilename()).toBe("flotilla-cookie-sync.zip");
   const wide = "document.documentElement.scrollWidth > innerWidth";
-  await until("no sideways scrolling", 2_000, async () => !(await page.evaluate(wide)));
+  await until("no sideways scrolling", 60_000, async () => !(await page.evaluate(wide)));
   await ui.judge();
 });

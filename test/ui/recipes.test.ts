@@ -8,7 +8,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The recipe builder of the admin UI, and its dry run in a real browser (rules/recipes#actions). */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 beforeAll(async () => {
@@ -71,7 +71,7 @@ test("steps of every kind are added, filled in, moved by buttons, keys and mouse
   await page.getByLabel("Step 7: Code").press("Alt+ArrowUp");
   expect((await kinds()).slice(-3)).toEqual(["evaluate", "scroll", "navigate"]);
   await page.locator('[data-grip="5"]').dragTo(page.getByRole("listitem", { name: "Step 5" }));
-  await until("it was dropped", 5_000, async () => (await kinds())[4] === "evaluate");
+  await until("it was dropped", 60_000, async () => (await kinds())[4] === "evaluate");
   await page.getByRole("button", { name: "Copy step 3" }).click();
   await page.getByRole("button", { name: "Remove step 2" }).click();
   await page.getByRole("button", { name: "Save recipe" }).click();
@@ -107,7 +107,7 @@ test("what the API refuses is said at its field; JSON and steps show the same (r
   const field = page.getByLabel("Step 1: Selector");
   await until(
     "the field is marked",
-    3_000,
+    60_000,
     async () => (await field.getAttribute("aria-invalid")) === "true",
   );
   await ui.judge(/422/);
@@ -170,10 +170,10 @@ test("a dry run does the steps in a live browser, tells which failed, and its se
   await page.getByRole("textbox", { name: "JSON" }).fill(
     JSON.stringify({
       logged_in: "#go",
-      timeout_s: 20,
+      timeout_s: 120,
       actions: [
         { kind: "fill", selector: "#name", text: "somebody" },
-        { kind: "wait", selector: "#missing", timeout_s: 0.3 },
+        { kind: "wait", selector: "#missing", timeout_s: 1 },
         { kind: "click", selector: "#go" },
       ],
     }),
@@ -214,13 +214,13 @@ test("a dry run does the steps in a live browser, tells which failed, and its se
   await page.getByRole("button", { name: "Save login recipe" }).click();
   await page.getByText("The login recipe was saved").waitFor();
   expect((await hostOf("127.0.0.1")).login_recipe).toMatchObject({
-    ...{ logged_in: "#go", timeout_s: 20 },
+    ...{ logged_in: "#go", timeout_s: 120 },
     actions: [{ kind: "fill" }, { kind: "wait", selector: "#go" }, { kind: "click" }],
   });
   await page.getByRole("button", { name: "Remove login recipe" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await page.getByRole("heading", { name: "No login recipe" }).waitFor();
   expect((await hostOf("127.0.0.1")).login_recipe).toBeNull();
-  await until("the session is gone", 10_000, async () => !(await sessions()).includes(sid ?? ""));
+  await until("the session is gone", 60_000, async () => !(await sessions()).includes(sid ?? ""));
   await rig.api("DELETE", "/hosts/127.0.0.1");
 });

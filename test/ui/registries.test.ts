@@ -8,7 +8,7 @@ import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** Engines, skills and conventions in the admin UI (rules/engines#engine-calls, rules/library#registry-calls). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(1)</script>`;
 
@@ -93,7 +93,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
   );
   await page.getByText(HOSTILE, { exact: true }).waitFor();
   await row.getByRole("button", { name: "Accept e-left" }).click();
-  await until("accepted", 5_000, async () => {
+  await until("accepted", 60_000, async () => {
     const skill = await rig.api<Skill>("GET", "/skills/e-left");
     return skill.tags.join() === "e-tag" && skill.created_by === "ai";
   });

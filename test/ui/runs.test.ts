@@ -5,7 +5,7 @@ import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Runs, and the drawer with everything that is kept of one (rules/pipeline-runs#fields-of-a-run). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let tasks: ReturnType<typeof uiTasks>;
@@ -106,7 +106,7 @@ test("a failed task is tried again or deleted from its run (rules/pipeline-tasks
   await drawer.getByRole("log", { name: "stdout" }).getByText("some line").waitFor();
   await drawer.getByRole("log", { name: "stderr" }).getByText("a warning").waitFor();
   await drawer.getByRole("button", { name: "Retry" }).click();
-  await until("a second run", 15_000, async () => {
+  await until("a second run", 60_000, async () => {
     const all = await tasks.runs("f-runs-bad");
     return all.filter(({ pk }) => pk === "bad-1").length === 2;
   });

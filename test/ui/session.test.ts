@@ -6,7 +6,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** One session with everything that can be done to it (rules/sessions#session-record). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let sid: string;
@@ -30,7 +30,7 @@ test("the page goes where the address bar says, back, forward and again (rules/s
   await address.fill(`${rig.site}/form`);
   await page.getByRole("button", { name: "Go", exact: true }).click();
   const isAt = (path: string) =>
-    until(`the session at ${path}`, 10_000, async () => (await state()).url === rig.site + path);
+    until(`the session at ${path}`, 60_000, async () => (await state()).url === rig.site + path);
   await isAt("/form");
   await page.getByRole("button", { name: "Back", exact: true }).click();
   await isAt("/page");
@@ -38,7 +38,7 @@ test("the page goes where the address bar says, back, forward and again (rules/s
   await isAt("/form");
   await rig.api("POST", `/sessions/${sid}/fill`, { selector: "#name", text: "Ada" });
   await page.getByRole("button", { name: "Reload", exact: true }).click();
-  await until("an empty field", 10_000, async () => {
+  await until("an empty field", 60_000, async () => {
     const code = 'document.querySelector("#name")?.value';
     const path = `/sessions/${sid}/evaluate`;
     // Refused while the page is on its way.
@@ -88,7 +88,7 @@ test("keyboard and mouse reach the session only after taking over (rules/viewer#
     code: 'document.querySelector("#name").focus()',
   });
   await page.keyboard.type("acting");
-  await until("what was typed", 10_000, async () => (await typed()) === "acting");
+  await until("what was typed", 60_000, async () => (await typed()) === "acting");
 });
 
 test("the viewer fills the screen and gives it back (rules/viewer#viewer-page)", async () => {
@@ -99,17 +99,17 @@ test("the viewer fills the screen and gives it back (rules/viewer#viewer-page)",
   const full = () => page.evaluate<string | null>("document.fullscreenElement?.className ?? null");
   expect(await full()).toBeNull();
   await page.getByRole("button", { name: "Full screen" }).click();
-  await until("the full screen", 5_000, async () => (await full()) === "viewer-screen");
+  await until("the full screen", 60_000, async () => (await full()) === "viewer-screen");
   const { width, height } = await page.evaluate<{ width: number; height: number }>(
     "({ width: innerWidth, height: innerHeight })",
   );
-  await until("a screen as large as the window", 5_000, async () => {
+  await until("a screen as large as the window", 60_000, async () => {
     const box = await page.locator("iframe").boundingBox();
     return box?.width === width && box.height === height;
   });
   // As the browser does at Escape, a key that only its windows know.
   await page.evaluate("document.exitFullscreen()");
-  await until("the page again", 5_000, async () => (await full()) === null);
+  await until("the page again", 60_000, async () => (await full()) === null);
   await page.getByText("Take over", { exact: true }).click();
   await viewer.getByText("Connected", { exact: true }).waitFor();
   expect(ui.complaints()).toEqual([]);
@@ -124,13 +124,13 @@ test("keepalive raises the idle time; tabs are opened, selected and closed; a sc
   const { page } = ui;
   await page.getByRole("textbox", { name: "Ends when idle for, s" }).fill("1234");
   await page.getByRole("button", { name: "Keep alive" }).click();
-  await until("the idle time", 5_000, async () => (await state()).idle_ttl_s === 1_234);
+  await until("the idle time", 60_000, async () => (await state()).idle_ttl_s === 1_234);
   await page.getByRole("button", { name: "New tab" }).click();
   await page.getByRole("heading", { name: "2 tabs" }).waitFor();
   expect((await tabs()).find(({ active }) => active)?.index).toBe(1);
   const section = page.getByRole("region", { name: "Tabs" });
   await section.getByRole("button", { name: "Test site" }).click();
-  await until("the first tab", 5_000, async () => (await tabs())[0]?.active === true);
+  await until("the first tab", 60_000, async () => (await tabs())[0]?.active === true);
   await section.getByRole("button", { name: "Close tab 2" }).click();
   await page.getByRole("heading", { name: "1 tab" }).waitFor();
   expect(await tabs()).toHaveLength(1);
@@ -145,7 +145,7 @@ test("what the browser downloaded is listed (rules/sessions#downloads-of-a-sessi
   const code =
     'const a = document.createElement("a"); a.href = "data:text/plain,hello"; a.download = "<b>a.txt"; a.click()';
   await rig.api("POST", `/sessions/${sid}/evaluate`, { code });
-  await until("the download", 10_000, async () => {
+  await until("the download", 60_000, async () => {
     const { files } = await rig.api<{ files: unknown[] }>("GET", `/sessions/${sid}/files`);
     return files.length > 0;
   });
@@ -162,10 +162,13 @@ test("the session's profile is saved; ending the session asks first (rules/profi
   const dialog = page.getByRole("dialog", { name: "Save the browser's profile" });
   await dialog.locator("input").fill("Not a name");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await dialog.getByRole("alert").waitFor();
+  await dialog.getByText("must consist of a-z, 0-9, hyphen and underscore").waitFor();
+  await dialog.locator("input:focus").waitFor();
+  expect(await dialog.locator("input").inputValue()).toBe("Not a name");
   await dialog.locator("input").fill("a-saved");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("Saved as profile a-saved").waitFor();
+  // The browser is closed, packed, sent and started again.
+  await page.getByText("Saved as profile a-saved").waitFor({ timeout: 120_000 });
   const { profiles } = await rig.api<{ profiles: Profile[] }>("GET", "/profiles");
   expect(profiles.map(({ name }) => name)).toContain("a-saved");
   await rig.api("DELETE", "/profiles/a-saved");

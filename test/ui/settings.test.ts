@@ -7,7 +7,7 @@ import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** The control plane's settings in the admin UI (rules/pipeline-operations#settings). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 
@@ -144,7 +144,7 @@ test("numbers, levels and names are stored; an engine that is described here is 
   await logIn(ui);
   await until(
     "the API's word at its field",
-    5_000,
+    60_000,
     async () => (await number.getByRole("textbox").getAttribute("aria-invalid")) === "true",
   );
   await number.getByRole("textbox").fill("12.5");

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { z } from "zod";
 import { type Job, JobOptions } from "#shared/protocol/schema/job.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The submit page: every option of rules/job-options#the-options, and what POST /jobs answers (rules/jobs#submit-a-job). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const FAST = { idle_seconds: 0, max_wait_seconds: 5 };
@@ -98,7 +99,9 @@ test("what the API refuses is said at its field, also in a folded group (rules/w
   await submit(page);
   await page.getByText("scheme ftp: is not allowed").waitFor();
   await page.getByText("must be [HOST:]PORT").waitFor();
-  expect(await number(page, "wait_seconds").getAttribute("aria-invalid")).toBe("true");
+  await until("the mark of its field", 60_000, async () => {
+    return (await number(page, "wait_seconds").getAttribute("aria-invalid")) === "true";
+  });
   await page.getByText("Not submitted: see url, ").waitFor();
   await page.getByRole("button", { name: "Reset the options" }).click();
   await page.getByText('"wait_seconds"').waitFor({ state: "detached" });
@@ -115,7 +118,9 @@ test("the options of an earlier job are submitted again, changed", async () => {
   await using ui = await rig.open(`/ui/submit?from=${earlier.job_id}`);
   const { page } = ui;
   await group(page, "Scripts").click();
-  expect(await number(page, "attempt_timeout_s").inputValue()).toBe("60 s");
+  await until("the option of the earlier job", 60_000, async () => {
+    return (await number(page, "attempt_timeout_s").inputValue()) === "60 s";
+  });
   await number(page, "attempt_timeout_s").fill("90");
   // Ready for a shell: the quote of the script does not end the argument.
   await page.getByText("it'\\''s <b>hostile</b>").waitFor();
@@ -129,7 +134,9 @@ test("a preset's options hold where the form says nothing; its name is only text
   await using ui = await rig.open(`/ui/submit?url=${rig.site}/page&preset=b-scroll`);
   const { page } = ui;
   const preset = page.getByRole("combobox", { name: "Preset" });
-  expect(await preset.inputValue()).toBe(`${HOSTILE} (b-scroll)`);
+  await until("the preset's name", 60_000, async () => {
+    return (await preset.inputValue()) === `${HOSTILE} (b-scroll)`;
+  });
   await group(page, "Scrolling").click();
   await page.getByText("Preset 400 px").waitFor();
   await number(page, "scroll_step").fill("200");

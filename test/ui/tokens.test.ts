@@ -4,7 +4,7 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Tokens with roles in the admin UI, and browsers that are let in with them. */
 
-setDefaultTimeout(90_000);
+setDefaultTimeout(180_000);
 
 let rig: UiRig;
 let hub: TestHub;

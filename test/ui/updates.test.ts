@@ -7,7 +7,7 @@ import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Updates of the workers on their pages, and what the administrator does about them (rules/updates#steering-updates). */
 
-setDefaultTimeout(process.env.UPDATE_PICTURES ? 600_000 : 90_000);
+setDefaultTimeout(process.env.UPDATE_PICTURES ? 600_000 : 240_000);
 
 const OLD = "0123456789ab";
 const HOSTILE = `it crashed "><img src=x onerror=alert(1)>`;
@@ -52,11 +52,11 @@ beforeAll(async () => {
   await admin("pause");
   canary = await join("u-canary", "active");
   other = await join("u-other", "drain");
-}, 90_000);
+}, 180_000);
 afterAll(async () => {
   for (const worker of [canary, other]) {
     await worker.close();
-    await until("its end", 10_000, async () => {
+    await until("its end", 60_000, async () => {
       const { workers } = await rig.api<{ workers: Worker[] }>("GET", "/workers");
       return workers.some((one) => one.worker_id === worker.worker_id && !one.alive);
     });
@@ -65,7 +65,7 @@ afterAll(async () => {
   await admin("pin", { version: null });
   await admin("approve", {});
   await admin("resume");
-}, 60_000);
+}, 180_000);
 
 async function login({ page }: UiPage): Promise<void> {
   const dialog = page.getByRole("dialog", { name: "Only the administrator may do this" });
@@ -87,7 +87,7 @@ const pictures = async (name: string, path: string) => {
 };
 
 test("paused updates say so, and go on by the administrator's word", async () => {
-  await until("the hold", 10_000, async () => (await updates()).workers.length === 2);
+  await until("the hold", 60_000, async () => (await updates()).workers.length === 2);
   await pictures("paused", "/ui/workers");
   await using ui = await rig.open("/ui/workers");
   const { page } = ui;
@@ -104,7 +104,7 @@ test("paused updates say so, and go on by the administrator's word", async () =>
 
 test("a failure is a red banner on the pages of workers and on the overview, and is approved there", async () => {
   const report = { target: version, state: "failed", error: HOSTILE, rolled_back: true };
-  await until("the failure", 20_000, async () => {
+  await until("the failure", 60_000, async () => {
     canary.heartbeat({ update: report });
     return (await updates()).state === "stopped";
   });
@@ -149,6 +149,6 @@ test("a version is pinned, one that nobody has is refused, and the pin is taken 
   await banner.getByText(`The fleet is pinned to ${version}.`).waitFor();
   await banner.getByRole("button", { name: "Pin a version" }).click();
   await dialog.getByRole("button", { name: "Remove the pin" }).click();
-  await until("no pin", 10_000, async () => (await updates()).pin === null);
+  await until("no pin", 60_000, async () => (await updates()).pin === null);
   await ui.judge(/401|422/);
 });

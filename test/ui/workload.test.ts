@@ -5,7 +5,7 @@ import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** One workload with its queue, its settings and what can be done with both (rules/pipeline-workloads#fields-of-a-workload). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 interface Settings {
   enabled: boolean;
@@ -79,7 +79,7 @@ test("failed tasks are reset together, retried by selection, and deleted (rules/
   const again = (n: number) =>
     until(
       `${n} runs`,
-      15_000,
+      60_000,
       async () => (await runs()) === n && (await tasks.counts("f-one-failed")).failed === 3,
     );
   await ui.page.getByRole("button", { name: "Retry all failed" }).click();
@@ -101,9 +101,13 @@ test("the switches, and every setting with what is wrong at its field (rules/pip
   await using ui = await open("f-one-config", "settings");
   const { page } = ui;
   await page.getByRole("switch", { name: "Enabled" }).first().click();
-  await until("off", 5_000, async () => !(await settings("f-one-config")).enabled);
+  await until("off", 60_000, async () => !(await settings("f-one-config")).enabled);
   await page.getByRole("switch", { name: "Supervised" }).first().click();
-  await until("supervised", 5_000, async () => (await settings("f-one-config")).supervisor_enabled);
+  await until(
+    "supervised",
+    60_000,
+    async () => (await settings("f-one-config")).supervisor_enabled,
+  );
   await page.getByRole("textbox", { name: "Description" }).fill(HOSTILE);
   await page.getByRole("textbox", { name: "Priority" }).fill("high");
   await page.getByRole("textbox", { name: "Schedule" }).fill("every day");
@@ -115,7 +119,7 @@ test("the switches, and every setting with what is wrong at its field (rules/pip
   const schedule = page.getByRole("textbox", { name: "Schedule" });
   await until(
     "the API's word at its field",
-    5_000,
+    60_000,
     async () => (await schedule.getAttribute("aria-invalid")) === "true",
   );
   await ui.judge(/422/);
@@ -240,12 +244,12 @@ test("a workload that the supervisor paused says why, and runs again when it is 
   expect(await settings("f-one-paused")).toMatchObject({ enabled: false });
   await ui.judge();
   await page.getByRole("switch", { name: "Enabled" }).click();
-  await until("on", 5_000, async () => (await settings("f-one-paused")).enabled);
+  await until("on", 60_000, async () => (await settings("f-one-paused")).enabled);
   await note.waitFor({ state: "detached" });
   await page.getByText("The supervisor stepped in").waitFor();
   const at = `${tasks.at("f-one-paused")}/supervisor`;
   expect(await rig.api<object>("GET", at)).toMatchObject({ paused_at: null, action: "pause" });
   await page.getByRole("button", { name: "Retry all failed" }).click();
-  await until("more runs", 10_000, async () => (await tasks.runs("f-one-paused")).length > 20);
+  await until("more runs", 60_000, async () => (await tasks.runs("f-one-paused")).length > 20);
   expect(ui.complaints()).toEqual([]);
 });

@@ -61,7 +61,7 @@ describe("the guard", () => {
     expect(guard.refusal("127.0.0.1", 80)).toBeNull();
     expect(guard.refusal("10.0.0.1", 80)).toBeNull();
     const strict = createJudge({ navigation_block: ["loopback", "private"], own_ports: [] });
-    expect(guard.refusal("0.0.0.0", 80)).toContain("is no address of a server");
+    expect(guard.refusal("0.0.0.0", 80)).toContain("is not an address of a server");
     expect(strict.refusal("[::1]", 80)).toContain("SVC_NAVIGATION_BLOCK");
     expect(strict.refusal("192.168.1.1", 80)).toContain("SVC_NAVIGATION_BLOCK");
     expect(strict.refusal("8.8.8.8", 80)).toBeNull();
@@ -133,9 +133,9 @@ describe("the lists of the gate (SVC_EGRESS_ALLOW, SVC_EGRESS_DENY)", () => {
     const settings = { navigation_block: [], own_ports: [] };
     const listed = createJudge({ mode: "listed", allow: rules("*.example.com:443"), ...settings });
     expect(listed.refusal("8.8.8.8", 443, "www.example.com")).toBeNull();
-    expect(listed.refusal("8.8.8.8", 80, "www.example.com")).toContain("no list");
+    expect(listed.refusal("8.8.8.8", 80, "www.example.com")).toContain("not on a list");
     const both = bothJudges(createJudge({ mode: "public", ...settings }), listed);
     expect(both.refusal("10.0.0.1", 443, "www.example.com")).toContain("public");
-    expect(both.refusal("8.8.8.8", 443, "other.test")).toContain("no list");
+    expect(both.refusal("8.8.8.8", 443, "other.test")).toContain("not on a list");
   });
 });

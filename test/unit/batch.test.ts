@@ -58,7 +58,7 @@ test("what is asked while a statement runs waits for it and is one statement aga
   ]);
 });
 
-test("a batch that waits for somebody else's lock does not hold up the next for ever", async () => {
+test("a batch that waits for somebody else's lock does not hold up the next forever", async () => {
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const call = createBatcher({

@@ -1,22 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { checkFonts, checkPrograms } from "#hub/program/commands/doctor/machine.ts";
 import { findBrowserUser } from "#shared/kit/browser-user.ts";
+import { environmentOf, isAlive, parseStat, readStat } from "#shared/kit/proc.ts";
 import { fitsSocketPath } from "#worker/browser/process/dirs.ts";
 import { browserFlags, type FlagOptions } from "#worker/browser/process/flags.ts";
-import {
-  environmentOf,
-  findByTag,
-  isAlive,
-  parseStat,
-  readStat,
-  tagOf,
-} from "#worker/browser/process/proc.ts";
 import {
   findChromium,
   findPrograms,
   findXvnc,
   MissingProgramError,
 } from "#worker/browser/process/program.ts";
+import { findByTag, tagOf } from "#worker/browser/process/tagged.ts";
 
 const flags = (change: Partial<FlagOptions> = {}) =>
   browserFlags({
@@ -27,6 +21,7 @@ const flags = (change: Partial<FlagOptions> = {}) =>
     sandbox: "on",
     small_shm: false,
     ignore_certificate_errors: false,
+    trusted_key: null,
     gate_port: 4321,
     ...change,
   });
@@ -89,6 +84,7 @@ describe("/proc", () => {
       ppid: 1,
       pgrp: 42,
       session: 7,
+      ticks: 3,
       rss_pages: 300,
     });
   });
@@ -96,6 +92,7 @@ describe("/proc", () => {
   test("text that is no stat gives null", () => {
     expect(parseStat("")).toBeNull();
     expect(parseStat(") 1 (")).toBeNull();
+    expect(parseStat("42 (cut) S 1 42")).toBeNull();
   });
 
   test("a process that does not exist is not alive and has no tag", () => {
@@ -158,7 +155,9 @@ describe("programs and users", () => {
   test("an unknown user is refused naming SVC_BROWSER_USER", () => {
     expect(() => findBrowserUser("no-such-user-here", "on")).toThrow(/^SVC_BROWSER_USER: no user/);
     expect(() => findBrowserUser("--help", "on")).toThrow(/^SVC_BROWSER_USER/);
-    expect(() => findBrowserUser("root", "on")).toThrow(/is root, whom Chromium gives no sandbox/);
+    expect(() => findBrowserUser("root", "on")).toThrow(
+      /is root, for which Chromium has no sandbox/,
+    );
     expect(findBrowserUser(null, "off")).toBeNull();
   });
 });

@@ -91,7 +91,7 @@ test("a command without an answer fails at its deadline and names itself", async
   expect(err.message).toContain("CDP Browser.getVersion");
 });
 
-test("a deadline begins anew while bodies come, if it may, but never for ever", async () => {
+test("a deadline begins anew while bodies come, if it may, but never forever", async () => {
   const { connection } = openPair();
   const waited = async (options: { timeout_ms: number; longest_ms?: number }) => {
     const err = await connection.root

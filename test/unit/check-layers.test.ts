@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { checkLayers, judgeImports } from "../../scripts/check-layers.ts";
-import { LAYERS, ROOMS } from "../../scripts/layers.ts";
+import { LAYERS } from "../../scripts/layers.ts";
+import { ROOMS } from "../../scripts/rooms.ts";
 
 async function judgeTree(files: Record<string, string>): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-layers-"));

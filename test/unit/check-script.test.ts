@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { checkScript } from "#hub/fleet/runner/check-script.ts";
 import { prepareScript } from "#hub/fleet/runner/prepare-script.ts";
 import { SCRIPT_API } from "#hub/fleet/runner/script-api.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_CODE_BYTES } from "#shared/protocol/limits.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 
 const HEAD = 'import { session, save, log } from "flotilla";\n';
 /** Problems of a script that begins with the import, lines counted after it. */

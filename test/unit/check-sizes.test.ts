@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { functionsOf, judge } from "../../scripts/check-sizes.ts";
+import { functionsOf, judge, judgeWhole, medianOf } from "../../scripts/check-sizes.ts";
 
 test("functions are named by their declaration, variable, property or method, and inner ones by their owner", () => {
   const text = [
@@ -37,5 +37,18 @@ test("what is new and too long, has grown, or has shrunk is told; the rest is no
     "a.ts new has 81 lines; at most 80",
     "a.ts shrunk is listed with 100 lines and has 99",
     "a.ts gone is listed with 90 lines and has fewer",
+  ]);
+});
+
+test("the median file and the share of tests are judged; scripts count as files, not as the product", () => {
+  expect([medianOf([3, 1, 2]), medianOf([4, 1, 2, 3]), medianOf([])]).toEqual([2, 2.5, 0]);
+  const sources = { "hub/a.ts": 90, "worker/b.ts": 10, "scripts/c.ts": 300 };
+  expect(judgeWhole(sources, { "test/a.test.ts": 70 })).toEqual({
+    said: "3 files, median 90 lines, longest 300; tests 0.70 of the product",
+    problems: [],
+  });
+  expect(judgeWhole({ ...sources, "hub/d.ts": 92 }, { "test/a.test.ts": 70 }).problems).toEqual([
+    "half of the files have more than 91 lines; at most 90",
+    "tests have 0.365 of the product's lines; at least 0.7",
   ]);
 });

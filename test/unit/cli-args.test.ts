@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { flagOverrides, parseCommandLine } from "#hub/program/cli/args.ts";
+import { COMMAND_NAMES } from "#hub/program/cli/commands.ts";
 import { UsageError } from "#hub/program/cli/exit.ts";
-import { COMMANDS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
+import { MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { helpText } from "#hub/program/cli/help.ts";
 
 const parse = (line: string, env: Record<string, string> = {}) =>
@@ -69,7 +70,7 @@ describe("what is refused, by name", () => {
     ["hub --port=", "--port needs a value"],
     ["--mode huub", '--mode: "huub" is not one of dev, hub, worker, control'],
     ["huub", 'unknown mode or command "huub"'],
-    ["", "no mode given: one of dev, hub, worker, control, or a command"],
+    ["", "no mode given: expected dev, hub, worker, control, or a command"],
     ["hub extra", 'unexpected word "extra" after hub'],
     ["fetch", "fetch needs URL"],
     ["cancel a b", 'unexpected word "b" after cancel'],
@@ -105,7 +106,7 @@ test("a flag becomes its variable, the last one given wins, and a switch can be 
 
 test("--help names every mode and command, and each mode's help every flag with its variable", () => {
   const all = helpText(null);
-  for (const name of [...MODES, ...COMMANDS]) expect(all).toContain(`  ${name} `);
+  for (const name of [...MODES, ...COMMAND_NAMES]) expect(all).toContain(`  ${name} `);
   for (const mode of MODES)
     for (const flag of MODE_FLAGS[mode]) {
       expect(helpText(mode)).toContain(`--${flag.name}`);

@@ -69,6 +69,8 @@ beforeAll(() => {
         token: request.headers.get("authorization"),
       });
       if (request.method === "POST" && pathname === "/jobs") return script.submit();
+      if (pathname === "/jobs/import")
+        return Response.json({ ...done("completed"), url: "http://a.test/" });
       if (pathname.endsWith("/cancel")) return Response.json(done("cancelled"));
       if (pathname === "/jobs/j1") return Response.json(script.job);
       if (pathname === "/jobs/j1/assets.json") return Response.json({ items: script.assets });
@@ -106,7 +108,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 async function run(
-  command: "fetch" | "jobs" | "cancel",
+  command: "fetch" | "jobs" | "cancel" | "import",
   words: string[],
   flags: Record<string, string[]> = {},
   env: Record<string, string> = {},
@@ -301,4 +303,15 @@ describe("flotilla fetch -o", () => {
 test("flotilla cancel asks the hub and exits 0", async () => {
   const { code, out } = await run("cancel", ["j1"]);
   expect({ code, out }).toEqual({ code: 0, out: "job j1 cancelled\n" });
+});
+
+test("flotilla import sends the file and says what became of it", async () => {
+  const path = join(dir, "old.warc");
+  await Bun.write(path, "WARC/1.1");
+  const { code, out } = await run("import", [path]);
+  expect(code).toBe(0);
+  expect(requests).toMatchObject([{ method: "POST", path: "/jobs/import", body: "WARC/1.1" }]);
+  expect(out).toContain("job j1 imported:");
+  expect(out).toContain("captured 1 of 1 bodies (100 %)");
+  await expect(run("import", [join(dir, "nothing")])).rejects.toThrow(UsageError);
 });

@@ -220,7 +220,7 @@ test("doctor tells a hub's clock, version and port apart from this machine's", a
   expect(taken.status).toBe("fail");
   expect(taken.found).toContain(`(pid ${process.pid})`);
   await new Promise((done) => other.close(done));
-}, 15_000);
+}, 180_000);
 
 test("doctor finds a disk that cannot be written, and stores that are away, with masked passwords", async () => {
   const missing = await checkDisk({ env: { SVC_DATA_DIR: "/proc/flotilla" }, path: "" });
@@ -235,4 +235,4 @@ test("doctor finds a disk that cannot be written, and stores that are away, with
     expect(check.advice).not.toBe("");
     expect(JSON.stringify(check)).not.toContain("geheim");
   }
-}, 15_000);
+}, 180_000);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await new Promise((done) => closed.close(done));
 });
 afterAll(async () => {
-  await Promise.all(gates.map((gate) => gate.close()));
+  for (const gate of gates) gate.close();
   for (const proxy of proxies) proxy.stop();
   site.close();
 });
@@ -130,10 +130,10 @@ describe.each(["http", "socks5"] as const)("a gate behind a proxy that speaks %s
       port,
     );
     expect(wrong.failed).toMatchObject({ failure: "proxy_auth_requested" });
-    expect(wrong.failed?.message).toContain("does not take the user name and password");
+    expect(wrong.failed?.message).toContain("does not accept the given user name and password");
     expect(wrong.failed?.message).not.toMatch(/anna|wrong-one/);
     const none = await ask(gateThrough({ proxy: server }), "far.test", port);
-    expect(none.failed?.message).toBe(`the proxy ${server} asks for a user name and a password`);
+    expect(none.failed?.message).toBe(`the proxy ${server} requires a user name and a password`);
     expect(proxy.asked).toEqual([]);
   });
 
@@ -220,7 +220,7 @@ describe.each(["http", "socks5"] as const)("a gate behind a proxy that speaks %s
     });
     expect((await ask(gate, "far.test", port)).code).toBe(0);
     expect((await ask(gate, "elsewhere.example", port)).failed?.message).toBe(
-      "elsewhere.example is on no list of allowed places",
+      "elsewhere.example is not on a list of allowed places",
     );
     expect(proxy.asked).toEqual([`far.test:${port}`]);
   });
@@ -269,7 +269,7 @@ test("a run's own proxy takes the place of the worker's, for as long as it lasts
   });
   await new Promise<void>((done) => standing.on("connect", done));
   await ask(gate, "far.test", port);
-  const narrowed = await gate.narrow({
+  const narrowed = gate.narrow({
     judge: gate.wayOut().judge,
     onRefused: () => {},
     upstream: upstreamOf(ProxyOption.parse(`socks5://127.0.0.1:${jobs.port}`), { trusted: true }),

@@ -48,7 +48,7 @@ describe("the command line of a restart (rules/pipeline-agents#restart-a-worker-
   });
 });
 
-test("the watchdog looks at workers that are silent, but not for ever, and say nothing of draining (rules/pipeline-agents#watchdog)", () => {
+test("the watchdog looks at workers that are silent, but not forever, and say nothing of draining (rules/pipeline-agents#watchdog)", () => {
   const NOW = 100_000_000;
   const worker = (worker_id: string, silent_for: number, draining = false) =>
     ({ worker_id, draining, last_heartbeat_at: NOW - silent_for }) as PullWorkerRow;

@@ -27,6 +27,7 @@ describe("JobOptions defaults (rules/job-options#the-options)", () => {
       download_video: false,
       capture_assets: true,
       min_asset_size_bytes: 0,
+      final_state: true,
       headless: false,
       dialog_policy: "dismiss",
       referer: null,
@@ -38,8 +39,10 @@ describe("JobOptions defaults (rules/job-options#the-options)", () => {
       codegen_engine: null,
       fetch_strategy: "recipe",
       fetch_recipe: null,
+      record: null,
       egress: null,
       proxy: null,
+      replay: null,
       keep_session: false,
     });
   });
@@ -106,6 +109,7 @@ describe("JobOptions rules (rules/job-options#what-a-mode-requires)", () => {
       ["9222", "10.0.0.5:9222", "[::1]:9222", "65535", "a-host.lan:1"],
     ],
     ["fetch_recipe", [5, "x", []], [null]],
+    ["final_state", ["no", 0], [false]],
     ["headless", ["yes", 1], [true]],
   ] as [string, unknown[], unknown[]][]) {
     for (const value of bad)

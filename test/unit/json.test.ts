@@ -29,6 +29,16 @@ test("brackets side by side, and those within strings, are no levels", () => {
   expect(isNestedDeeper('["\\\\",[["\\""]]]', 2)).toBeTrue();
 });
 
+test("the end of a string is found wherever its quotes and backslashes are", () => {
+  for (let length = 0; length < 80; length += 1)
+    for (const end of ["", '"', "\\", '\\"', '"\\', "\\\\", '[[[\\"[[['])
+      for (const text of [`${"x".repeat(length)}${end}`, `${"\\".repeat(length)}${end}`]) {
+        const json = JSON.stringify([text, [text, { [text]: [] }]]);
+        expect(isNestedDeeper(json, 4)).toBeFalse();
+        expect(isNestedDeeper(json, 3)).toBeTrue();
+      }
+});
+
 test("bytes and text are told alike, and what is no JSON ends the look without an error", () => {
   for (const text of [nested(9), objects(9), '["ä', '["\\', "]]]]]]]]]]]]", '"'.repeat(11), ""])
     expect(isNestedDeeper(new TextEncoder().encode(text), 5)).toBe(isNestedDeeper(text, 5));

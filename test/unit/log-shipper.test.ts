@@ -92,10 +92,10 @@ describe("shipping of logs (rules/pipeline-operations#ship-logs)", () => {
     expect(shipper.dropped).toBe(100);
     for (const _ of times(20)) await clock.advance(1_000);
     // Its own trouble is told once, on the logger that is not shipped.
-    expect(told).toEqual(["logs not shipped"]);
+    expect(told).toEqual(["could not ship logs"]);
     state.fail = null;
     for (const _ of times(40)) await clock.advance(1_000);
-    expect(told).toEqual(["logs not shipped", "logs are shipped again"]);
+    expect(told).toEqual(["could not ship logs", "logs are shipped again"]);
     const all = messages();
     expect(all).toHaveLength(5_001);
     expect(all.slice(0, 2)).toEqual(["log lines dropped", "m100"]);

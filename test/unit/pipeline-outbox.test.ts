@@ -56,7 +56,7 @@ describe("reports on their way to the control plane (rules/pipeline-pull#reports
     expect(calls).toBeLessThan(30);
   });
 
-  test("a refusal of even that is given up, so that it cannot stand in the way for ever", () => {
+  test("a refusal of even that is given up, so that it cannot stand in the way forever", () => {
     const outbox = createOutbox();
     outbox.add("done", "w", report(7));
     expect(outbox.refused(outbox.take(), "no")).toBeNull();

@@ -61,7 +61,9 @@ describe("the plugin of a workload (rules/pipeline-plugins#which-plugin-a-worklo
       "the control plane has no plugin none",
     );
     expect(reason({ plugin: "broken" })).toBe("plugin broken: plugin.json is missing; and more");
-    expect(reason({ plugin: "py" }, "command")).toBe("plugin py is a python_module, not a command");
+    expect(reason({ plugin: "py" }, "command")).toBe(
+      "plugin py is of type python_module, not command",
+    );
   });
 
   test("its manifest says what the workload does not: module, argv, options one by one", () => {

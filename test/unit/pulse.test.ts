@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { createLeapingClock } from "#test/support/fakes/leaping-clock.ts";
 import { watchPulse } from "#worker/browser/fetch/pulse.ts";
 import { STALL_MS } from "#worker/browser/record/activity.ts";
 import type { Tracked } from "#worker/browser/record/targets.ts";
@@ -107,6 +108,32 @@ describe("the pulse of a job's pages", () => {
     await clock.advance(0);
     expect(pulse.mute()).toEqual([]);
     expect(awake()).toBe(2);
+  });
+
+  test("a machine that stood still was not silent, whatever its pages answer (rules/capture#network-silence)", async () => {
+    const clock = createLeapingClock();
+    const end = new AbortController();
+    let awake = 0;
+    const deps = {
+      clock,
+      targets: () => [openTarget("page").target],
+      isNavigating: () => false,
+      onAwake: () => {
+        awake += 1;
+      },
+    };
+    watchPulse(deps, 3_000, end.signal);
+    const leap = async (ms: number) => {
+      clock.leap(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    for (let i = 0; i < 8; i += 1) await leap(500);
+    expect(awake).toBe(0);
+    await leap(10_000);
+    expect(awake).toBe(1);
+    end.abort();
+    await leap(10_000);
+    expect(awake).toBe(1);
   });
 
   test("neither a page on its way to another document nor a service worker is asked", async () => {

@@ -213,9 +213,9 @@ describe("placeholders for secrets (rules/recipes#secrets-in-recipes)", () => {
         "",
       ],
     ])
-      expect(why("A", url)).toContain("is not for");
+      expect(why("A", url)).toContain("may not be entered on");
     expect(why("A", "https://evil.test/")).toContain("SVC_RECIPE_ENV=A@evil.test");
-    expect(why("B", "https://site.test/")).toContain("but for no host");
+    expect(why("B", "https://site.test/")).toContain("it is bound to no host");
     expect(why("constructor", "https://site.test/")).not.toBeNull();
     expect(secretRefusal("no placeholder", hosts, "https://evil.test/")).toBeNull();
   });

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { assetKind, createNamer, resolveMime } from "#shared/archive/asset-names.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
-import { assetKind, createNamer, resolveMime } from "#worker/browser/record/asset-names.ts";
 import { createCoverage } from "#worker/browser/record/coverage.ts";
 import { type BodySource, createLedger } from "#worker/browser/record/ledger.ts";
 import {

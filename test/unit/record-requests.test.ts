@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { CdpSession } from "#worker/browser/cdp/connection.ts";
-import { createRequestTable, type RequestEntry } from "#worker/browser/record/requests.ts";
+import { createRequestTable } from "#worker/browser/record/request-table.ts";
+import { watchRequests } from "#worker/browser/record/request-watch.ts";
+import type { RequestEntry } from "#worker/browser/record/requests.ts";
 import type { Tracked } from "#worker/browser/record/targets.ts";
 
 /** A page's session whose events the test tells. */
@@ -12,7 +14,7 @@ function openPage() {
   } as unknown as CdpSession;
   const orphans: string[] = [];
   const ended: string[] = [];
-  const table = createRequestTable({
+  const requests = watchRequests(createRequestTable(), {
     onRequest: () => {},
     onRedirect: () => {},
     onResponse: () => {},
@@ -21,7 +23,7 @@ function openPage() {
     onFailed: () => {},
     onOrphan: ({ id }: RequestEntry) => orphans.push(id),
   });
-  table.watch({ session, target_id: "page", type: "page", page: null } as unknown as Tracked);
+  requests.watch({ session, target_id: "page", type: "page", page: null } as unknown as Tracked);
   const tell = (event: string, params: object) => listeners.get(event)?.(params);
   const begin = (requestId: string, type: string, frameId: string, loaderId: string) => {
     const request = { url: `http://site.test/${requestId}`, method: "GET" };

@@ -62,13 +62,13 @@ test("a hub whose authority is named is reached by calls, streams and the client
   expect(await client.workloads.list()).toEqual([]);
 });
 
-test("without it, and by another name, nothing is said to the other side, and what is wrong is told", async () => {
-  const untrusted = "no authority that is trusted here has signed its certificate";
+test("without it, and by another name, nothing is sent to the other side, and the problem is reported", async () => {
+  const untrusted = "its certificate is not signed by an authority that this machine trusts";
   await expect(dial(hub.port)).rejects.toThrow(untrusted);
   const err = await fetchHub(`https://127.0.0.1:${hub.port}/`).catch((e) => e);
   expect(tlsTrouble(err)).toStartWith(untrusted);
   trustAuthority(ca);
-  const other = "its certificate is for other names than this address";
+  const other = "its certificate does not name this address";
   await expect(dial(misnamed.port)).rejects.toThrow(other);
   const wrong = await fetchHub(`https://127.0.0.1:${misnamed.port}/`).catch((e) => e);
   expect(tlsTrouble(wrong)).toBe(other);

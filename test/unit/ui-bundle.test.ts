@@ -70,6 +70,15 @@ test("graphs and charts are in files of pages that are opened later, and schemas
   expect(scriptsWith("ZodError")).toEqual([]);
 });
 
+test("the player of recordings comes with no page: it is loaded where one is played", () => {
+  const player = scriptsWith("RFB 003.008");
+  expect(player.length).toBeGreaterThan(0);
+  const named = [app.entry, ...app.preload, ...app.pages.flatMap(({ files }) => files)];
+  expect(player.filter((name) => named.includes(name))).toEqual([]);
+  // Its licence wants to be told.
+  expect(player.some((name) => text(name).includes("Holds noVNC, MPL-2.0"))).toBe(true);
+});
+
 test("no file names another origin to load from", () => {
   for (const { name } of app.files.filter((file) => file.name.endsWith(".css")))
     expect(text(name)).not.toMatch(/url\(\s*["']?(https?:)?\/\//);

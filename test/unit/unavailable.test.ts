@@ -6,7 +6,7 @@ import { silentLog } from "#shared/kit/log.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 
 const open = (url: string) =>
-  openShared(url, { clock: systemClock, log: silentLog }).then(
+  openShared({ driver: "redis", url, prefix: "t:" }, { clock: systemClock, log: silentLog }).then(
     () => null,
     (err: unknown) => err,
   );

@@ -120,7 +120,7 @@ describe("a secret from a file", () => {
     ["does not exist", (dir) => join(dir, "none"), "does not exist"],
     ["is a directory", (dir) => dir, "is not a file"],
     ["is empty", (dir) => join(dir, "empty"), "is empty"],
-    ["holds two lines", (dir) => join(dir, "two"), "must hold one line"],
+    ["holds two lines", (dir) => join(dir, "two"), "must contain one line"],
     ["is large", (dir) => join(dir, "large"), "is larger than 64 KiB"],
   ];
   for (const [what, pathIn, says] of refused)
@@ -213,11 +213,11 @@ describe("names that nobody reads", () => {
     expect(said(lists)).toEqual({
       refusals: [],
       warnings: [
-        "SVC_TASK_ENV: BUN_CONFIG_MAX_HTTP_REQUESTS changes the runtime in the executable, which starts without it and passes it to nobody: set it in the workload's env",
+        "SVC_TASK_ENV: BUN_CONFIG_MAX_HTTP_REQUESTS would change the executable's runtime, which starts without it and does not pass it on: set it in the workload's env",
       ],
     });
     expect(said({ SVC_ENGINE_KEY_ENV: "BUN_KEY" }).warnings).toEqual([
-      expect.stringMatching(/^SVC_ENGINE_KEY_ENV: BUN_KEY .* passes it to nobody$/),
+      expect.stringMatching(/^SVC_ENGINE_KEY_ENV: BUN_KEY .* does not pass it on$/),
     ]);
   });
 
@@ -245,7 +245,7 @@ describe("names that nobody reads", () => {
       warnings: [],
       refusals: [
         "PGPASSWORD_FILE: is not read; put the whole URL into a file and set SVC_DB_URL_FILE",
-        "SVC_PORT_FILE: is not read: SVC_PORT is no secret, set it as it is",
+        "SVC_PORT_FILE: is not read: SVC_PORT is not a secret, set it directly",
       ],
     });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import type { TraceEntry } from "#worker/browser/record/trace.ts";
+import type { TraceEntry } from "#worker/browser/record/trace-entry.ts";
 import { findCandidates } from "#worker/browser/video/candidates.ts";
 import {
   type BrowserCookie,
@@ -80,17 +80,25 @@ describe("manifests", () => {
     expect(isoSeconds("PT1H2M3.5S")).toBe(3723.5);
     expect(isoSeconds("P1DT1S")).toBe(86_401);
     expect(isoSeconds("soon")).toBeNull();
-    expect(parseDash('<?xml?><MPD type="static" mediaPresentationDuration="PT6.0S"/>')).toEqual({
+    const static_mpd =
+      '<?xml version="1.0"?><MPD type="static" mediaPresentationDuration="PT6.0S"/>';
+    expect(parseDash(static_mpd)).toEqual({
       live: false,
       duration_s: 6,
       drm: null,
     });
-    expect(parseDash('<d:MPD type="dynamic">')).toMatchObject({ live: true, duration_s: null });
+    expect(parseDash('<d:MPD type="dynamic"/>')).toMatchObject({
+      live: true,
+      duration_s: null,
+    });
     const drm =
-      '<MPD><ContentProtection schemeIdUri="urn:uuid:9A04F079-9840-4286-AB92-E65BE0885F95"/>';
+      '<MPD><ContentProtection schemeIdUri="urn:uuid:9A04F079-9840-4286-AB92-E65BE0885F95"/></MPD>';
     expect(parseDash(drm)).toMatchObject({ drm: "PlayReady" });
-    expect(parseDash("<MPD><!-- <ContentProtection/> --></MPD>")).toMatchObject({ drm: null });
+    expect(parseDash("<MPD><!-- <ContentProtection/> --></MPD>")).toMatchObject({
+      drm: null,
+    });
     expect(parseDash("nothing")).toBeNull();
+    expect(parseDash("<!doctype html><html><p>MPD</html>")).toBeNull();
   });
 });
 

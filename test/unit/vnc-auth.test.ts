@@ -40,7 +40,7 @@ describe("the client's side of the handshake", () => {
     const open = Buffer.concat([VERSION, Buffer.from([1, 1])]);
     expect(() => enter("s3cret-8", open)).toThrow("asks for no password");
     expect(() => enter(null, Buffer.concat([VERSION, Buffer.from([1, 2])]))).toThrow(
-      "wants a password",
+      "requires a password",
     );
     const refused = Buffer.concat([
       VERSION,

@@ -30,9 +30,9 @@ test.each([
   [{ ...OPEN, mode: "listed", allow: ["*.site.test:443"] }, { allow: ["a.site.test:443"] }, null],
   [{ ...OPEN, block: ["private"] }, { mode: "open" }, null],
   // Wider.
-  [{ ...OPEN, mode: "public" }, { mode: "open" }, "is on egress mode public"],
-  [{ ...OPEN, block: ["private", "loopback"] }, { mode: "open" }, "is on egress mode public"],
-  [{ ...OPEN, mode: "listed" }, { mode: "public" }, "is on egress mode listed"],
+  [{ ...OPEN, mode: "public" }, { mode: "open" }, "is in egress mode public"],
+  [{ ...OPEN, block: ["private", "loopback"] }, { mode: "open" }, "is in egress mode public"],
+  [{ ...OPEN, mode: "listed" }, { mode: "public" }, "is in egress mode listed"],
   [{ ...OPEN, mode: "public" }, { allow: ["10.1.2.3"] }, "does not allow 10.1.2.3"],
   [{ ...OPEN, mode: "public" }, { allow: ["[::1]:80"] }, "does not allow [::1]:80"],
   [{ ...OPEN, mode: "public" }, { allow: ["[fd00::/8]:80"] }, "does not allow [fd00::/8]:80"],

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
+import { parseStat, ticksOfTree } from "#shared/kit/proc.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { createProcessCpu, parseUsed, ticksOfTree } from "#worker/program/process-cpu.ts";
+import { createProcessCpu } from "#worker/program/process-cpu.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
 
@@ -114,8 +115,7 @@ describe("GPUs of a worker (rules/pipeline-views#gpu-metrics)", () => {
 describe("CPU of a worker (rules/pipeline-views#cpu-use)", () => {
   test("reads the time of a process and of the children it waited for, whatever its name", () => {
     const line = "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 9 9 9";
-    expect(parseUsed(line)).toEqual({ pid: 42, ppid: 7, ticks: 127 });
-    expect(parseUsed("")).toBeNull();
+    expect(parseStat(line)).toMatchObject({ pid: 42, ppid: 7, ticks: 127 });
   });
 
   test("counts the whole tree below the worker and nothing beside it", () => {

@@ -14,7 +14,7 @@ export const FOREIGN_PAGES: readonly (readonly [string, Record<string, string>])
   ["a page of a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
 ];
 export const ORIGINS: AttackList = {
-  what: "Calls that pages of other origins have a browser make",
+  what: "Calls that pages of other origins make a browser send",
   file: "origins.test.ts",
   attempts: FOREIGN_PAGES.map(([who]) => who),
   on: "every route",

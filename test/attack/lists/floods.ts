@@ -32,7 +32,7 @@ export const chosen = (floods: Record<string, string>): [string, string][] =>
   );
 
 export const FLOODS: AttackList = {
-  what: "A page of a lane: windows, and changes of its address and its title, more than its browser can follow",
+  what: "A page of a lane: more windows, and more changes of its address and title, than its browser can follow",
   file: "floods.test.ts",
   attempts: [...chosen(WINDOW_FLOODS), ...chosen(ADDRESS_FLOODS)].map(([name]) => name),
 };

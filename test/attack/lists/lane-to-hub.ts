@@ -89,7 +89,7 @@ export const SCRIPT_WAYS: Record<string, string> = {
 };
 
 export const LANE_TO_HUB_HOSTS: AttackList = {
-  what: "A sandboxed script of a real fleet: `navigate` to the hub, by every spelling of it",
+  what: "A sandboxed script of a real fleet: `navigate` to the hub, in every spelling of it",
   file: "lane-to-hub.test.ts",
   attempts: HUB_HOSTS,
 };
@@ -100,7 +100,7 @@ export const LANE_TO_HUB_WAYS: AttackList = {
 };
 
 export const LANE_TO_HUB_PORTS: AttackList = {
-  what: "The same script: every way of a page to connect, to the hub, a viewer bridge, a debugging port and a VNC port",
+  what: "The same script: every way in which a page can connect to the hub, a viewer bridge, a debugging port and a VNC port",
   file: "lane-to-hub.test.ts",
   attempts: PORTS.flatMap((port) => Object.keys(PAGE_WAYS).map((way) => `${way}: ${port}`)),
 };

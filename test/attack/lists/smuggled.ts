@@ -122,7 +122,7 @@ export const SMUGGLED: Record<string, Smuggled> = {
 };
 
 export const SMUGGLING: AttackList = {
-  what: "Requests that are smuggled into others, and bytes that are no request",
+  what: "Requests that are smuggled into others, and bytes that are not a request",
   file: "smuggling.test.ts",
   attempts: Object.keys(SMUGGLED),
 };

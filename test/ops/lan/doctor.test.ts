@@ -30,7 +30,7 @@ test("doctor --installed looks as the unit's service, beside the one that runs, 
   const well = await doctor("hub");
   expect(well.of("service")).toMatchObject({ status: "ok" });
   expect(well.of("service")?.found).toContain("flotilla-hub.service as flotilla: active");
-  expect(well.of("database")?.found).toContain("written and taken back");
+  expect(well.of("database")?.found).toContain("a trial write works");
   expect(well.of("health")?.found).toContain("nothing is degraded");
   expect(well.of("port")?.found).toContain("held by a hub that answers");
   expect(well.of("disk")?.found).toContain("/var/lib/flotilla");

@@ -82,7 +82,7 @@ test("a port that is taken is said with the last log lines and exit 1, and mende
   const bad = await install("hub --port 8999 --now");
   expect(bad.code).toBe(1);
   expect(bad.stdout).toContain("hub.env: added SVC_PORT");
-  expect(bad.stderr).toContain("was started again");
+  expect(bad.stderr).toContain("was restarted");
   expect(bad.stderr).toContain("SVC_PORT: cannot listen on 0.0.0.0:8999");
   const good = await install("hub --port 8000 --now");
   expect({ code: good.code, said: good.stdout }).toEqual({
@@ -125,7 +125,7 @@ test("a version that crashes is no success; rollback puts the last healthy one b
   const back = await attempt(`${FLOTILLA} rollback hub --timeout 400`);
   expect({ code: back.code, said: back.said }).toEqual({
     code: 0,
-    said: expect.stringContaining(`flotilla-hub.service is restarted, version ${version}`),
+    said: expect.stringContaining(`flotilla-hub.service was restarted with version ${version}`),
   });
   expect((await health()).version).toBe(version);
 }, 600_000);
@@ -138,7 +138,7 @@ test("rollback goes from one healthy version to the other, and back", async () =
     const back = await attempt(`${FLOTILLA} rollback --timeout 400`);
     expect({ code: back.code, said: back.said }).toEqual({
       code: 0,
-      said: expect.stringContaining(`flotilla-hub.service is restarted, version ${expected}`),
+      said: expect.stringContaining(`flotilla-hub.service was restarted with version ${expected}`),
     });
     expect((await health()).version).toBe(expected);
   }
@@ -183,7 +183,7 @@ test("the exposure that systemd-analyze sees is that of the guide", async () => 
 test("uninstall --purge asks where somebody is, and takes data and users with --yes", async () => {
   const unasked = await attempt(`${FLOTILLA} uninstall hub --purge`);
   expect(unasked.code).toBe(1);
-  expect(unasked.stderr).toContain("--yes deletes unasked");
+  expect(unasked.stderr).toContain("use --yes to delete without asking");
   expect(await show("flotilla-hub", "ActiveState")).toBe("active");
   const hub = await attempt(`${FLOTILLA} uninstall hub --purge --yes`);
   expect({ code: hub.code, said: hub.said }).toEqual({

@@ -13,7 +13,7 @@ export interface RawCdp {
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
 export type CdpAnswer = any;
 
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 120_000;
 
 /** @param url of a WebSocket @throws when it is refused */
 export async function dialCdp(url: string): Promise<RawCdp> {

@@ -5,6 +5,8 @@ import type { HttpSession, SessionFleet } from "../rigs/session-fleet.ts";
 
 /** Where a check of an unmodified library runs: at a session, and as control at a browser of its own. */
 export const WHERE = ["a session", "a plain local Chromium"] as const;
+/** The libraries give a browser up that needs half a minute. */
+const START_MS = 120_000;
 export type Where = (typeof WHERE)[number];
 
 /** New for each call: Puppeteer adds to the options that it is given, a logger among them that Playwright cannot use. */
@@ -20,7 +22,9 @@ export const withPlaywright = (
   use: (browser: Browser) => Promise<void>,
 ): Promise<void> =>
   withBrowser(fleet, where, use, (session) =>
-    session ? chromium.connectOverCDP(session.cdp_url) : chromium.launch(launch()),
+    session
+      ? chromium.connectOverCDP(session.cdp_url, { timeout: START_MS })
+      : chromium.launch({ ...launch(), timeout: START_MS }),
   );
 
 export const withPuppeteer = (
@@ -31,7 +35,7 @@ export const withPuppeteer = (
   withBrowser(fleet, where, use, (session) =>
     session
       ? puppeteer.connect({ browserWSEndpoint: session.cdp_url })
-      : puppeteer.launch(launch()),
+      : puppeteer.launch({ ...launch(), timeout: START_MS }),
   );
 
 async function withBrowser<B extends { close(): Promise<void> }>(

@@ -28,6 +28,7 @@ const HarEntry = z.looseObject({
     url: z.url(),
     cookies: z.array(Cookie),
     queryString: z.array(Pair),
+    _bodyDigest: z.string().optional(),
     ...Message,
   }),
   response: z.strictObject({

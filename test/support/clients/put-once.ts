@@ -11,7 +11,7 @@ const memoryMb = async (field: string) => {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
 };
 
-// What the first requests need for ever is not what a body takes.
+// What the first requests need forever is not what a body takes.
 await store.put("warm", new Uint8Array(1024));
 const before = await memoryMb("VmRSS");
 let left = megabytes * 4;

@@ -20,7 +20,7 @@ export interface RfbClient {
 const KEYS = { Tab: 0xff09, Enter: 0xff0d } as const;
 const CONTROL = 0xffe3;
 const NONE = 1;
-const HANDSHAKE_MS = 10_000;
+const HANDSHAKE_MS = 60_000;
 
 /** Opens the viewer's stream and takes it as far as pictures would come. */
 export async function connectRfb(url: string): Promise<RfbClient> {

@@ -21,5 +21,5 @@ const sink = createHttpSink({
   random: Math.random,
 });
 sink.putAsset(assetMeta("big.bin"), { path, size: Number(size), sha256 });
-const { failed } = await sink.flush(AbortSignal.timeout(60_000));
+const { failed } = await sink.flush(AbortSignal.timeout(170_000));
 console.log(JSON.stringify({ grown_kb: (await peakKb()) - before, failed }));

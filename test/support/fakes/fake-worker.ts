@@ -74,9 +74,9 @@ export interface FakeWorker {
     body: string | Uint8Array,
     meta?: Partial<AssetMeta>,
   ): Promise<Response>;
-  putDocument(job: HubAssignJob, name: string, body: string): Promise<Response>;
-  /** A round trip: everything sent before was handled. */
-  settle(): Promise<void>;
+  putDocument(job: HubAssignJob, name: string, body: string | Uint8Array): Promise<Response>;
+  /** A round trip: everything sent before was handled. `more`: as of the heartbeat that asks. */
+  settle(more?: Record<string, unknown>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -122,6 +122,9 @@ export function connectFakeWorker(
     { headers, ...(ca !== undefined && { tls: { ca } }) } as Bun.WebSocketOptions,
   );
   const sent: Record<string, unknown>[] = [];
+  /** Heartbeats that were sent, and those that the hub has answered. */
+  const beats = { sent: 0, answered: 0 };
+  const answered = new Set<() => void>();
   const send = (message: Record<string, unknown>) => {
     sent.push(message);
     socket.send(JSON.stringify(message));
@@ -182,6 +185,11 @@ export function connectFakeWorker(
   socket.onmessage = ({ data }) => {
     const decoded = decode(String(data));
     if (decoded.kind !== "message") throw new Error(`bad frame from the hub: ${data}`);
+    // One that tells places answers no heartbeat: the hub sends it when another hub has come or gone.
+    if (decoded.message.type === "HubHeartbeatAck" && !decoded.message.fleet_places) {
+      beats.answered += 1;
+      for (const look of answered) look();
+    }
     messages.push(decoded.message);
     sessionMessage(decoded.message);
     if (decoded.message.type !== "HubAssignJob") return;
@@ -217,7 +225,10 @@ export function connectFakeWorker(
     lanes,
     sent,
     send,
-    heartbeat: (more = {}) => send({ type: "WorkerHeartbeat", in_flight: 0, load, lanes, ...more }),
+    heartbeat: (more = {}) => {
+      beats.sent += 1;
+      send({ type: "WorkerHeartbeat", in_flight: 0, load, lanes, ...more });
+    },
     lane: (lane_idx, change) => {
       const lane = { ...(lanes[lane_idx] ?? warm(lane_idx)), ...change };
       lanes[lane_idx] = lane;
@@ -274,9 +285,19 @@ export function connectFakeWorker(
       put(`${job.job_id}/documents/${encodeURIComponent(name)}`, body, {
         "X-Lease-Token": String(job.lease_token),
       }),
-    settle: async () => {
-      worker.heartbeat();
-      await messages.next((m) => m.type === "HubHeartbeatAck");
+    settle: async (more) => {
+      worker.heartbeat(more);
+      const asked = beats.sent;
+      // Its own answer, and not that of a heartbeat which nobody has waited for.
+      await new Promise<void>((resolve) => {
+        const look = () => {
+          if (beats.answered < asked) return;
+          answered.delete(look);
+          resolve();
+        };
+        answered.add(look);
+        look();
+      });
     },
     close: async () => {
       socket.close();

@@ -39,6 +39,7 @@ export function addLiveSession(
     job_id: null,
     headless,
     ...{ egress: null, proxy: null },
+    replay: null,
     idle_ttl_ms: 300_000,
   });
 }

@@ -23,7 +23,7 @@ const server = Bun.serve({
   fetch: async (request) => {
     const {
       code,
-      timeout_ms = 20_000,
+      timeout_ms = 120_000,
       goal = null,
     } = (await request.json()) as {
       code: string;

@@ -2,10 +2,10 @@ import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { startStallWatchdog } from "#worker/program/update/watchdog.ts";
 
-/** Stalls its event loop for `stall_ms` under a watchdog with a threshold of 200 ms and the given jitter. */
-const [stall_ms = 0, jitter_ms = 0] = process.argv.slice(2).map(Number);
+/** Stalls its event loop for `stall_ms` under a watchdog with the given jitter and threshold, 200 ms by default. */
+const [stall_ms = 0, jitter_ms = 0, threshold_ms = 200] = process.argv.slice(2).map(Number);
 const watchdog = startStallWatchdog({
-  threshold_ms: 200,
+  threshold_ms,
   jitter_ms,
   clock: systemClock,
   log: createLog("debug", (line) => process.stderr.write(`${line}\n`)),

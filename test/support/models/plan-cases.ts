@@ -1,7 +1,7 @@
 import type { Conn } from "#hub/platform/db/conn.ts";
 import { flowRepo } from "#hub/platform/db/flow.ts";
 import * as SQL from "#hub/platform/db/queue/postgres-statements.ts";
-import { retentionRepo } from "#hub/platform/db/retention.ts";
+import { retentionRepo } from "#hub/platform/db/retention/repo.ts";
 import { runNotesRepo } from "#hub/platform/db/run-notes.ts";
 import { runsRepo } from "#hub/platform/db/runs.ts";
 import { viewsRepo } from "#hub/platform/db/views.ts";

@@ -25,7 +25,7 @@ export interface ModelTask {
   max_attempts: number;
 }
 
-/** An attempt as its worker remembers it, for ever. */
+/** An attempt as its worker remembers it, forever. */
 export interface ModelRef {
   generation: number;
   epoch: number;

@@ -153,7 +153,7 @@ export function eachQueue(suite: (open: OpenQueue, dialect: "sqlite" | "postgres
         beforeAll(async () => {
           server = await startPostgres();
           url = await server.createDatabase();
-        }, 60_000);
+        }, 180_000);
       afterAll(async () => {
         await server?.stop();
       });

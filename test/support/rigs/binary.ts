@@ -23,7 +23,7 @@ export interface BinaryRig {
   exitCode(program: Program): Promise<number>;
 }
 
-const BUILD_MS = 120_000;
+const BUILD_MS = 300_000;
 /** A hub that starts on a busy machine (load 47) took longer than 30 s. */
 const LISTEN_MS = 120_000;
 
@@ -70,7 +70,7 @@ export async function addressOf(program: Program): Promise<string> {
 }
 
 export const statusOf = async (url: string): Promise<number> =>
-  (await fetch(url, { signal: AbortSignal.timeout(5_000) })).status;
+  (await fetch(url, { signal: AbortSignal.timeout(60_000) })).status;
 
 const NOBODY = 65_534;
 

@@ -98,8 +98,8 @@ export async function startCodegenRig(options: FleetOptions = {}): Promise<Codeg
     }
     return { status: answer.status, text, body: parsed };
   };
-  await fleet.lanesWarm(90_000);
-  const engine = { endpoint: llm.url, model: "test", use_for_codegen: true, timeout_s: 20 };
+  await fleet.lanesWarm();
+  const engine = { endpoint: llm.url, model: "test", use_for_codegen: true, timeout_s: 120 };
   const put = await call("PUT", "/engines/local", engine);
   if (put.status >= 300) throw new Error(`engine not stored: ${put.text}`);
   const events = (job_id: string): Promise<JobEvent[]> =>

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { taskClock } from "#test/support/fakes/task-clock.ts";
 import { createExecutor } from "#worker/tasks/executors.ts";
 import type { Executor, TaskEnd, TaskInput } from "#worker/tasks/types.ts";
 
@@ -90,4 +91,19 @@ export async function createExecutorRig(clock: Clock = hurried): Promise<Executo
     },
   };
   return rig;
+}
+
+/** Executors whose tasks have as long as they need until their deadline; it comes when they make the file `mark` names. */
+export async function withTaskClock(
+  use: (rig: ExecutorRig, mark: ReturnType<typeof taskClock>["mark"]) => Promise<void>,
+): Promise<void> {
+  const marks = await mkdtemp(join(tmpdir(), "flotilla-marks-"));
+  const clock = taskClock(marks);
+  const rig = await createExecutorRig(clock);
+  try {
+    await use(rig, clock.mark);
+  } finally {
+    await rig.close();
+    await rm(marks, { recursive: true, force: true });
+  }
 }

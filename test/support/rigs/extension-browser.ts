@@ -54,7 +54,7 @@ export async function openExtensionBrowser(hub_url: string): Promise<ExtensionBr
   };
   try {
     const file = Bun.file(join(user_data, "DevToolsActivePort"));
-    const lines = await until("the debugging port", 20_000, async () => {
+    const lines = await until("the debugging port", 60_000, async () => {
       const text = await file.text().catch(() => "");
       return text.includes("\n") && text.split("\n");
     });
@@ -74,14 +74,14 @@ export async function openExtensionBrowser(hub_url: string): Promise<ExtensionBr
     });
     const [context] = browser.contexts();
     if (!context) throw new Error("no context");
-    const worker = await until("the extension's service worker", 10_000, () =>
+    const worker = await until("the extension's service worker", 60_000, () =>
       context.serviceWorkers().find((w) => w.url().endsWith("/service-worker.js")),
     );
     const id = new URL(worker.url()).host;
     const base = `127.0.0.1:${lines[0]}`;
     const inPopup = async <T>(script: string): Promise<T> => {
       await worker.evaluate("chrome.action.openPopup()");
-      const target = await until("the popup", 10_000, async () => {
+      const target = await until("the popup", 60_000, async () => {
         const targets = (await (await fetch(`http://${base}/json/list`)).json()) as Target[];
         return targets.find((t) => t.url === `chrome-extension://${id}/popup.html`);
       });

@@ -23,6 +23,7 @@ export interface FetchResult {
   outcome: JobOutcome;
   assets: StoredAsset[];
   documents: Map<DocumentName, string>;
+  pictures: Map<DocumentName, Uint8Array>;
   /** The story, a line each: `stage: message`. */
   log: string[];
 }
@@ -51,7 +52,12 @@ export async function runFetchJob(
   browser: LaneBrowser,
   request: FetchRequest,
 ): Promise<FetchResult> {
-  const result: Omit<FetchResult, "outcome"> = { assets: [], documents: new Map(), log: [] };
+  const result: Omit<FetchResult, "outcome"> = {
+    assets: [],
+    documents: new Map(),
+    pictures: new Map(),
+    log: [],
+  };
   const run: JobRun = {
     job_id: "job1",
     url: request.url,
@@ -113,7 +119,8 @@ function memorySink(
       work.push(store());
     },
     putDocument: (name, content) => {
-      result.documents.set(name, content);
+      if (typeof content === "string") result.documents.set(name, content);
+      else result.pictures.set(name, content);
       stored += 1;
     },
     flush: async () => {

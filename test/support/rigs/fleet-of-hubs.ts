@@ -17,7 +17,7 @@ import {
 import { createLaneRecord, type LaneRecord } from "./lane-record.ts";
 
 const MAIN = join(import.meta.dir, "../../../hub/main.ts");
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 /** Many jobs are waited for at once. */
 const LOOK_MS = 250;
 

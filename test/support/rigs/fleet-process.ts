@@ -30,7 +30,7 @@ export interface ManagedProcess {
   /** Last lines of its log. */
   tail(): string;
   kill(signal: NodeJS.Signals): void;
-  /** SIGTERM, no restart; the exit code (137 when it had to be killed after `deadline_ms`). */
+  /** SIGTERM, no restart; the exit code (137 when it had to be killed after `deadline_ms`, by default a minute and a half). */
   stop(deadline_ms?: number): Promise<number>;
 }
 
@@ -95,7 +95,7 @@ export function superviseProcess(
     },
     tail: () => lines.slice(-40).join("\n"),
     kill: (signal) => child.kill(signal),
-    stop: async (deadline_ms = 30_000) => {
+    stop: async (deadline_ms = 90_000) => {
       stopping = true;
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), deadline_ms);
@@ -279,7 +279,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   });
 
   const request = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(20_000) });
+    const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(60_000) });
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
   const job = async (job_id: string) => (await request(`/jobs/${job_id}`)).body as unknown as Job;
@@ -316,7 +316,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
             `worker log:\n${worker.tail()}\nhub log:\n${hub.tail()}`,
         );
       }),
-    lanesWarm: async (ms = 30_000) => {
+    lanesWarm: async (ms = 120_000) => {
       await until(`${lanes} warm lanes`, ms, async () => {
         const { body } = await request("/workers").catch(() => ({ body: { workers: [] } }));
         const workers = body.workers as {

@@ -119,7 +119,7 @@ export async function startReader(): Promise<Reader> {
   const demo_port = await shown(/demo page +http:\/\/[^:]+:(\d+)/);
   const admin = await shown(/password (\S+)/);
   await until("a warm lane", 60_000, async () => {
-    const answer = await fetch(`${url}/workers`, { signal: AbortSignal.timeout(20_000) });
+    const answer = await fetch(`${url}/workers`, { signal: AbortSignal.timeout(60_000) });
     const { workers } = (await answer.json()) as { workers: { lanes: { state: string }[] }[] };
     return workers.some(({ lanes }) => lanes.some(({ state }) => state === "warm"));
   });
@@ -143,7 +143,7 @@ export async function startReader(): Promise<Reader> {
     [Symbol.asyncDispose]: async () => {
       dev.kill("SIGTERM");
       await dev.exited;
-      await until("the end of every process", 30_000, () =>
+      await until("the end of every process", 60_000, () =>
         processesOf(dir).every(({ state }) => state === "Z"),
       );
       rmSync(dir, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { type HubConfig, type HubMode, loadHubConfig } from "#hub/platform/confi
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { ProgramContext } from "#hub/program/context.ts";
 import { type HubDeps, type RunningHub, startHub } from "#hub/program/serve.ts";
-import { systemClock } from "#shared/kit/clock.ts";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { newToken } from "#shared/protocol/ids.ts";
@@ -65,6 +65,32 @@ const kept = globalThis as {
   flotillaOpen?: Map<() => Promise<unknown>, string>;
 };
 
+/** How long a POST waits for a lane of such a fleet, where a test says nothing else. */
+export const FLEET_WAIT_MS = 600;
+
+/**
+ * Real time, in which that wait is over once what the hubs were telling each other has arrived as well: on a busy machine
+ * it takes longer.
+ */
+const patientClock = (contexts: () => readonly ProgramContext[]): Clock => ({
+  ...systemClock,
+  sleep: async (ms, signal) => {
+    await systemClock.sleep(ms, signal);
+    if (ms !== FLEET_WAIT_MS) return;
+    // Asked, taken, told: each is a message, and a pass of the queue.
+    for (let round = 0; round < 3 && !signal?.aborted; round += 1) {
+      const passes = contexts().map(async ({ kv, dispatcher }) => {
+        await kv.get("settled:1");
+        await dispatcher.exclusive(async () => {});
+      });
+      const over = new Promise<void>((resolve) => {
+        signal?.addEventListener("abort", () => resolve(), { once: true });
+      });
+      await Promise.race([Promise.allSettled(passes), over]);
+    }
+  },
+});
+
 /**
  * Three hubs on one Postgres database, one Redis and one directory of objects, behind HAProxy, which passes everything on as
  * it was sent (nginx refuses some bad paths itself). A test that has a
@@ -113,12 +139,14 @@ export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSet
       };
       stopAll = stop;
       try {
-        const clock = deps.clock;
-        if (clock !== systemClock)
-          shared = await openShared(null, { clock, log: silentLog, prefix });
+        const in_real_time = deps.clock === systemClock;
+        if (!in_real_time) shared = await openShared(null, { clock: deps.clock, log: silentLog });
+        const clock = in_real_time
+          ? patientClock(() => sets.filter(Boolean).map(({ ctx }) => ctx))
+          : deps.clock;
         const startHub = async (n: number) => {
           const config = configOf(n, shared !== undefined);
-          sets[n] = await startOne({ ...deps, config, ...(shared && { shared }) });
+          sets[n] = await startOne({ ...deps, clock, config, ...(shared && { shared }) });
         };
         // As an operator would: what only the first hub of a fleet does is done when the others come.
         await startHub(0);

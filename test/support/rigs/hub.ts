@@ -16,14 +16,13 @@ import { createSignals, type Signals } from "../models/signals.ts";
 import { objectsEnv } from "../servers/s3.ts";
 import { until } from "./fleet-process.ts";
 import type { TestHubOptions } from "./hub-options.ts";
-import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
+import { FLEET_WAIT_MS, fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
 import { commonKeyFile } from "./key-file.ts";
 
 /** How long POST /jobs waits here; no loop of the hub sleeps so long, so a test can tell by it who sleeps. */
 export const SUBMIT_WAIT_MS = 47;
-const FLEET_WAIT_MS = 600;
 /** Messages between hubs take milliseconds; what was lost is looked for every 5 s. */
-const SPREAD_MS = 10_000;
+const SPREAD_MS = 60_000;
 
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {

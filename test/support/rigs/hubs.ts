@@ -110,9 +110,9 @@ export function fleetsOnPostgres() {
 const allKnown = (hubs: TestHub[]): Promise<void> =>
   until(() => hubs.every((hub) => hub.ctx.cluster.peers.size >= hubs.length - 1));
 
-/** Asks again and again, for at most 40 s. */
+/** Asks again and again, for at most a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const give_up_at = performance.now() + 40_000;
+  const give_up_at = performance.now() + 60_000;
   while (!(await holds())) {
     if (performance.now() > give_up_at) throw new Error(`never: ${holds.toString()}`);
     await systemClock.sleep(2);

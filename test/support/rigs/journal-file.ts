@@ -37,7 +37,7 @@ export function startJournalled(
   return {
     lines,
     line: (pattern) =>
-      until(`a line like ${pattern}`, 30_000, () => lines().find((line) => pattern.test(line))),
+      until(`a line like ${pattern}`, 60_000, () => lines().find((line) => pattern.test(line))),
     exited: child.exited,
     kill: (signal) => child.kill(signal),
   };

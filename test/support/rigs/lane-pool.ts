@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { silentLog } from "#shared/kit/log.ts";
+import { isAlive, listProcesses, type ProcStat, readProc } from "#shared/kit/proc.ts";
 import type { Lane, LaneState } from "#shared/protocol/schema/worker.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
 import { scratchId } from "#worker/browser/lanes/scratch.ts";
-import { findByTag, isAlive, listProcesses, type ProcStat } from "#worker/browser/process/proc.ts";
+import { findByTag } from "#worker/browser/process/tagged.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { lanePorts, releaseLanePorts } from "../servers/ports.ts";
 import { until } from "./fleet-process.ts";
@@ -102,11 +103,24 @@ export const runDirs = (data_dir: string): string[] => {
 };
 
 /** Zombies waiting for this very process. */
-export const ownZombies = (): ProcStat[] =>
+const ownZombies = (): ProcStat[] =>
   listProcesses().filter((p) => p.state === "Z" && p.ppid === process.pid);
+
+/** Waits until all of them are reaped. */
+export const noZombie = (): Promise<true> =>
+  until("the end of every zombie", 60_000, () => ownZombies().length === 0);
+
+/**
+ * Live processes of the worker on `data_dir` that last as long as their lane: Chromium ends its helpers and renderers
+ * when it likes.
+ */
+export const lastingOf = (data_dir: string): number[] =>
+  processesOf(data_dir)
+    .map(({ pid }) => pid)
+    .filter((pid) => !/--type=(utility|renderer|gpu-process)/.test(readProc(pid, "cmdline") ?? ""));
 
 export const openFds = (): number => readdirSync("/proc/self/fd").length;
 
 /** Waits until no more than `most` descriptors are open: a socket is still closing when its lane is already gone. */
 export const fdsFallTo = (most: number): Promise<true> =>
-  until(`${most} open descriptors, not ${openFds()}`, 10_000, () => openFds() <= most);
+  until(`${most} open descriptors, not ${openFds()}`, 60_000, () => openFds() <= most);

@@ -35,7 +35,11 @@ export function startProgram(argv: string[], options: ProgramOptions = {}): Prog
     stderr: "pipe",
   });
   const seen = { stdout: "", stderr: "" };
-  let changed: () => void = () => {};
+  /** Whoever waits for more output. */
+  const waiting: (() => void)[] = [];
+  const changed = () => {
+    for (const wake of waiting.splice(0)) wake();
+  };
   let open = 2;
   const read = async (name: "stdout" | "stderr") => {
     const decoder = new TextDecoder();
@@ -57,17 +61,17 @@ export function startProgram(argv: string[], options: ProgramOptions = {}): Prog
     get stderr() {
       return seen.stderr;
     },
-    says: async (text, ms = 30_000) => {
+    says: async (text, ms = 120_000) => {
       const end = Date.now() + ms;
       while (!seen.stdout.includes(text) && !seen.stderr.includes(text)) {
         if (open === 0 || Date.now() > end)
           throw new Error(`"${text}" never came:\n${seen.stdout}\n${seen.stderr}`);
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, end - Date.now());
-          changed = () => {
+          waiting.push(() => {
             clearTimeout(timer);
             resolve();
-          };
+          });
         });
       }
     },

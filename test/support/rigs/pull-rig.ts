@@ -74,7 +74,7 @@ export function createPullRig(): PullRig {
 export async function askUntil<T>(
   what: string,
   ask: () => Promise<T | false>,
-  within_ms = 15_000,
+  within_ms = 60_000,
 ): Promise<T> {
   const end = Date.now() + within_ms;
   for (;;) {

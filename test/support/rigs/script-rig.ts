@@ -65,7 +65,7 @@ export function createScriptRig(kind: SandboxKind = "bubblewrap"): ScriptRig {
         {
           ...{ job_id: "job", attempt: 1, code, door },
           job: options.job ?? { url: "http://shop.test/", goal: "the price" },
-          timeout_ms: options.timeout_ms ?? 30_000,
+          timeout_ms: options.timeout_ms ?? 120_000,
           signal: options.signal ?? new AbortController().signal,
         },
       );

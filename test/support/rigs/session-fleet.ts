@@ -39,7 +39,7 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
     ...options,
     env: { SVC_DRAIN_TIMEOUT_S: "1", ...options.env },
   });
-  await fleet.lanesWarm(60_000);
+  await fleet.lanesWarm();
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const answer = await fetch(fleet.url + path, {
       method,
@@ -69,7 +69,7 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
         state: async () => (await call("GET", `${path}/state`)).body as Session,
         end: async () => {
           await call("DELETE", path);
-          await fleet.lanesWarm(60_000);
+          await fleet.lanesWarm();
         },
       };
     },

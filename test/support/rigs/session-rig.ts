@@ -51,6 +51,8 @@ export interface OpenSession {
 }
 
 let tokens = 0;
+/** A call that nothing is expected to end sooner. */
+const CALL_MS = 60_000;
 
 export async function startSessionRig(env: Record<string, string> = {}): Promise<SessionRig> {
   const data_dir = makeDataDir();
@@ -169,7 +171,7 @@ async function sendToFirstTab(
     const targetId = targetInfos.find(({ type }) => type === "page")?.targetId ?? "";
     const { sessionId } = await root.send("Target.attachToTarget", { targetId, flatten: true });
     const page = connection.session(sessionId);
-    return await (page && connection.send(page, method, params, { timeout_ms: 5_000 }));
+    return await (page && connection.send(page, method, params, { timeout_ms: CALL_MS }));
   } finally {
     connection.close();
   }
@@ -181,7 +183,7 @@ export function callsOf(
   sessions: Pick<Sessions, "get">,
   session_id: string,
 ): Pick<OpenSession, "call" | "get" | "picture"> {
-  const call: OpenSession["call"] = async (action, args = {}, timeout_ms = 10_000) => {
+  const call: OpenSession["call"] = async (action, args = {}, timeout_ms = CALL_MS) => {
     const call_id = newToken();
     const replied = peer.nextWhere(["SessionReply"], (reply) => reply.call_id === call_id);
     peer.send({ type: "HubSessionCall", call_id, session_id, action, args, timeout_ms });
@@ -205,8 +207,15 @@ export function callsOf(
   };
 }
 
-export const laneWarm = (peer: FakePeer, lane_idx: number) =>
-  peer.nextWhere(
+/** Resolves when the lane has become warm after this call: what was told before, and waited for by nobody, does not count. */
+export function laneWarm(peer: FakePeer, lane_idx: number) {
+  const before = new Set(peer.frames);
+  return peer.nextWhere(
     ["LaneChanged"],
-    ({ lane }) => lane.lane_idx === lane_idx && lane.state === "warm" && lane.session_id === null,
+    (frame) =>
+      !before.has(frame) &&
+      frame.lane.lane_idx === lane_idx &&
+      frame.lane.state === "warm" &&
+      frame.lane.session_id === null,
   );
+}

@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from "bun:ffi";
-import { listProcesses } from "#worker/browser/process/proc.ts";
+import { listProcesses } from "#shared/kit/proc.ts";
 import { reapOrphans } from "#worker/browser/process/reap.ts";
 
 /** Becomes what pid 1 of a container is to orphans, gets one that has ended, and says what `reapOrphans` made of it. */

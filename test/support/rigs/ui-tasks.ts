@@ -30,7 +30,7 @@ export function uiTasks({ api }: UiRig) {
       }),
     /** Waits until the queue is as `wanted` says. */
     settled: (slug: string, wanted: Partial<Record<"pending" | "claimed" | "failed", number>>) =>
-      until(`queue of ${slug}: ${JSON.stringify(wanted)}`, 15_000, async () => {
+      until(`queue of ${slug}: ${JSON.stringify(wanted)}`, 60_000, async () => {
         const now = await counts(slug);
         return Object.entries(wanted).every(([name, n]) => now[name as keyof typeof now] === n);
       }),

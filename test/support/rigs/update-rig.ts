@@ -99,7 +99,7 @@ export async function startUpdateRig(options: UpdateRigOptions = {}): Promise<Up
     drains,
     exited: exit.promise,
     refused: async () => {
-      const line = await log.next((l) => String(l.message).startsWith("update not taken"));
+      const line = await log.next((l) => String(l.message).startsWith("update not installed"));
       return String(line.reason);
     },
     close: async () => {

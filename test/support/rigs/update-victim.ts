@@ -2,7 +2,7 @@ import { silentLog } from "#shared/kit/log.ts";
 import { pruneVersions, stageArchive } from "#worker/program/update/stage.ts";
 import { readState, writeState } from "#worker/program/update/state.ts";
 
-/** Updates for ever between the versions it is given, to be killed at any moment: dir, base, then version=archive … */
+/** Updates forever between the versions it is given, to be killed at any moment: dir, base, then version=archive … */
 const [dir = "", base = "", ...versions] = process.argv.slice(2);
 for (let i = 0; ; i += 1) {
   const [version = "", archive = ""] = versions[i % versions.length]?.split("=") ?? [];

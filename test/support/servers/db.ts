@@ -9,7 +9,7 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 export type Dialect = Db["dialect"];
 const DIALECTS: Dialect[] = ["sqlite", "postgres"];
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 180_000;
 
 /**
  * Runs a suite on SQLite in memory and on a private Postgres. `open` gives an empty, migrated database, closed after the
@@ -110,7 +110,12 @@ export function jobRow(fields: Partial<JobRow> = {}): JobRow {
     asset_bytes: 0,
     attempts: 0,
     capture: null,
+    final_state: null,
+    answer: null,
     idempotency_key: null,
+    watch_id: null,
+    changed: null,
+    changes: null,
     ...fields,
   };
 }

@@ -49,7 +49,7 @@ export function openNotifySocket(path: string): NotifySocket {
     path,
     lines,
     count,
-    says: async (prefix, ms = 30_000) =>
+    says: async (prefix, ms = 60_000) =>
       void (await until(`${prefix} at ${path}`, ms, () => count(prefix) > 0)),
     close: () => {
       clearTimeout(reading);

@@ -41,7 +41,7 @@ export interface TestPostgresOptions {
 
 const USER = "flotilla";
 const PREFIX = "flotilla-pg-";
-const START_DEADLINE_MS = 30_000;
+const START_DEADLINE_MS = 170_000;
 const PORT_TRIES = 5;
 const REMOVE = { recursive: true, force: true };
 
@@ -247,7 +247,7 @@ function runOrThrow([command = "", ...args]: string[]): void {
 async function answers(url: string, data: string, hasExited: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + START_DEADLINE_MS;
   for (;;) {
-    const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+    const client = postgres(url, { max: 1, connect_timeout: 60, onnotice: () => {} });
     try {
       const [row] = await client`select current_setting('data_directory') as data`;
       if (row?.data !== data) throw new Error("another server has the port");

@@ -32,7 +32,7 @@ export interface TestRedisOptions {
   listen?: string;
 }
 
-const START_DEADLINE_MS = 10_000;
+const START_DEADLINE_MS = 60_000;
 const PORT_TRIES = 5;
 
 /**

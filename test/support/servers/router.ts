@@ -19,7 +19,7 @@ export interface TestRouter {
 
 const TEMPLATES = join(import.meta.dir, "../../../scripts/router");
 const LOOPBACK = "127.0.0.1";
-const READY_MS = 10_000;
+const READY_MS = 60_000;
 const PORT_TRIES = 5;
 
 const hostOf = (hub: string): string => hub.replace(/^https?:\/\//, "").replace(/\/$/, "");

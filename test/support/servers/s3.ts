@@ -35,7 +35,7 @@ export interface TestS3 {
 const BUCKET = "flotilla";
 const KEY_ID = "TESTKEYID";
 const SECRET = "test/secret+key";
-const START_DEADLINE_MS = 20_000;
+const START_DEADLINE_MS = 60_000;
 
 /** Starts a server; about half a second. It dies with this process, also when that is killed. */
 export async function startS3(): Promise<TestS3> {

@@ -7,6 +7,8 @@ export interface UpstreamProxy {
   port: number;
   /** `host:port` of every tunnel that was asked for, in order. */
   asked: string[];
+  /** First lines of the requests that it was to carry without a tunnel, each with the Host that came. */
+  carried: string[];
   /** What came as user name and password, in order. */
   logins: string[];
   stop(): void;
@@ -71,9 +73,13 @@ function join(
 const addressOf = (host: string, { names = {} }: UpstreamOptions): string | null =>
   /^[\d.]+$/.test(host) ? host : (names[host] ?? null);
 
-/** HTTP, and HTTPS with `tls`: CONNECT alone. It tells causes in Proxy-Status (RFC 9209). */
+/**
+ * HTTP, and HTTPS with `tls`: CONNECT, and one plain request for each connection. It tells causes in Proxy-Status
+ * (RFC 9209).
+ */
 export async function startHttpUpstream(options: UpstreamOptions = {}): Promise<UpstreamProxy> {
   const asked: string[] = [];
+  const carried: string[] = [];
   const logins: string[] = [];
   const [server, stop] = serve(options, (client) => {
     let held = "";
@@ -93,6 +99,22 @@ export async function startHttpUpstream(options: UpstreamOptions = {}): Promise<
       const { login, ports } = options;
       if (login && logins.at(-1) !== `${login.username}:${login.password}`)
         return say(sent ? "401 Unauthorized" : "407 Proxy Authentication Required");
+      const [, method = "", authority = "", path = ""] =
+        /^([A-Z]+) http:\/\/([^/ ]+)(\S*) HTTP/.exec(held) ?? [];
+      if (method !== "") {
+        const [first = "", ...rest] = held.split("\r\n");
+        carried.push(`${first}, ${rest.find((line) => /^host:/i.test(line))}`);
+        const [host = "", port = "80"] = authority.split(":");
+        const address = addressOf(host, options);
+        if (address === null) return say("503 Service Unavailable", "dns_error");
+        const own = rest.filter((line) => !/^proxy-/i.test(line));
+        const request = [`${method} ${path || "/"} HTTP/1.1`, ...own].join("\r\n");
+        const origin = connect(Number(port), address, () => origin.write(request, "latin1"));
+        origin.on("error", () => say("502 Bad Gateway"));
+        origin.pipe(client);
+        client.on("close", () => origin.destroy());
+        return void client.pipe(origin);
+      }
       asked.push(place);
       const at = place.lastIndexOf(":");
       const [host, port] = [place.slice(0, at), Number(place.slice(at + 1))];
@@ -108,7 +130,7 @@ export async function startHttpUpstream(options: UpstreamOptions = {}): Promise<
     };
     client.on("data", onData);
   });
-  return { port: await listen(server), asked, logins, stop };
+  return { port: await listen(server), asked, carried, logins, stop };
 }
 
 /** SOCKS5 (RFC 1928), with a password where `login` says so (RFC 1929). */
@@ -151,5 +173,5 @@ export async function startSocksUpstream(options: UpstreamOptions = {}): Promise
     };
     client.on("data", onData);
   });
-  return { port: await listen(server), asked, logins, stop };
+  return { port: await listen(server), asked, carried: [], logins, stop };
 }

@@ -36,6 +36,12 @@ export interface SiteServer {
   expect(path: string, bytes: Uint8Array): void;
   /** Resolves when the answer to this path has been sent whole since the last `forget`. */
   sent(path: string): Promise<void>;
+  /** Resolves when this path, with its query, has been asked for since the last `forget`. */
+  asked(path: string): Promise<void>;
+  /** Who asks for `path` is sent a byte now and then until `over` resolves: nobody gives up a request that makes progress. */
+  holdOpen(path: string, over: Promise<unknown>): void;
+  /** Where a page reads until `path`, with its query, has been asked for: its network is not silent before. */
+  openUntil(path: string): string;
   forget(): void;
   stop(): Promise<void>;
 }
@@ -43,17 +49,14 @@ export interface SiteServer {
 /** @param host name in the origin; the server listens on 127.0.0.1, where `*.localhost` names lead */
 export async function startServer(host: string): Promise<SiteServer> {
   const handlers = new Map<string, Handler>();
-  const waiting = new Map<string, PromiseWithResolvers<void>>();
-  const sentOf = (path: string) => {
-    const known = waiting.get(path) ?? Promise.withResolvers<void>();
-    waiting.set(path, known);
-    return known;
-  };
+  const sent = createMoments();
+  const asked = createMoments();
   const hits: SiteServer["hits"] = [];
   const server = createServer((req, res) => {
     const url = new URL(req.url ?? "/", origin);
     hits.push({ path: req.url ?? "/", headers: req.headers });
-    res.once("finish", () => sentOf(url.pathname).resolve());
+    asked.of(req.url ?? "/").resolve();
+    res.once("finish", () => sent.of(url.pathname).resolve());
     const handler = handlers.get(url.pathname);
     if (!handler) {
       res.writeHead(404, { "content-type": "text/plain" });
@@ -68,6 +71,8 @@ export async function startServer(host: string): Promise<SiteServer> {
   const expected: ExpectedBody[] = [];
   const expectBody = (path: string, bytes: Uint8Array) =>
     void expected.push({ url: origin + path, sha256: sha256(bytes), size: bytes.length });
+  const holdOpen: SiteServer["holdOpen"] = (path, over) =>
+    void handlers.set(path, (_req, res) => drip(res, over));
   return {
     origin,
     port,
@@ -79,14 +84,52 @@ export async function startServer(host: string): Promise<SiteServer> {
       handlers.set(path, (req, res) => serveStatic(req, res, body));
       if (!body.extra) expectBody(path, body.bytes);
     },
-    forget: () => waiting.clear(),
-    sent: (path) => sentOf(path).promise,
+    forget: () => {
+      sent.forget();
+      asked.forget();
+    },
+    sent: (path) => sent.of(path).promise,
+    asked: (path) => asked.of(path).promise,
+    holdOpen,
+    openUntil: (path) => {
+      const held = `/open-until${path.replaceAll(/\W/g, "-")}`;
+      handlers.set(held, (_req, res) => drip(res, asked.of(path).promise));
+      return held;
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+/** What has happened to each path, or will. */
+function createMoments() {
+  const moments = new Map<string, PromiseWithResolvers<void>>();
+  return {
+    of: (path: string) => {
+      const known = moments.get(path) ?? Promise.withResolvers<void>();
+      moments.set(path, known);
+      return known;
+    },
+    forget: () => moments.clear(),
+  };
+}
+
+const DRIP_MS = 250;
+
+async function drip(res: ServerResponse, over: Promise<unknown>): Promise<void> {
+  res.writeHead(200, { "content-type": "text/plain", "cache-control": "no-store" });
+  let is_over = false;
+  const ended = over.then(() => {
+    is_over = true;
+  });
+  while (!is_over && !res.destroyed) {
+    res.write(".");
+    await Promise.race([ended, Bun.sleep(DRIP_MS)]);
+  }
+  res.end();
 }
 
 function listen(server: Server): Promise<number> {

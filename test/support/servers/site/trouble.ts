@@ -14,8 +14,9 @@ export interface TroubleSite {
   stop(): Promise<void>;
 }
 
+/** Its icon is in it: Chromium asks for one when it likes, which may be after the job. */
 const page = (body: string): string =>
-  `<!doctype html>\n<html><head><title>Trouble</title></head><body>${body}</body></html>\n`;
+  `<!doctype html>\n<html><head><title>Trouble</title><link rel=icon href=data:,></head><body>${body}</body></html>\n`;
 
 /** Pages on which jobs go wrong, one path each. */
 export async function startTroubleSite(): Promise<TroubleSite> {

@@ -50,6 +50,7 @@ export async function startWindowSite(): Promise<WindowSite> {
     url: `${main.origin}/`,
     expected: [...main.expected, ...cross.expected],
     account: () => {
+      main.forget();
       next = Promise.withResolvers();
       return next.promise;
     },
@@ -92,6 +93,7 @@ const WINDOW = `const told = { window: document.title, had_opener: opener !== nu
 
 const page = (main: SiteServer, cross: SiteServer) => `<!doctype html><title>windows</title>
 <script>
+  fetch("${main.openUntil("/account")}").then((answer) => answer.text());
   const heard = {}, windows = {}, last = {};
   const hear = ({ data }) => {
     if (data?.from) {
@@ -130,7 +132,7 @@ const page = (main: SiteServer, cross: SiteServer) => `<!doctype html><title>win
     const is_over = () => Object.values(heard).length === 4 && Object.values(heard).every(({ count }) => count === ${MESSAGES})
       && Object.values(windows).every(({ order }) => order.endsWith("told"));
     // What is lost never comes.
-    for (let left = 200; left > 0 && !is_over(); left -= 1) await wait(50);
+    for (let left = 1_200; left > 0 && !is_over(); left -= 1) await wait(50);
     await fetch("/account", { method: "POST", body: JSON.stringify({ heard, windows }) });
   };
 </script>`;

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
+import type { FakeWorker, FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+
+/** What a hub gives to workers that replay a capture (rules/replay#open-a-replay), without a browser. */
+
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await startTestHub();
+});
+afterEach(() => hub.close());
+
+const lane_novnc_urls = ["http://127.0.0.1:6901/", "http://127.0.0.1:6902/"];
+const PLAIN = { max_concurrent: 2, lane_novnc_urls };
+const ABLE = { ...PLAIN, replay: true } as never;
+const connect = (options: FakeWorkerOptions = {}): Promise<FakeWorker> =>
+  hub.worker({ lanes: 2, capabilities: ABLE, ...options });
+
+const entryOf = (url: string, more: object = {}, request: object = {}) => ({
+  startedDateTime: "2026-11-20T10:00:00.000Z",
+  time: 5,
+  request: { method: "GET", url, httpVersion: "h2", headers: [], ...request },
+  response: {
+    status: 200,
+    statusText: "",
+    httpVersion: "h2",
+    headers: [{ name: "content-type", value: "text/html" }],
+    content: { size: 4, mimeType: "text/html" },
+    redirectURL: "",
+    bodySize: 4,
+    ...more,
+  },
+  timings: { blocked: 0, dns: 0, connect: 0, ssl: 0, send: 0, wait: 0, receive: 0 },
+});
+const content = (_asset: string) => ({ content: { size: 4, mimeType: "text/html", _asset } });
+
+/** A job with a page, a form that was sent, a body that was lost, and one that no request names. */
+async function capture(worker: FakeWorker): Promise<string> {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const job = await worker.assigned.next((assigned) => assigned.job_id === job_id);
+  await worker.putAsset(job, "<h1>", { name: "page.html", mime: "text/html", source_url: TARGET });
+  await worker.putAsset(job, "lone", {
+    name: "lone.txt",
+    mime: "text/plain",
+    source_url: "http://site.test/lone",
+    status: 206,
+  });
+  const entries = [
+    entryOf(TARGET, content("page.html")),
+    entryOf(
+      "http://site.test/form",
+      { content: { size: 9, mimeType: "text/html" } },
+      {
+        method: "POST",
+        _bodyDigest: "abcd",
+      },
+    ),
+    entryOf("data:text/plain,x"),
+  ];
+  const har = { log: { version: "1.2", creator: {}, pages: [], entries } };
+  await worker.putDocument(job, "har.json", JSON.stringify(har));
+  worker.finish(job);
+  await worker.settle();
+  return job_id;
+}
+
+const get = async (worker: FakeWorker, path: string, token?: string): Promise<Response> => {
+  const { upload_token } = await worker.registered;
+  return fetch(`${hub.url}/workers/${worker.worker_id}/replays/${path}`, {
+    headers: { authorization: `Bearer ${token ?? upload_token}` },
+  });
+};
+const linesOf = async (answer: Response): Promise<ReplayEntry[]> =>
+  (await answer.text())
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+test("a session in replay begins at the job's URL, and its worker may read that capture and no other (rules/replay#open-a-replay)", async () => {
+  const worker = await connect();
+  const [job_id, other] = [await capture(worker), await capture(worker)];
+  expect((await get(worker, job_id)).status).toBe(404);
+  const opened = await hub.call("POST", "/sessions", { replay: job_id });
+  expect(opened).toMatchObject({
+    status: 201,
+    body: { replay: { job_id, answered: 0, missed_count: 0, missed: [] } },
+  });
+  expect(await worker.opening.next()).toMatchObject({ url: TARGET, replay: job_id, proxy: null });
+  expect(await linesOf(await get(worker, job_id))).toEqual([
+    {
+      method: "GET",
+      url: TARGET,
+      status: 200,
+      headers: [["content-type", "text/html"]],
+      body: { name: "page.html", size: 4 },
+    },
+    {
+      method: "POST",
+      url: "http://site.test/form",
+      status: 200,
+      headers: [["content-type", "text/html"]],
+      body: null,
+      digest: "abcd",
+      lacks: "the capture does not have its body",
+    },
+    {
+      method: "GET",
+      url: TARGET,
+      status: 200,
+      headers: [["content-type", "text/html"]],
+      body: { name: "page.html", size: 4 },
+      is_second_hand: true,
+    },
+    {
+      method: "GET",
+      url: "http://site.test/lone",
+      status: 200,
+      headers: [["content-type", "text/plain"]],
+      body: { name: "lone.txt", size: 4 },
+      is_second_hand: true,
+    },
+  ]);
+  expect(await (await get(worker, `${job_id}/bodies/page.html`)).text()).toBe("<h1>");
+  for (const path of [`${other}`, `${other}/bodies/page.html`, `${job_id}/bodies/none`])
+    expect((await get(worker, path)).status).toBe(404);
+  expect((await get(worker, job_id, "wrong")).status).toBe(401);
+});
+
+test("the record of a session has the report of its worker's last answer (rules/replay#the-report)", async () => {
+  const missed = [{ method: "GET", url: "http://site.test/gone", reason: "it is not there" }];
+  const report = { job_id: "", answered: 3, missed_count: 1, missed };
+  const worker = await connect({
+    on_call: () => ({
+      place: { url: TARGET, title: "T", tabs: 1, dialogs: [], replay: report },
+    }),
+  });
+  report.job_id = await capture(worker);
+  const { body } = await hub.call("POST", "/sessions", { replay: report.job_id });
+  const state = await hub.call("GET", `/sessions/${body.session_id}/state`);
+  expect(state.body).toMatchObject({ replay: report });
+});
+
+test("a job in replay is sent with its option, and without the proxy of its host (rules/replay#open-a-replay)", async () => {
+  const worker = await connect();
+  const replay = await capture(worker);
+  await hub.call("PUT", "/hosts/site.test", { proxy: "http://proxy.test:3128" });
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET, options: { replay } })).body;
+  const job = await worker.assigned.next((assigned) => assigned.job_id === job_id);
+  expect(job).toMatchObject({ options: { replay }, extras: { proxy: null } });
+  expect((await get(worker, replay)).status).toBe(200);
+});
+
+const refused = (loc: string[], words: string) => ({
+  status: 422,
+  body: { detail: [{ loc, msg: expect.stringContaining(words) }] },
+});
+
+test("what cannot be replayed is 422, and says why (rules/replay#open-a-replay)", async () => {
+  const worker = await connect();
+  const job_id = await capture(worker);
+  const running = (await hub.call("POST", "/jobs", { url: TARGET })).body.job_id;
+  const tries: [replay: object, at: string, words: string][] = [
+    [{ replay: "none" }, "replay", "there is no such job"],
+    [{ replay: running }, "replay", "has not ended"],
+    [{ replay: job_id, proxy: "http://proxy.test:1" }, "proxy", "cannot be used with replay"],
+  ];
+  for (const [input, field, words] of tries) {
+    const session = await hub.call("POST", "/sessions", input);
+    expect(session).toMatchObject(refused(["body", field], words));
+    const job = await hub.call("POST", "/jobs", { url: TARGET, options: input });
+    expect(job).toMatchObject(refused(["body", "options", field], words));
+  }
+});
+
+test("a worker of an earlier version is given no replay (rules/replay#open-a-replay)", async () => {
+  const worker = await connect({ capabilities: PLAIN as never });
+  const job_id = await capture(worker);
+  const session = await hub.call("POST", "/sessions", { replay: job_id });
+  expect(session).toMatchObject(refused(["body", "replay"], "of a version that cannot do it"));
+});

@@ -1,0 +1,204 @@
+import { describe, expect, test } from "bun:test";
+import { mergeEvents, readOnFrom } from "#hub/ui/client/fleet/player/model/events.ts";
+import {
+  actsOf,
+  consoleOf,
+  logOf,
+  marksOf,
+  unheardOf,
+} from "#hub/ui/client/fleet/player/model/happenings.ts";
+import { commandOf } from "#hub/ui/client/fleet/player/model/keys.ts";
+import {
+  actAt,
+  beforeAndAfter,
+  countUpTo,
+  groupMarks,
+  pageAt,
+  stepFrom,
+  stripMoments,
+} from "#hub/ui/client/fleet/player/model/moment.ts";
+import type { TimedEvent } from "#shared/recording/events.ts";
+
+/** What the player makes of the events of a recording (rules/recordings#the-player). */
+
+const EVENTS: TimedEvent[] = [
+  {
+    type: "start",
+    at: "2026-01-01T00:00:00Z",
+    of: "job",
+    id: "j",
+    mode: "screen",
+    screen: "headful",
+    at_ms: 0,
+  },
+  { type: "tab", state: "active", tab: "1", url: "about:blank", at_ms: 10 },
+  { type: "navigation", url: "http://a.test/", status: 200, tab: "1", at_ms: 500 },
+  {
+    type: "console",
+    level: "warning",
+    text: "old",
+    url: "http://a.test/x.js",
+    line: 7,
+    at_ms: 700,
+  },
+  {
+    ...{ type: "action", name: "click", arguments: { selector: "h1" }, ms: 400, outcome: "done" },
+    ...{ box: { x: 1, y: 2, width: 3, height: 4 }, at_ms: 2_400 },
+  } as TimedEvent,
+  { type: "tab", state: "opened", tab: "2", url: "http://b.test/", at_ms: 2_500 },
+  { type: "tab", state: "active", tab: "2", at_ms: 2_600 },
+  {
+    type: "action",
+    name: "fill",
+    ms: 100,
+    outcome: "failed",
+    error: "no such element",
+    at_ms: 5_000,
+  },
+  { type: "step", of: "agent", text: "look", reason: "to see", at_ms: 9_000 },
+  { type: "input", kind: "keys", count: 4, by: "ada", at_ms: 9_500 },
+  { type: "request_failed", url: "http://a.test/gone", error: "net::ERR_FAILED", at_ms: 9_600 },
+  { type: "error", text: "x is not a function", at_ms: 9_700 },
+  { type: "dialog", state: "accepted", kind: "confirm", text: "Sure?", at_ms: 9_800 },
+];
+const ACTS = actsOf(EVENTS);
+
+describe("what was done", () => {
+  test("an action begins as long before its event as it took, and says what it was told", () => {
+    expect(ACTS.map(({ name, from_ms, at_ms, failed }) => [name, from_ms, at_ms, failed])).toEqual([
+      ["click", 2_000, 2_400, false],
+      ["fill", 4_900, 5_000, true],
+      ["agent step", 9_000, 9_000, false],
+    ]);
+    expect(ACTS.map(({ detail }) => detail)).toEqual([
+      "selector: h1",
+      "no such element",
+      "look — to see",
+    ]);
+  });
+
+  test("the box of an action is shown while it goes on and a short while after", () => {
+    expect(actAt(ACTS, 1_999)).toBeNull();
+    expect(actAt(ACTS, 2_000)?.box).toEqual({ x: 1, y: 2, width: 3, height: 4 });
+    expect(actAt(ACTS, 3_900)?.name).toBe("click");
+    expect(actAt(ACTS, 3_901)).toBeNull();
+  });
+
+  test("steps go to the action before and behind, and end at the ends", () => {
+    expect(stepFrom(ACTS, 0, 1)?.name).toBe("click");
+    expect(stepFrom(ACTS, 2_000, 1)?.name).toBe("fill");
+    expect(stepFrom(ACTS, 2_000, -1)).toBeNull();
+    expect(stepFrom(ACTS, 9_000, -1)?.name).toBe("fill");
+    expect(stepFrom(ACTS, 9_000, 1)).toBeNull();
+  });
+
+  test("after an action means before the next one begins", () => {
+    const [click, fill, look] = ACTS as [(typeof ACTS)[0], (typeof ACTS)[0], (typeof ACTS)[0]];
+    expect(beforeAndAfter(ACTS, click, 10_000)).toEqual({ before_ms: 2_000, after_ms: 3_100 });
+    expect(beforeAndAfter([click, { ...fill, from_ms: 2_500 }], click, 10_000).after_ms).toBe(
+      2_500,
+    );
+    expect(beforeAndAfter(ACTS, look, 9_200).after_ms).toBe(9_200);
+  });
+});
+
+describe("what was said", () => {
+  test("the console has messages with their places, errors and failed requests", () => {
+    expect(consoleOf(EVENTS).map(({ level, name, text }) => [level, name, text])).toEqual([
+      ["warn", "warning", "old (http://a.test/x.js:7)"],
+      ["error", "request", "net::ERR_FAILED: http://a.test/gone"],
+      ["error", "error", "x is not a function"],
+    ]);
+  });
+
+  test("what a run cannot hear is known from its start", () => {
+    expect(unheardOf(EVENTS)).toEqual([]);
+    const [start] = EVENTS as [TimedEvent];
+    const deaf = { ...start, unheard: ["console"] } as TimedEvent;
+    expect(unheardOf([deaf])).toEqual(["console"]);
+    expect(unheardOf([])).toEqual([]);
+  });
+
+  test("the log has what the console and the actions have not", () => {
+    expect(logOf(EVENTS).map(({ name, text }) => `${name}: ${text}`)).toEqual([
+      "tab: active about:blank",
+      "navigation: 200 http://a.test/",
+      "tab: opened http://b.test/",
+      "tab: active 2",
+      "input: Keys by ada, 4×",
+      "dialog: confirm accepted: Sure?",
+    ]);
+  });
+
+  test("a list up to a moment has what was there by then", () => {
+    const log = logOf(EVENTS);
+    expect([0, 9, 10, 2_550, 99_999].map((ms) => countUpTo(log, ms))).toEqual([0, 0, 1, 3, 6]);
+  });
+
+  test("the page of a moment is that of the tab that was active then", () => {
+    expect(pageAt(EVENTS, 0)).toEqual({ url: null, tabs: 0 });
+    expect(pageAt(EVENTS, 600)).toEqual({ url: "http://a.test/", tabs: 1 });
+    expect(pageAt(EVENTS, 2_550)).toEqual({ url: "http://a.test/", tabs: 2 });
+    expect(pageAt(EVENTS, 2_600)).toEqual({ url: "http://b.test/", tabs: 2 });
+  });
+});
+
+describe("the scrubber", () => {
+  test("navigations, actions, errors and people's input are marked, and actions where they began", () => {
+    expect(marksOf(EVENTS).map(({ at_ms, kind }) => [at_ms, kind])).toEqual([
+      [500, "navigation"],
+      [2_000, "action"],
+      [4_900, "error"],
+      [9_000, "action"],
+      [9_500, "input"],
+      [9_600, "error"],
+      [9_700, "error"],
+    ]);
+  });
+
+  test("marks that would lie on each other are one, and errors lie on top", () => {
+    const groups = groupMarks(marksOf(EVENTS), 10_000, 10);
+    expect(groups.map(({ kind, count }) => [kind, count])).toEqual([
+      ["input", 1],
+      ["navigation", 1],
+      ["action", 1],
+      ["action", 1],
+      ["error", 1],
+      ["error", 2],
+    ]);
+    expect(groups.at(-1)?.text).toBe("net::ERR_FAILED: http://a.test/gone\nx is not a function");
+  });
+
+  test("the film strip has the middle of each part", () => {
+    expect(stripMoments(10_000, 4)).toEqual([1_250, 3_750, 6_250, 8_750]);
+  });
+});
+
+test("keys play, jump and step, and leave the browser's own alone", () => {
+  const pressed = (key: string, held: object = {}) =>
+    commandOf({ key, shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, ...held });
+  expect(pressed(" ")).toEqual({ do: "toggle" });
+  expect(pressed("ArrowLeft")).toEqual({ do: "jump", by: -1 });
+  expect(pressed("ArrowRight", { shiftKey: true })).toEqual({ do: "step", by: 1 });
+  expect(pressed("ArrowLeft", { altKey: true })).toBeNull();
+  expect(pressed("a")).toBeNull();
+});
+
+describe("events of a recording that grows", () => {
+  const at = (at_ms: number, text: string): TimedEvent => ({
+    type: "note",
+    level: "info",
+    text,
+    at_ms,
+  });
+
+  test("those of the last millisecond are read again, because others may have come in it", () => {
+    const known = [at(1, "a"), at(5, "b")];
+    expect(readOnFrom(known)).toBe(4);
+    expect(mergeEvents(known, 4, [at(5, "b"), at(5, "c"), at(6, "d")])).toEqual([
+      ...[at(1, "a"), at(5, "b"), at(5, "c"), at(6, "d")],
+    ]);
+    expect(mergeEvents(known, 4, [at(5, "b")])).toBe(known);
+    expect(readOnFrom([])).toBe(-1);
+  });
+});
