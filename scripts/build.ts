@@ -16,8 +16,6 @@ import { playwrightPackage } from "./playwright-package.ts";
 
 export const ROOT = join(import.meta.dir, "..");
 export const BINARY = join(ROOT, "dist/flotilla");
-/** What the program starts a thread of; it has its own copy of what it needs. */
-const GATES_THREAD = "worker/egress/thread/gates-thread.ts";
 
 /** The program starts in milliseconds; a version that takes longer than this is not one. */
 const PROBE_MS = 10_000;
@@ -83,9 +81,7 @@ async function compile(
   release: BuiltRelease | null,
 ): Promise<void> {
   const result = await Bun.build({
-    entrypoints: [join(ROOT, "hub/main.ts"), join(ROOT, GATES_THREAD), ...embedded],
-    // Threads are found by their name alone, wherever the build was made.
-    naming: { entry: "[name].[ext]" },
+    entrypoints: [join(ROOT, "hub/main.ts"), ...embedded],
     loader: { ".gz": "file" },
     target: "bun",
     plugins: [playwrightPackage(ROOT)],

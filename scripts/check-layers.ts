@@ -1,8 +1,9 @@
 import { dirname, join, normalize } from "node:path";
 import { Glob, Transpiler } from "bun";
-import { LAYERS, type Layer, ROOMS, type Room } from "./layers.ts";
+import { LAYERS, type Layer } from "./layers.ts";
+import { ROOMS, type Room } from "./rooms.ts";
 
-/** Holds every import against the tables of layers.ts. */
+/** Holds every import against the tables of rooms.ts and layers.ts. */
 
 export const roomOf = (file: string): Room | null =>
   ROOMS.find(({ name }) => file === name || file.startsWith(`${name}/`)) ?? null;

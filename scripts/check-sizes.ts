@@ -3,9 +3,11 @@ import { parse } from "@babel/parser";
 import { Glob } from "bun";
 import { LONG_FILES, LONG_FUNCTIONS } from "./long-parts.ts";
 
-/** Holds files and functions to a length that a reader can keep in mind. What is longer is listed, and may only shrink. */
+/** Holds files, tests as well, and functions to a length that a reader can keep in mind. What is longer is listed, and may only shrink. */
 
-const MOST_LINES = { file: 400, function: 80 };
+const MOST_LINES = { file: 400, function: 80, median: 90 };
+/** Lines of tests for each line of the product: hub, worker, shared and drizzle, without what is generated. */
+const LEAST_TESTS = 0.7;
 
 /** Lines by `file`, or by `file name` for a function. */
 export type Lengths = Record<string, number>;
@@ -64,30 +66,62 @@ export function judge(found: Lengths, listed: Lengths, most: number): string[] {
   return [...grown, ...shrunk];
 }
 
-/** The files and functions below `root` that are too long. Components and tables, which list, are judged by their files alone. */
-async function measure(root: string): Promise<{ files: Lengths; functions: Lengths }> {
-  const files: Lengths = {};
-  const functions: Lengths = {};
-  for (const file of await Array.fromAsync(
-    new Glob("{hub,worker,shared,scripts,drizzle}/**/*.{ts,tsx}").scan(root),
-  )) {
-    if (/^scripts\/bench\/peers\/|\.gen\.ts$|\.d\.ts$/.test(file)) continue;
-    const text = await Bun.file(join(root, file)).text();
-    files[file] = text.split("\n").length - 1;
-    if (!/^(hub\/ui|drizzle)\//.test(file)) Object.assign(functions, functionsOf(file, text));
-  }
+export function medianOf(lengths: readonly number[]): number {
+  const sorted = lengths.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+}
+
+/** What is wrong with the whole, by the lengths of all files of the product, of scripts and of tests. */
+export function judgeWhole(sources: Lengths, tests: Lengths): { said: string; problems: string[] } {
+  const sum = (lengths: readonly number[]) => lengths.reduce((all, lines) => all + lines, 0);
+  const product = Object.entries(sources).filter(([file]) => !file.startsWith("scripts/"));
+  const median = medianOf(Object.values(sources));
+  const share = sum(Object.values(tests)) / sum(product.map(([, lines]) => lines));
+  const problems = [];
+  if (median > MOST_LINES.median)
+    problems.push(`half of the files have more than ${median} lines; at most ${MOST_LINES.median}`);
+  if (share < LEAST_TESTS)
+    problems.push(`tests have ${share.toFixed(3)} of the product's lines; at least ${LEAST_TESTS}`);
+  const longest = Math.max(...Object.values(sources));
   return {
-    files: tooLong(files, MOST_LINES.file),
-    functions: tooLong(functions, MOST_LINES.function),
+    said: `${Object.keys(sources).length} files, median ${median} lines, longest ${longest}; tests ${share.toFixed(2)} of the product`,
+    problems,
   };
 }
 
+const GENERATED = /^scripts\/bench\/peers\/|\.gen\.ts$|\.d\.ts$/;
+
+/** The files and functions below `root` that are too long. Components and tables, which list, are judged by their files alone. */
+async function measure(
+  root: string,
+): Promise<{ files: Lengths; functions: Lengths; tests: Lengths }> {
+  const files: Lengths = {};
+  const functions: Lengths = {};
+  const tests: Lengths = {};
+  for (const file of await Array.fromAsync(
+    new Glob("{hub,worker,shared,scripts,drizzle,test}/**/*.{ts,tsx}").scan(root),
+  )) {
+    if (GENERATED.test(file) || file.includes("/node_modules/")) continue;
+    const text = await Bun.file(join(root, file)).text();
+    const lines = text.split("\n").length - 1;
+    if (file.startsWith("test/")) tests[file] = lines;
+    else files[file] = lines;
+    if (!/^(hub\/ui|drizzle|test)\//.test(file)) Object.assign(functions, functionsOf(file, text));
+  }
+  return { files, functions: tooLong(functions, MOST_LINES.function), tests };
+}
+
 if (import.meta.main) {
-  const { files, functions } = await measure(join(import.meta.dir, ".."));
+  const { files: all, functions, tests } = await measure(join(import.meta.dir, ".."));
+  const files = tooLong({ ...all, ...tests }, MOST_LINES.file);
+  const whole = judgeWhole(all, tests);
+  console.log(whole.said);
   if (process.argv.includes("--list")) console.log(JSON.stringify({ files, functions }, null, 2));
   const problems = [
     ...judge(files, LONG_FILES, MOST_LINES.file),
     ...judge(functions, LONG_FUNCTIONS, MOST_LINES.function),
+    ...whole.problems,
   ];
   for (const problem of problems) console.error(problem);
   process.exit(problems.length > 0 ? 1 : 0);

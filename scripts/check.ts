@@ -46,7 +46,9 @@ const CHECKS: [string, string[]][] = [
   ["env-table", script("gen-env-table", "--check")],
   ["cli-reference", script("gen-cli-reference", "--check")],
   ["job-options", script("gen-job-options", "--check")],
+  ["session-actions", script("gen-session-actions", "--check")],
   ["attack-table", script("gen-attack-table", "--check")],
+  ["operations", script("gen-operations", "--check")],
   ["routes", script("check-routes")],
   ["guide", script("check-guide")],
   [

@@ -4,13 +4,15 @@ import { listenDemo } from "#hub/program/demo/listen.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { ROOT } from "./build.ts";
+import { startGallerySite } from "./gallery-site.ts";
 
 /**
- * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
+ * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md and of the guide from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
  * every page in three sizes, light and dark, to be looked at before a change of the UI is done.
  */
 
 const GALLERY = join(ROOT, "hub/ui/gallery");
+const GUIDE = join(ROOT, "hub/guide/pictures");
 const SIZES = [
   [1440, 900],
   [1024, 768],
@@ -51,13 +53,51 @@ async function jobEnd(rig: UiRig, job_id: string): Promise<void> {
   });
 }
 
+/** @returns a run that failed. */
+async function seedWorkloads(rig: UiRig): Promise<number> {
+  await rig.api(
+    "POST",
+    "/api/v1/workloads",
+    workload("thumbnails", "Makes thumbnails of pictures", "cat >/dev/null; echo '{\"made\": 3}'"),
+  );
+  await rig.api(
+    "POST",
+    "/api/v1/workloads",
+    workload(
+      "invoices",
+      "Reads invoices; some cannot be read",
+      "grep -q 7 && { echo 'no total found' >&2; exit 3; }; echo ok",
+    ),
+  );
+  await rig.api("POST", "/api/v1/workloads", {
+    ...workload("archive", "Packs what is old", "true"),
+    enabled: false,
+  });
+  for (const slug of ["thumbnails", "invoices", "archive"]) {
+    const items = Array.from({ length: 40 }, (_, i) => ({
+      pk: `${slug}-${i}`,
+      extra: { page: i },
+    }));
+    await rig.api("POST", `/api/v1/workloads/${slug}/tasks/batch`, { items });
+  }
+  const failures = await until("a run that failed for good", 60_000, async () => {
+    const { runs } = await rig.api<{ runs: { run_id: number; outcome: string }[] }>(
+      "GET",
+      "/api/v1/workloads/invoices/runs?limit=200",
+    );
+    const bad = runs.filter(({ outcome }) => outcome !== "success");
+    return runs.length >= 44 ? bad : undefined;
+  });
+  return failures[0]?.run_id ?? 0;
+}
+
 /** What a team would have after a morning. */
 async function seed(rig: UiRig): Promise<Seeds> {
   const submit = async (url: string, options: object = {}) =>
     (await rig.api<{ job_id: string }>("POST", "/jobs", { url, options })).job_id;
   const demo = `http://127.0.0.1:${demo_page.port}/demo/`;
   const ids: string[] = [];
-  for (const url of [demo, `${rig.site}/`, `${rig.site}/page`, demo]) {
+  for (const url of [site.at("news"), site.at("departures"), site.at("shop"), demo]) {
     const id = await submit(url);
     ids.push(id);
     await jobEnd(rig, id);
@@ -94,46 +134,18 @@ async function seed(rig: UiRig): Promise<Seeds> {
   await rig
     .api("PUT", "/presets/long-page", { name: "Long page", options: { wait_seconds: 5 } })
     .catch(() => {});
-  await rig.api(
-    "POST",
-    "/api/v1/workloads",
-    workload("thumbnails", "Makes thumbnails of pictures", "cat >/dev/null; echo '{\"made\": 3}'"),
-  );
-  await rig.api(
-    "POST",
-    "/api/v1/workloads",
-    workload(
-      "invoices",
-      "Reads invoices; some cannot be read",
-      "grep -q 7 && { echo 'no total found' >&2; exit 3; }; echo ok",
-    ),
-  );
-  await rig.api("POST", "/api/v1/workloads", {
-    ...workload("archive", "Packs what is old", "true"),
-    enabled: false,
-  });
-  for (const slug of ["thumbnails", "invoices", "archive"]) {
-    const items = Array.from({ length: 40 }, (_, i) => ({
-      pk: `${slug}-${i}`,
-      extra: { page: i },
-    }));
-    await rig.api("POST", `/api/v1/workloads/${slug}/tasks/batch`, { items });
-  }
-  const failures = await until("a run that failed for good", 60_000, async () => {
-    const { runs } = await rig.api<{ runs: { run_id: number; outcome: string }[] }>(
-      "GET",
-      "/api/v1/workloads/invoices/runs?limit=200",
-    );
-    const bad = runs.filter(({ outcome }) => outcome !== "success");
-    return runs.length >= 44 ? bad : undefined;
-  });
-  const { session_id } = await rig.api<{ session_id: string }>("POST", "/sessions", {
-    url: demo,
-    idle_ttl_s: 3_600,
-  });
+  const run_id = await seedWorkloads(rig);
+  const session = (name: Parameters<typeof site.at>[0]) =>
+    rig.api<{ session_id: string }>("POST", "/sessions", { url: site.at(name), idle_ttl_s: 3_600 });
+  const { session_id } = await session("shop");
+  await session("departures");
+  await session("news");
   return {
-    ...{ job_id: ids.at(-1) ?? "", failed_job_id, scripted_job_id, session_id },
-    run_id: failures[0]?.run_id ?? 0,
+    job_id: ids.at(-1) ?? "",
+    failed_job_id,
+    scripted_job_id,
+    session_id,
+    run_id,
   };
 }
 
@@ -142,6 +154,8 @@ interface Shot {
   path: (seeds: Seeds) => string;
   /** Of hub/ui/README.md. */
   gallery?: boolean;
+  /** Of the guide, in a size of its own. */
+  guide?: OpenOptions;
   prepare?: (ui: UiPage) => Promise<void>;
 }
 
@@ -153,6 +167,7 @@ const page = (name: string, path: string, gallery = false): Shot => ({
 
 const SHOTS: Shot[] = [
   page("wall", "/ui/wall", true),
+  { name: "fleet", path: () => "/ui/wall", guide: { width: 1_280, height: 640 } },
   page("submit", "/ui/submit", true),
   page("jobs", "/ui/jobs", true),
   ...["overview", "log", "assets", "har", "page"].map(
@@ -221,7 +236,7 @@ async function take(
     await ui.page.waitForLoadState("load");
     await shot.prepare?.(ui);
     // Pictures in the page, charts and the screen of a session draw themselves.
-    await Bun.sleep(shot.name === "session" || shot.name === "wall" ? 3_000 : 700);
+    await Bun.sleep(["session", "wall", "fleet"].includes(shot.name) ? 3_000 : 700);
     await ui.page.screenshot({ path: to, animations: "disabled" });
     const wide = await ui.page.evaluate<number>(
       "document.documentElement.scrollWidth - innerWidth",
@@ -238,13 +253,15 @@ const dir = all >= 0 ? args[all + 1] : GALLERY;
 const only = args.find((arg, i) => !arg.startsWith("--") && (all < 0 || i !== all + 1));
 if (dir === undefined) throw new Error("--all needs a directory");
 mkdirSync(dir, { recursive: true });
-const rig = await uiRig();
+const rig = await uiRig({ screens: true });
+const site = startGallerySite();
 const demo_page = listenDemo("127.0.0.1", 0);
 try {
   const seeds = await seed(rig);
   for (const shot of SHOTS.filter(({ name }) => only === undefined || name === only)) {
     if (all < 0) {
       if (shot.gallery) await take(rig, shot, seeds, join(dir, `${shot.name}.png`));
+      if (shot.guide) await take(rig, shot, seeds, join(GUIDE, `${shot.name}.png`), shot.guide);
       continue;
     }
     for (const [width, height] of SIZES)
@@ -256,5 +273,6 @@ try {
         });
   }
 } finally {
+  await Promise.all([site.stop(), demo_page.stop()]);
   await (globalThis as { flotillaAtEnd?: () => Promise<unknown> }).flotillaAtEnd?.();
 }

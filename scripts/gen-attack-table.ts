@@ -37,7 +37,9 @@ function rowOfTests(file: string): Row {
 
 function rows(): Row[] {
   const listed = ATTACK_LISTS.map(({ what, file, attempts, on }) => ({
-    ...{ what, file, on },
+    what,
+    file,
+    on,
     tried: attempts.length,
   }));
   const names = new Set(listed.map(({ what }) => what));
@@ -60,9 +62,9 @@ const attackTable = (all: readonly Row[]): string[] =>
 const PAGE = [
   "# What was attacked",
   "",
-  "Every attack that the test suite tries against the running program, how often, and where.",
+  "This page lists every attack that the test suite tries against the running program, how often, and where.",
   "",
-  "`./scripts/test attack` tries all of it and ends with how often. `SECURITY.md` says in three sentences what holds, which tests attack it, and what does not hold. The table is generated from the lists that the suite works off (`bun run gen`).",
+  "`./scripts/test attack` tries all of them and ends with their number. `SECURITY.md` says in three sentences what holds, which tests attack it, and what does not hold. The table is generated from the lists that the suite works off (`bun run gen`).",
   "",
 ];
 

@@ -23,7 +23,7 @@ export async function carriedFilesText(): Promise<string> {
     lines.push(line.length - 1 <= LINE_WIDTH ? line : line.replace(": ", ":\n    "));
   }
   return `/**
- * Files that a worker reads beside its sources, with their SHA-256; written by \`bun run gen\`. The version of a node is
+ * Files that a worker reads in addition to its sources, with their SHA-256; written by \`bun run gen\`. The version of a node is
  * the hash of its sources (rules/updates#versions): named here, these files count for it too, and an update can be checked whole.
  */
 export const CARRIED_FILES: Readonly<Record<string, string>> = {

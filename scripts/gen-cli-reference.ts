@@ -1,14 +1,5 @@
-import {
-  COMMAND_FLAGS,
-  COMMAND_WORDS,
-  COMMANDS,
-  type Command,
-  type Flag,
-  MODE_FLAGS,
-  MODES,
-  type Mode,
-} from "#hub/program/cli/flags.ts";
-import { ABOUT, isOperator } from "#hub/program/cli/help.ts";
+import { COMMAND_NAMES, COMMANDS, type Command, isOperator } from "#hub/program/cli/commands.ts";
+import { ABOUT_MODE, type Flag, MODE_FLAGS, MODES, type Mode } from "#hub/program/cli/flags.ts";
 import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
 
 /** Writes the guide's page of the command line from the tables that the parser reads; `--check` only compares. */
@@ -18,10 +9,13 @@ const headOf = ({ name, short, value }: Flag): string =>
 
 const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 
-const section = (name: Mode | Command, words: readonly string[], flags: readonly Flag[]) => [
+const section = (
+  name: Mode | Command,
+  { about, words, flags }: { about: string; words: readonly string[]; flags: readonly Flag[] },
+) => [
   `### flotilla ${name}`,
   "",
-  sentence(ABOUT[name]),
+  sentence(about),
   "",
   "```text",
   ["flotilla", name, ...words, ...(flags.length > 0 ? ["[flags]"] : [])].join(" "),
@@ -35,7 +29,7 @@ const section = (name: Mode | Command, words: readonly string[], flags: readonly
 ];
 
 const ofCommands = (names: readonly Command[]) =>
-  names.flatMap((name) => section(name, COMMAND_WORDS[name], COMMAND_FLAGS[name]));
+  names.flatMap((name) => section(name, COMMANDS[name]));
 
 const PAGE = [
   "# The command line",
@@ -46,17 +40,19 @@ const PAGE = [
   "",
   "## Modes",
   "",
-  ...MODES.flatMap((mode) => section(mode, [], MODE_FLAGS[mode])),
+  ...MODES.flatMap((mode) =>
+    section(mode, { about: ABOUT_MODE[mode], words: [], flags: MODE_FLAGS[mode] }),
+  ),
   "## Commands of a client",
   "",
   "They speak to the hub or control plane at `SVC_HUB` (`http://localhost:8000`), with `SVC_API_TOKEN` where it asks for a token.",
   "",
-  ...ofCommands(COMMANDS.filter((name) => !isOperator(name))),
+  ...ofCommands(COMMAND_NAMES.filter((name) => !isOperator(name))),
   "## Commands of a machine's operator",
   "",
   "They look at stores, files and units of the machine themselves.",
   "",
-  ...ofCommands(COMMANDS.filter(isOperator)),
+  ...ofCommands(COMMAND_NAMES.filter(isOperator)),
 ];
 
 if (import.meta.main) await writeOrCheck([await generatedPage("reference/cli", PAGE.slice(0, -1))]);

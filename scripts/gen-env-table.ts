@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { loadHubConfig } from "#hub/platform/config.ts";
 import { HubEnv } from "#hub/platform/hub-env.ts";
-import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
+import { COMMANDS } from "#hub/program/cli/commands.ts";
+import { type Flag, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { spellDefault } from "#hub/program/variables/describe.ts";
 import { SECRETS } from "#hub/program/variables/known.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
@@ -69,13 +70,13 @@ const COMMAND_LINE: Variable[] = [
     readers: ["all"],
     fallback: "unset",
     meaning:
-      "File of variables in TOML, under the same names; flags and the environment win over it",
+      "File of variables in TOML, under the same names; flags and the environment override it",
   },
   {
     name: "SVC_EXIT_ON_STDIN_CLOSE",
     readers: ["hub", "worker"],
     fallback: "0",
-    meaning: "1: stop when standard input closes, for a supervisor that may die",
+    meaning: "1: stop when standard input closes, in case the supervisor dies",
   },
 ];
 
@@ -93,7 +94,8 @@ function merge(all: Variable[]): Variable[] {
 
 /** The lines of the page's table. */
 export function envTable(): string[] {
-  const flags = [...Object.values(MODE_FLAGS), ...Object.values(COMMAND_FLAGS)].flat();
+  const of_commands: readonly Flag[] = Object.values(COMMANDS).flatMap(({ flags }) => flags);
+  const flags = [...Object.values(MODE_FLAGS).flat(), ...of_commands];
   const rows = merge([
     ...variablesOf("hub", HubEnv),
     ...variablesOf("worker", WorkerEnv),

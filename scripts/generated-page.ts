@@ -8,7 +8,8 @@ export interface Generated {
   write(): Promise<void>;
 }
 
-const generated = async (path: string, next: string): Promise<Generated> => {
+/** A file of the repository, all of it. */
+export const generatedFile = async (path: string, next: string): Promise<Generated> => {
   const file = Bun.file(join(ROOT, path));
   return {
     is_current: (await file.exists()) && (await file.text()) === next,
@@ -18,7 +19,7 @@ const generated = async (path: string, next: string): Promise<Generated> => {
 
 /** A whole page of the guide, `hub/guide/<page>.md`, of which `script` makes the text. */
 export const generatedPage = (page: string, lines: readonly string[]): Promise<Generated> =>
-  generated(`hub/guide/${page}.md`, `${lines.join("\n")}\n`);
+  generatedFile(`hub/guide/${page}.md`, `${lines.join("\n")}\n`);
 
 /** The part of the README between the markers `name`; ends the program where the README lacks them. */
 export async function readmePart(name: string, script: string, text: string): Promise<Generated> {
@@ -30,7 +31,7 @@ export async function readmePart(name: string, script: string, text: string): Pr
     console.error(`README.md lacks the markers ${begin_mark} … ${end_mark}`);
     process.exit(1);
   }
-  return generated(
+  return generatedFile(
     "README.md",
     `${readme.slice(0, begin + begin_mark.length)}\n${text}\n${readme.slice(end)}`,
   );
@@ -47,7 +48,7 @@ export async function writeOrCheck(all: readonly Generated[], wrong: readonly st
   const stale = all.some((part) => !part.is_current);
   const faults = [
     ...wrong,
-    ...(stale ? ["A generated page is out of date. Run: bun run gen"] : []),
+    ...(stale ? ["A generated file is out of date. Run: bun run gen"] : []),
   ];
   for (const line of faults) console.error(line);
   process.exit(faults.length === 0 ? 0 : 1);

@@ -1,93 +1,4 @@
-/**
- * Who may import whom. Between rooms every import counts, those of types too, so that no room knows one above it; within
- * a room the layers say what may run what, and types are free.
- */
-
-export interface Room {
-  /** Its folder, or its one file. */
-  name: string;
-  /** Rooms it may know beside itself. */
-  may: readonly string[];
-}
-
-const SHARED = ["shared/kit", "shared/protocol"];
-
-export const ROOMS: readonly Room[] = [
-  { name: "shared/kit", may: [] },
-  { name: "shared/protocol", may: ["shared/kit"] },
-  { name: "shared/archive", may: SHARED },
-  { name: "shared/llm", may: SHARED },
-  { name: "shared/client", may: SHARED },
-  // Files that earlier versions look for at these paths.
-  { name: "shared/carried-files.ts", may: [] },
-  { name: "shared/service-notify.ts", may: ["shared/kit"] },
-  { name: "drizzle", may: SHARED },
-
-  { name: "hub/platform", may: [...SHARED, "shared/archive", "drizzle"] },
-  {
-    name: "hub/fleet",
-    may: [...SHARED, "shared/archive", "shared/carried-files.ts", "shared/llm", "hub/platform"],
-  },
-  {
-    name: "hub/pipeline",
-    may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
-  },
-  { name: "hub/guide", may: [...SHARED, "hub/platform"] },
-  { name: "hub/ui", may: [...SHARED, "hub/platform"] },
-
-  { name: "worker/config.ts", may: SHARED },
-  { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
-  { name: "worker/link", may: SHARED },
-  { name: "worker/upload", may: [...SHARED, "worker/link"] },
-  { name: "worker/tasks", may: [...SHARED, "shared/archive", "shared/client"] },
-  {
-    name: "worker/browser",
-    may: [
-      ...SHARED,
-      "shared/archive",
-      "shared/llm",
-      "worker/config.ts",
-      "worker/egress",
-      "worker/link",
-      "worker/upload",
-    ],
-  },
-  {
-    name: "worker/program",
-    may: [
-      ...SHARED,
-      "shared/archive",
-      "shared/service-notify.ts",
-      "worker/config.ts",
-      "worker/egress",
-      "worker/link",
-      "worker/upload",
-      "worker/tasks",
-      "worker/browser",
-    ],
-  },
-
-  {
-    name: "hub/program",
-    may: [
-      ...SHARED,
-      "shared/archive",
-      "shared/client",
-      "hub/platform",
-      "hub/fleet",
-      "hub/pipeline",
-      "hub/guide",
-      "hub/ui",
-      "worker/config.ts",
-      // What a worker's updates came to stands in its data directory.
-      "worker/program",
-    ],
-  },
-  {
-    name: "hub/main.ts",
-    may: [...SHARED, "shared/service-notify.ts", "hub/program", "worker/program"],
-  },
-];
+/** Who may run whom within a room; types are free there. Between rooms, `rooms.ts` decides. */
 
 export interface Layer {
   name: string;
@@ -103,7 +14,7 @@ const ZOD = ["zod", "@hono/zod-openapi"];
 const HONO = [...ZOD, "hono"];
 
 export const LAYERS: readonly Layer[] = [
-  { name: "archive", files: /^shared\/archive\//, packages: ["tar-stream"] },
+  { name: "archive", files: /^shared\/archive\//, packages: ["mime", "tar-stream"] },
   { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
   { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
 
@@ -131,7 +42,13 @@ export const LAYERS: readonly Layer[] = [
     name: "platform/http",
     files: /^hub\/platform\/http\//,
     may: ["platform"],
-    packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
+    packages: [
+      ...HONO,
+      "swagger-ui-dist",
+      "@fastify/busboy",
+      "content-disposition",
+      "range-parser",
+    ],
   },
   // The other hubs: who they are, what is told to them, and calls passed on to them.
   {
@@ -187,11 +104,35 @@ export const LAYERS: readonly Layer[] = [
     may: ["fleet/pure", "fleet/registries", "fleet/links"],
     packages: ZOD,
   },
+  // What workers record of jobs and sessions.
+  {
+    name: "fleet/recordings",
+    files: /^hub\/fleet\/recordings\//,
+    may: ["fleet/registries"],
+    packages: [],
+  },
+  // What a saved page says, as lines.
+  { name: "fleet/page-text", files: /^hub\/fleet\/page-text\//, may: [], packages: ["entities"] },
   {
     name: "fleet/jobs",
     files: /^hub\/fleet\/jobs\//,
-    may: ["fleet/pure", "fleet/registries", "fleet/links", "fleet/sessions"],
+    may: [
+      "fleet/pure",
+      "fleet/registries",
+      "fleet/links",
+      "fleet/sessions",
+      "fleet/recordings",
+      "fleet/page-text",
+    ],
     packages: [...ZOD, "client-zip"],
+  },
+  { name: "fleet/imports", files: /^hub\/fleet\/imports\//, may: ["fleet/jobs"], packages: ZOD },
+  // What two jobs captured, compared; pages that are captured and compared again and again.
+  {
+    name: "fleet/compare",
+    files: /^hub\/fleet\/(compare|watches)\//,
+    may: ["fleet/jobs", "fleet/page-text"],
+    packages: ["diff"],
   },
   // A script in its sandbox, and the door it has.
   {
@@ -224,19 +165,9 @@ export const LAYERS: readonly Layer[] = [
   // The program as workers fetch it.
   { name: "fleet/update", files: /^hub\/fleet\/update\//, may: [], packages: [] },
   // Relays between a person's or a program's socket and the bridge of a worker.
-  {
-    name: "fleet/viewer",
-    files: /^hub\/fleet\/viewer\//,
-    may: ["fleet/sessions"],
-    packages: [],
-  },
+  { name: "fleet/viewer", files: /^hub\/fleet\/viewer\//, may: ["fleet/sessions"], packages: [] },
   // Files for people's own browsers; nothing of it runs in the hub.
-  {
-    name: "fleet/extension",
-    files: /^hub\/fleet\/extension\//,
-    may: [],
-    packages: ["client-zip"],
-  },
+  { name: "fleet/extension", files: /^hub\/fleet\/extension\//, may: [], packages: ["client-zip"] },
   { name: "fleet/routes", files: /^hub\/fleet\/routes\//, packages: HONO },
   { name: "fleet", files: /^hub\/fleet\/context\.ts$/, may: [], packages: [] },
 
@@ -256,7 +187,7 @@ export const LAYERS: readonly Layer[] = [
 
   // Which page an address is of, for the page's server as for the page.
   { name: "ui-paths", files: /^hub\/ui\/page-path\.ts$/, may: [], packages: [] },
-  // The admin UI as browsers run it: it knows the API by its schemas alone.
+  // The admin UI as browsers run it: it knows the API by its schemas and the client.
   {
     name: "ui-client",
     files: /^hub\/ui\/client\//,
@@ -265,9 +196,11 @@ export const LAYERS: readonly Layer[] = [
       "react",
       "react-dom",
       "@mantine/core",
+      "@mantine/form",
       "@mantine/hooks",
       "@mantine/notifications",
       "@mantine/spotlight",
+      "@novnc/novnc",
       "@tabler/icons-react",
       "@tanstack/react-query",
       "@tanstack/react-virtual",
@@ -310,6 +243,8 @@ export const LAYERS: readonly Layer[] = [
   { name: "worker-config", files: /^worker\/config\.ts$/, packages: ZOD },
   // The way out of the lanes: names, what may be connected to, and the sockets.
   { name: "egress", files: /^worker\/egress\//, packages: [] },
+  // What answers a lane in place of the web.
+  { name: "replay", files: /^worker\/replay\//, packages: [] },
   { name: "link", files: /^worker\/link\//, packages: [] },
   { name: "upload", files: /^worker\/upload\//, packages: [] },
   { name: "tasks/agent", files: /^worker\/tasks\/agent\//, may: ["tasks"], packages: ZOD },
@@ -317,7 +252,7 @@ export const LAYERS: readonly Layer[] = [
 
   { name: "cdp", files: /^worker\/browser\/cdp\//, may: [], packages: ["devtools-protocol"] },
   { name: "process", files: /^worker\/browser\/process\//, may: ["cdp"], packages: [] },
-  { name: "record", files: /^worker\/browser\/record\//, may: ["cdp"], packages: ["mime"] },
+  { name: "record", files: /^worker\/browser\/record\//, may: ["cdp"], packages: [] },
   {
     name: "lanes",
     files: /^worker\/browser\/lanes\//,
@@ -362,12 +297,19 @@ export const LAYERS: readonly Layer[] = [
     name: "session",
     files: /^worker\/browser\/session\//,
     may: ["cdp", "process", "record", "lanes", "fetch", "browser-llm", "page-actions", "profile"],
-    packages: ["mime"],
+    packages: ["mime", "playwright-core"],
   },
   {
     name: "bridge",
     files: /^worker\/browser\/bridge\//,
     may: ["cdp", "process", "lanes", "session"],
+    packages: [],
+  },
+  // What happens in a session, and its screen.
+  {
+    name: "recording",
+    files: /^worker\/browser\/recording\//,
+    may: ["cdp", "bridge"],
     packages: [],
   },
   { name: "browser/jobs", files: /^worker\/browser\/jobs\//, packages: [] },

@@ -5,7 +5,16 @@ import { BENCH_NAMES } from "./bench/names.ts";
 import { buildBinary, ROOT } from "./build.ts";
 import { runChecks } from "./check.ts";
 import { runTool, type ToolResult } from "./run-tool.ts";
-import { endLeftovers, type Group, runGroup, summarize, TAG, type Tally } from "./test-group.ts";
+import {
+  endLeftovers,
+  type Group,
+  killOwnGroups,
+  runGroup,
+  summarize,
+  TAG,
+  type Tally,
+  tagOf,
+} from "./test-group.ts";
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 
@@ -21,11 +30,21 @@ const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
 
 /**
  * Whole programs, scripts, recipes, and disks that fail: their tests wait for jobs, so that they do not mind others on the
- * machine. As many as make both lines of their round about as long as each other.
+ * machine. As many as make the lines of their round about as long as each other.
  */
 const PROGRAM_TESTS =
-  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,guide-how-to,guide-pipeline,guide-start,pipeline,profiles,read-only-database,recipes,session-loads,tasks,update}.test.ts";
+  "test/e2e/{ask-agent,cli-dev,client,codegen,codegen-ends,extension,full-disk,guide-how-to,guide-pipeline,guide-start,pipeline,profiles,read-only-database,recipes,session-loads,tasks,update}.test.ts";
 
+/** Pages and browsers that hang, crash or never end: most of their time these tests wait for a deadline of the product. */
+const E2E_DEADLINES: Group = {
+  name: "e2e-deadlines",
+  files: ["test/e2e/{fetch-ends,fetch-failures*,lanes,lanes-crashes,unanswered}.test.ts"],
+};
+const E2E: Group = {
+  name: "e2e",
+  files: ["test/e2e/**/*.test.ts"],
+  except: [BINARY_TESTS, PROGRAM_TESTS, ...E2E_DEADLINES.files],
+};
 /** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
 const UI: Group = {
   name: "ui",
@@ -56,7 +75,7 @@ const OF_BINARY: Group[] = [
 
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
- * Those of the first start no browser. Browsers that are looked at closely have no others beside them than programs'.
+ * Those of the first start no browser. The second has three lines, because two of them wait for more than they compute.
  */
 const ROUNDS: Group[][][] = [
   [
@@ -71,17 +90,7 @@ const ROUNDS: Group[][][] = [
     ],
     [{ name: "flow", files: ["test/flow/**/*.test.ts"] }],
   ],
-  [
-    [
-      {
-        name: "e2e",
-        files: ["test/e2e/**/*.test.ts"],
-        except: [BINARY_TESTS, PROGRAM_TESTS],
-      },
-      UI,
-    ],
-    [{ name: "programs", files: [PROGRAM_TESTS] }, ATTACK_LANES],
-  ],
+  [[E2E, UI], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES]],
   // Chaos waits much, and so do those who wait for a fleet's updates.
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
 ];
@@ -99,7 +108,7 @@ const BUILT = [...OF_BINARY, OPS_LAN].map(({ name }) => name);
 const BENCH_TIMEOUT_MS = 240_000;
 
 async function runBench(name: string): Promise<ToolResult> {
-  const tag = `bench-${name}-${process.pid}-${Date.now()}`;
+  const tag = tagOf(`bench-${name}`);
   const argv = [process.execPath, "scripts/bench/run.ts", name, "--tiny"];
   const result = await runTool(name, argv, ROOT, BENCH_TIMEOUT_MS, { [TAG]: tag });
   const left = await endLeftovers(`${TAG}=${tag}`);
@@ -160,9 +169,12 @@ async function runRound(
   return tallies.flat();
 }
 
-/** `attack` is the whole of the attacks, in one command. */
-const withItsParts = (name: string): string[] =>
-  name === ATTACK.name ? [ATTACK.name, ATTACK_LANES.name] : [name];
+/** What was divided among the lines of a round is still one command. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  attack: [ATTACK.name, ATTACK_LANES.name],
+  e2e: [E2E.name, E2E_DEADLINES.name],
+};
+const withItsParts = (name: string): readonly string[] => PARTS[name] ?? [name];
 
 async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
   const only = asked_for.flatMap(withItsParts);
@@ -207,5 +219,11 @@ async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
 }
 
 if (import.meta.main) {
+  // Groups are process groups of their own, which no signal reaches that is sent to this one.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => {
+      killOwnGroups();
+      process.exit(130);
+    });
   process.exit(summarize(await runAll(process.argv.slice(2))));
 }

@@ -13,7 +13,7 @@ const FULL: Group[] = [
   },
   {
     name: "bodies and lanes",
-    files: ["test/e2e/fetch-rules.test.ts", "test/e2e/lanes.test.ts"],
+    files: ["test/e2e/fetch-rules.test.ts", "test/e2e/lanes{,-crashes}.test.ts"],
     silent_s: 600,
     env: { LARGE_BODY_MB: "1024", LANE_RESETS: "20" },
   },
@@ -26,7 +26,7 @@ const FULL: Group[] = [
   {
     name: "the API on S3",
     files: [
-      "test/api/{job-files,job-zip,job-profiles,object-proxy,plugins,profiles,upload-batch}.test.ts",
+      "test/api/{job-files,job-profiles,job-uploads,job-zip,object-proxy,plugin-storage,plugins,profiles,upload-batch}.test.ts",
     ],
     silent_s: 600,
     env: { FLOTILLA_TEST_OBJECTS: "s3" },

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
+import { listPids, readProc } from "#shared/kit/proc.ts";
 import { ROOT } from "./build.ts";
 import { killGroup } from "./run-tool.ts";
 import { describeFailures, type Failure, readJunit, watchOutput } from "./test-report.ts";
@@ -26,42 +26,46 @@ export interface Group {
   env?: Record<string, string>;
 }
 
-/** A group that prints nothing for so long hangs: longer than any of its tests takes on a busy machine. */
+/** A group that prints nothing for this long hangs: longer than any of its tests takes on a busy machine. */
 const SILENT_S = 300;
-/** A test that needs longer says so itself. */
-const TEST_TIMEOUT_MS = 30_000;
+/** Longer than a test waits for one thing, so that the wait that was in vain says what it was for. */
+const TEST_TIMEOUT_MS = 90_000;
 /** Every process of a group inherits this variable, wherever it moves to. */
 export const TAG = "FLOTILLA_TEST_GROUP";
 
-function taggedProcesses(tag: string): { pid: number; command: string }[] {
-  const found: { pid: number; command: string }[] = [];
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!readFileSync(`/proc/${pid}/environ`, "latin1").includes(tag)) continue;
-      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
-      if (command !== "") found.push({ pid: Number(pid), command });
-    } catch {
-      // gone between the listing and the read
-    }
-  }
-  return found;
+/** The tag of what runs now, a group or a benchmark: no other run of the tests has it. */
+export const tagOf = (name: string): string => `${name}-${process.pid}-${Date.now()}`;
+
+const pidsWith = (tag: string | RegExp): number[] =>
+  listPids().filter((pid) => (readProc(pid, "environ")?.search(tag) ?? -1) >= 0);
+
+/** Ends whatever any group of this run has started: for a run that is told to end. */
+export function killOwnGroups(): void {
+  for (const pid of pidsWith(new RegExp(`${TAG}=[\\w-]+-${process.pid}-`))) kill(pid);
 }
 
-/** A process that was told to end may need a moment on a busy machine. */
-const GRACE_MS = 2_000;
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // ended meanwhile
+  }
+}
+
+const taggedProcesses = (tag: string): { pid: number; command: string }[] =>
+  pidsWith(tag)
+    .map((pid) => ({ pid, command: (readProc(pid, "cmdline") ?? "").replaceAll("\0", " ").trim() }))
+    .filter(({ command }) => command !== "");
+
+/** What a process that was told to end may need on a busy machine. */
+const GRACE_MS = 20_000;
 
 /** What a group left running; ended here, so that the next group starts clean. */
 export async function endLeftovers(tag: string): Promise<string[]> {
   const end = Date.now() + GRACE_MS;
   while (taggedProcesses(tag).length > 0 && Date.now() < end) await Bun.sleep(50);
   const left = taggedProcesses(tag);
-  for (const { pid } of left) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // ended meanwhile
-    }
-  }
+  for (const { pid } of left) kill(pid);
   return left.map((p) => `${p.pid} ${p.command.slice(0, 120)}`);
 }
 
@@ -94,7 +98,7 @@ export async function runGroup(
   const show = held ?? ((text: string) => process.stderr.write(text));
   show(`\n== ${group.name}: ${files.length} files\n`);
   const report = join(scratch, `${group.name}.xml`);
-  const tag = `${group.name}-${process.pid}-${Date.now()}`;
+  const tag = tagOf(group.name);
   const child = Bun.spawn(
     [
       process.execPath,

@@ -30,11 +30,15 @@ interface Stores {
 
 const STORES: Stores[] = [
   {
-    ...{ name: "SQLite, 1 hub", hubs: 1, rate: "≥ 1,000 jobs/s" },
+    name: "SQLite, 1 hub",
+    hubs: 1,
+    rate: "≥ 1,000 jobs/s",
     open: async () => ({ env: {}, close: async () => {} }),
   },
   {
-    ...{ name: "Postgres + Redis, 2 hubs", hubs: 2, rate: "≥ 500 jobs/s" },
+    name: "Postgres + Redis, 2 hubs",
+    hubs: 2,
+    rate: "≥ 500 jobs/s",
     open: async () => {
       const [postgres, redis] = await Promise.all([startPostgres({ durable: true }), startRedis()]);
       const objects = mkdtempSync(join(tmpdir(), "flotilla-bench-objects-"));

@@ -23,9 +23,53 @@ const HEAD_BYTES = 4;
 const RECTANGLE_BYTES = { [PIXELS.raw]: 12, [PIXELS.zrle]: 16 };
 const VERSION = Buffer.from("RFB 003.008\n");
 
+type Encoding = (typeof PIXELS)[keyof typeof PIXELS];
+
+/** Walks over updates, whose headers may be cut anywhere, and calls `whole` after each. */
+function createWalk(encoding: Encoding, whole: () => void): (chunk: Buffer) => void {
+  let head: Buffer = Buffer.alloc(0);
+  let rectangles = 0;
+  let pixels = 0;
+  let inUpdate = false;
+  const readHead = () => {
+    if (inUpdate) {
+      rectangles -= 1;
+      pixels =
+        encoding === PIXELS.raw
+          ? head.readUInt16BE(4) * head.readUInt16BE(6) * 4
+          : head.readUInt32BE(12);
+    } else {
+      if (head[0] !== 0) throw new Error(`unexpected message ${head[0]}`);
+      rectangles = head.readUInt16BE(2);
+      inUpdate = true;
+    }
+    head = Buffer.alloc(0);
+  };
+  return (chunk) => {
+    for (let at = 0; at < chunk.length; ) {
+      if (pixels > 0) {
+        const step = Math.min(pixels, chunk.length - at);
+        pixels -= step;
+        at += step;
+      } else {
+        const size = inUpdate ? RECTANGLE_BYTES[encoding] : HEAD_BYTES;
+        const piece = chunk.subarray(at, at + size - head.length);
+        head = Buffer.concat([head, piece]);
+        at += piece.length;
+        if (head.length < size) return;
+        readHead();
+      }
+      if (inUpdate && rectangles === 0 && pixels === 0) {
+        inUpdate = false;
+        whole();
+      }
+    }
+  };
+}
+
 export async function connectRfb(
   url: string,
-  encoding: (typeof PIXELS)[keyof typeof PIXELS] = PIXELS.raw,
+  encoding: Encoding = PIXELS.raw,
   /** Of a VNC server that is reached without the hub. */
   secret: string | null = null,
 ): Promise<RfbClient> {
@@ -41,44 +85,9 @@ export async function connectRfb(
   ];
   let ready = false;
   let total = 0;
-  let head: Buffer = Buffer.alloc(0);
-  let rectangles = 0;
-  let pixels = 0;
-  let inUpdate = false;
   let waiting: PromiseWithResolvers<void> | null = null;
 
-  /** Walks over one chunk; headers may be cut anywhere. */
-  const read = (chunk: Buffer) => {
-    for (let at = 0; at < chunk.length; ) {
-      if (pixels > 0) {
-        const step = Math.min(pixels, chunk.length - at);
-        pixels -= step;
-        at += step;
-      } else {
-        const size = inUpdate ? RECTANGLE_BYTES[encoding] : HEAD_BYTES;
-        const piece = chunk.subarray(at, at + size - head.length);
-        head = Buffer.concat([head, piece]);
-        at += piece.length;
-        if (head.length < size) return;
-        if (inUpdate) {
-          rectangles -= 1;
-          pixels =
-            encoding === PIXELS.raw
-              ? head.readUInt16BE(4) * head.readUInt16BE(6) * 4
-              : head.readUInt32BE(12);
-        } else {
-          if (head[0] !== 0) throw new Error(`unexpected message ${head[0]}`);
-          rectangles = head.readUInt16BE(2);
-          inUpdate = true;
-        }
-        head = Buffer.alloc(0);
-      }
-      if (inUpdate && rectangles === 0 && pixels === 0) {
-        inUpdate = false;
-        waiting?.resolve();
-      }
-    }
-  };
+  const read = createWalk(encoding, () => waiting?.resolve());
   socket.onmessage = ({ data }) => {
     const chunk = data as unknown as Buffer;
     total += chunk.length;

@@ -48,7 +48,10 @@ async function main(args: string[]): Promise<void> {
   // Spread over the interval, as workers that started at different times are.
   let step = 0;
   startLoop({
-    ...{ name: "heartbeats", everyMs: heartbeat_ms / STEPS, clock: systemClock, log: silentLog },
+    name: "heartbeats",
+    everyMs: heartbeat_ms / STEPS,
+    clock: systemClock,
+    log: silentLog,
     pass: async () => {
       for (let i = step; i < workers.length; i += STEPS) workers[i]?.heartbeat();
       step = (step + 1) % STEPS;

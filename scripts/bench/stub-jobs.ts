@@ -23,6 +23,64 @@ export interface StubWorker {
   close(): Promise<void>;
 }
 
+/** Jobs under way, by id. */
+type Running = Map<string, { lane_idx: number; lease_token: number; session_id: string }>;
+
+const LOAD = { cpu_percent: 1, mem_percent: 1, disk_pct: 1 };
+
+const lane = (lane_idx: number, job_id: string | null, session_id: string | null): Lane => ({
+  lane_idx,
+  state: job_id ? "running" : "warm",
+  session_id,
+  job_id,
+  mode: "headful",
+  sandbox: "off",
+  reason: null,
+});
+
+const registrationOf = (worker_id: string, lanes: number): WorkerToHub => ({
+  type: "registration",
+  worker_id,
+  instance_id: crypto.randomUUID(),
+  version: "bench",
+  address: "127.0.0.1",
+  hostname: `bench-${worker_id}`,
+  capabilities: {
+    max_concurrent: lanes,
+    lane_novnc_urls: Array.from({ length: lanes }, (_, i) => `http://localhost:${6080 + i}/`),
+    novnc_url: null,
+    browser: "stub",
+    capture: "durable",
+  },
+  lanes: Array.from({ length: lanes }, (_, i) => lane(i, null, null)),
+  load: LOAD,
+  profiles: [],
+});
+
+const heartbeatOf = (lanes: number, running: Running): WorkerToHub => ({
+  type: "WorkerHeartbeat",
+  in_flight: running.size,
+  load: LOAD,
+  lanes: Array.from({ length: lanes }, (_, i) => {
+    const [job_id, run] = [...running].find(([, r]) => r.lane_idx === i) ?? [];
+    return lane(i, job_id ?? null, run?.session_id ?? null);
+  }),
+  profiles: [],
+});
+
+const resultOf = (job_id: string, lease_token: number): WorkerToHub => ({
+  type: "result",
+  job_id,
+  lease_token,
+  status: "completed",
+  error: null,
+  stage: "done",
+  http_status: 200,
+  final_url: null,
+  title: null,
+  capture: null,
+});
+
 export async function connectStubWorker(
   hubUrl: string,
   worker_id: string,
@@ -32,16 +90,7 @@ export async function connectStubWorker(
   const socket = new WebSocket(`${hubUrl.replace(/^http/, "ws")}/workers/${worker_id}/link`);
   const decode = decoderOf<HubToWorker>(HubToWorker);
   const send = (message: WorkerToHub) => socket.send(JSON.stringify(message));
-  const running = new Map<string, { lane_idx: number; lease_token: number; session_id: string }>();
-  const lane = (lane_idx: number, job_id: string | null, session_id: string | null): Lane => ({
-    lane_idx,
-    state: job_id ? "running" : "warm",
-    session_id,
-    job_id,
-    mode: "headful",
-    sandbox: "off",
-    reason: null,
-  });
+  const running: Running = new Map();
   const registered = Promise.withResolvers<void>();
   let onAck = () => {};
   const worker: StubWorker = {
@@ -49,17 +98,7 @@ export async function connectStubWorker(
     onAssigned: () => {},
     onLaneFreed: () => {},
     onClosed: () => {},
-    heartbeat: () =>
-      send({
-        type: "WorkerHeartbeat",
-        in_flight: running.size,
-        load: { cpu_percent: 1, mem_percent: 1, disk_pct: 1 },
-        lanes: Array.from({ length: lanes }, (_, i) => {
-          const [job_id, run] = [...running].find(([, r]) => r.lane_idx === i) ?? [];
-          return lane(i, job_id ?? null, run?.session_id ?? null);
-        }),
-        profiles: [],
-      }),
+    heartbeat: () => send(heartbeatOf(lanes, running)),
     acknowledged: (ms) => {
       const acknowledged = Promise.withResolvers<void>();
       onAck = acknowledged.resolve;
@@ -70,18 +109,7 @@ export async function connectStubWorker(
       const run = running.get(job_id);
       if (!run) return;
       running.delete(job_id);
-      send({
-        type: "result",
-        job_id,
-        lease_token: run.lease_token,
-        status: "completed",
-        error: null,
-        stage: "done",
-        http_status: 200,
-        final_url: null,
-        title: null,
-        capture: null,
-      });
+      send(resultOf(job_id, run.lease_token));
       worker.onLaneFreed(performance.now());
       send({ type: "LaneChanged", lane: lane(run.lane_idx, null, null) });
     },
@@ -91,26 +119,7 @@ export async function connectStubWorker(
       await withDeadline("the end of the link", LINK_MS, closed);
     },
   };
-  socket.addEventListener("open", () =>
-    send({
-      type: "registration",
-      worker_id,
-      instance_id: crypto.randomUUID(),
-      version: "bench",
-      address: "127.0.0.1",
-      hostname: `bench-${worker_id}`,
-      capabilities: {
-        max_concurrent: lanes,
-        lane_novnc_urls: Array.from({ length: lanes }, (_, i) => `http://localhost:${6080 + i}/`),
-        novnc_url: null,
-        browser: "stub",
-        capture: "durable",
-      },
-      lanes: Array.from({ length: lanes }, (_, i) => lane(i, null, null)),
-      load: { cpu_percent: 1, mem_percent: 1, disk_pct: 1 },
-      profiles: [],
-    }),
-  );
+  socket.addEventListener("open", () => send(registrationOf(worker_id, lanes)));
   socket.addEventListener("close", () => {
     registered.reject(new Error("link closed"));
     worker.onClosed();

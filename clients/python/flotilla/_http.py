@@ -79,13 +79,16 @@ class Http:
         path: str,
         *,
         body: Any = None,
+        data: Any = None,
         headers: Optional[Mapping[str, str]] = None,
         timeout_s: Optional[float] = None,
     ) -> Any:
         """The JSON of a 2xx answer; None when it has no body. Raises FlotillaError."""
         limit = self.timeout_s if timeout_s is None else timeout_s
         until = time.monotonic() + limit
-        with self.open(method, path, body=body, headers=headers, timeout_s=limit) as answer:
+        with self.open(
+            method, path, body=body, data=data, headers=headers, timeout_s=limit
+        ) as answer:
             try:
                 return _parsed(_read(answer, until, limit))
             except (OSError, HTTPException) as err:
@@ -97,13 +100,13 @@ class Http:
         path: str,
         *,
         body: Any = None,
+        data: Any = None,
         headers: Optional[Mapping[str, str]] = None,
         timeout_s: Optional[float] = None,
     ) -> Any:
         """A 2xx answer as it comes, to be read and closed; the timeout counts for each wait. Raises FlotillaError."""
         limit = self.timeout_s if timeout_s is None else timeout_s
         sent = {**self._headers, **(headers or {})}
-        data = None
         if body is not None:
             data = json.dumps(body).encode()
             sent["content-type"] = "application/json"

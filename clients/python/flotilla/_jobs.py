@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence
 
 from ._errors import FlotillaError
 from ._http import Http, Json, backoff_s, is_busy, new_key, query_of, quoted, save, while_busy
@@ -9,6 +9,8 @@ from ._http import Http, Json, backoff_s, is_busy, new_key, query_of, quoted, sa
 SUBMIT_S = 60.0
 SUBMIT_PATIENCE_S = 600.0
 BODY_S = 60.0
+COMPARISON_S = 180.0
+IMPORT_S = 1800.0
 POLL_S = 0.5
 PATIENCE_S = 30.0
 MAY_PASS = (0, 502, 503, 504)
@@ -127,6 +129,16 @@ class Jobs:
         """One page, newest first; ``next_cursor`` is the ``cursor`` of the next."""
         return self._http.json("GET", f"/jobs{query_of(query)}")
 
+    def import_archive(self, path: str) -> Json:
+        """A completed job made of a web archive: a WACZ file, or a WARC file compressed or not."""
+        with open(path, "rb") as archive:
+            size = archive.seek(0, 2)
+            archive.seek(0)
+            headers = {"content-type": "application/octet-stream", "content-length": str(size)}
+            return self._http.json(
+                "POST", "/jobs/import", data=archive, headers=headers, timeout_s=IMPORT_S
+            )
+
     def cancel(self, job_id: str) -> Json:
         return self._http.json("POST", self._at(job_id, "/cancel"))
 
@@ -142,6 +154,15 @@ class Jobs:
     def links(self, job_id: str) -> List[Json]:
         return self._http.json("GET", self._at(job_id, "/links.json"))["links"]
 
+    def compare(self, before: str, after: str) -> Json:
+        """What changed from one completed job to another: the page's title and text, and the assets."""
+        path = self._at(before, f"/diff/{quoted(after)}")
+        return self._http.json("GET", path, timeout_s=COMPARISON_S)
+
+    def recording(self, job_id: str) -> Json:
+        """What is recorded of the job: its state, length and chunks."""
+        return self._http.json("GET", self._at(job_id, "/recording"))
+
     def download(self, job_id: str, name: str) -> Any:
         """An asset's body, to be read and closed (``with``)."""
         return self._http.open("GET", self._at(job_id, f"/assets/{quoted(name)}"), timeout_s=BODY_S)
@@ -150,8 +171,13 @@ class Jobs:
         """An asset's body into a file."""
         save(self.download(job_id, name), path)
 
+    def archive(self, job_ids: Sequence[str]) -> Any:
+        """Up to 50 jobs as one WACZ file, to be read and closed."""
+        query = query_of({"jobs": ",".join(job_ids)})
+        return self._http.open("GET", f"/archive.wacz{query}", timeout_s=BODY_S)
+
     def file(self, job_id: str, name: str) -> Any:
-        """page.html, log.txt, links.json, har.json or assets.zip, to be read and closed; 404 while it does not exist."""
+        """A document of the job by its name, such as page.html or assets.zip, to be read and closed; 404 while it does not exist."""
         return self._http.open("GET", self._at(job_id, f"/{quoted(name)}"), timeout_s=BODY_S)
 
     def attempts(self, job_id: str) -> List[Json]:

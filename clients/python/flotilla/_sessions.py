@@ -2,18 +2,16 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional
 
-from ._actions import ACTIONS, Actions
+from ._actions import ACTION_TIMEOUT_S, ACTION_TIMEOUTS_S, ACTIONS, Actions
 from ._errors import FlotillaError
-from ._http import Http, Json, is_busy, quoted, while_busy
+from ._http import Http, Json, is_busy, query_of, quoted, while_busy
 
 __all__ = ["ACTIONS", "OpenSession", "Sessions"]
 
 OPEN_S = 60.0
 OPEN_PATIENCE_S = 60.0
 SAVE_S = 600.0
-# What the hub takes for an action that names no timeout, and what it is given on top: it answers 504 by then.
-ACTION_S = 30.0
-ENGINE_ACTION_S = {"ask": 120.0, "agent": 600.0}
+# On top of an action's own timeout: the hub answers 504 by then.
 GRACE_S = 10.0
 
 
@@ -39,7 +37,8 @@ class OpenSession(Actions):
                 raise
 
     def act(self, action: str, args: Mapping[str, Any]) -> Json:
-        timeout_s = args.get("timeout_s", ENGINE_ACTION_S.get(action, ACTION_S)) + GRACE_S
+        default_s = ACTION_TIMEOUTS_S.get(action, ACTION_TIMEOUT_S)
+        timeout_s = args.get("timeout_s", default_s) + GRACE_S
         path = f"{self._base}/{quoted(action)}"
         return self._http.json("POST", path, body=dict(args), timeout_s=timeout_s)
 
@@ -99,3 +98,12 @@ class Sessions:
 
     def list(self) -> List[Json]:
         return self._http.every_item("/sessions", "sessions")
+
+    def recording(self, session_id: str) -> Json:
+        """What is recorded of a session, also of one that has ended."""
+        return self._http.json("GET", f"/sessions/{quoted(session_id)}/recording")
+
+    def ended(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Json:
+        """One page of the records of sessions that have ended, the last one first: ``sessions`` and ``next_cursor``."""
+        query = query_of({"status": "ended", "limit": limit, "cursor": cursor})
+        return self._http.json("GET", "/sessions" + query)

@@ -52,7 +52,7 @@ class Workloads:
         patience_s: float = SUBMIT_PATIENCE_S,
         idempotency_key: Optional[str] = None,
     ) -> Json:
-        """Up to 10,000 tasks, all or none. A key that is pending, claimed or failed is a duplicate and left alone.
+        """Up to 10,000 tasks, all or none. A key that is pending, claimed or failed is a duplicate and is not changed.
 
         A control plane that is busy or away is asked again under one Idempotency-Key: no task is submitted twice.
         """
@@ -66,7 +66,7 @@ class Workloads:
         )
 
     def status(self, slug: str, pks: Sequence[str]) -> Json:
-        """Where up to 10,000 tasks stand; those that are not in the queue are counted as ``absent``."""
+        """The state of up to 10,000 tasks; those that are not in the queue are counted as ``absent``."""
         return self._http.json("POST", self._at(slug, "/tasks/status"), body={"pks": list(pks)})
 
     def queue(self, slug: str) -> Json:

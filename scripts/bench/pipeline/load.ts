@@ -15,7 +15,9 @@ export const addWorkload = (
   fields: Record<string, unknown> = {},
 ): Promise<unknown> =>
   control.call("POST", "/workloads", {
-    ...{ slug: SLUG, executor_type: "command", executor_config: { argv: ["true"] } },
+    slug: SLUG,
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
     ...fields,
   });
 
@@ -24,7 +26,8 @@ export function batchBodies(n: number, fields: Record<string, unknown> = {}, fro
   const bodies: string[] = [];
   for (let at = 0; at < n; at += BATCH) {
     const items = Array.from({ length: Math.min(BATCH, n - at) }, (_, i) => ({
-      ...{ pk: `task-${from + at + i}`, extra: PAYLOAD },
+      pk: `task-${from + at + i}`,
+      extra: PAYLOAD,
       ...fields,
     }));
     bodies.push(JSON.stringify({ items }));
@@ -90,7 +93,12 @@ export async function openPuller(control: ControlProcess): Promise<Puller> {
     },
     fail: async (tasks, workload) => {
       const items = tasks.map(({ task_id, epoch }) => ({
-        ...{ task_id, epoch, workload, duration_ms: 0, error: "for good", no_retry: true },
+        task_id,
+        epoch,
+        workload,
+        duration_ms: 0,
+        error: "for good",
+        no_retry: true,
       }));
       await wire.post(`${path}/fail`, JSON.stringify({ incarnation, items }));
     },

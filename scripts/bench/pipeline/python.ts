@@ -62,7 +62,9 @@ async function pythonRate(stores: Stores, dialect: Dialect, tasks: number, warm:
   });
   try {
     await control.call("POST", "/workloads", {
-      ...{ slug: SLUG, executor_type: "python_module", batch_size: BATCH },
+      slug: SLUG,
+      executor_type: "python_module",
+      batch_size: BATCH,
       executor_config: { source_path, module: "bench_plugin" },
     });
     await submitBodies(control, batchBodies(warm, {}, tasks));

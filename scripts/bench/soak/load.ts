@@ -66,7 +66,10 @@ export async function startLoad(fleet: FleetProcesses, options: LoadOptions): Pr
   const ending = new AbortController();
   let trouble: string | null = null;
   const soak: Soak = {
-    ...{ fleet, counts, site: options.site, signal: ending.signal },
+    fleet,
+    counts,
+    site: options.site,
+    signal: ending.signal,
     client: createClient({ base_url: fleet.url }),
     dead: `http://127.0.0.1:${freePort()}/`,
     tell: (what, err) => {
@@ -185,13 +188,18 @@ async function addWorkloads({ fleet, client }: Soak): Promise<void> {
   );
   const argv = ["true"];
   await client.workloads.create({
-    ...{ slug: "shout", executor_type: "bun_module", executor_config: { source_path } },
+    slug: "shout",
+    executor_type: "bun_module",
+    executor_config: { source_path },
   });
   await client.workloads.create({
-    ...{ slug: "echo", executor_type: "command", executor_config: { argv } },
+    slug: "echo",
+    executor_type: "command",
+    executor_config: { argv },
   });
   await client.workloads.create({
-    ...{ slug: "pages", executor_type: "fleet_fetch" },
+    slug: "pages",
+    executor_type: "fleet_fetch",
     executor_config: { options: { idle_seconds: 0.2 } },
   });
 }

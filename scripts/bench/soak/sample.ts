@@ -1,13 +1,14 @@
 import { Database } from "bun:sqlite";
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readStat } from "#shared/kit/proc.ts";
 import {
   type FleetProcesses,
   openFdsOf,
   processesOf,
   rssOf,
 } from "#test/support/rigs/fleet-process.ts";
-import { readStat, sumProportional } from "#worker/browser/process/proc.ts";
+import { sumProportional } from "#worker/browser/process/tagged.ts";
 import { type Probed, probe } from "./probe-client.ts";
 
 /** One look at everything that may grow; sizes in MB. */
