@@ -70,8 +70,9 @@ export const SCRIPT_WAYS: Record<string, string> = {
   "an address that a page sets": `await session.evaluate((hub) => { location.href = hub; }, HUB); ${SOON}`,
   "a step of a recipe": 'await session.recipe([{ kind: "navigate", url: HUB }])',
   "code of a recipe": `await session.recipe([{ kind: "evaluate", code: "location.href = " + JSON.stringify(HUB) }]); ${SOON}`,
+  // A navigation that is refused may leave the page where it was: then its own site answers.
   "the page after the hub's error":
-    'await session.navigate(HUB).catch(() => {}); said = await session.evaluate(async (body) => "open " + (await fetch("/api/v1/workloads", { method: "POST", headers: { "content-type": "application/json" }, body })).status, WORKLOAD)',
+    'await session.navigate(HUB).catch(() => {}); said = await session.evaluate(async ({ hub, body }) => { const answer = await fetch("/api/v1/workloads", { method: "POST", headers: { "content-type": "application/json" }, body }); return (answer.url.startsWith(new URL(hub).origin) ? "open " : "shut: ") + answer.url; }, { hub: HUB, body: WORKLOAD })',
   "going back to it": `await session.evaluate((hub) => { history.pushState(0, "", "/x"); location.href = hub; }, HUB); ${SOON}; await session.back(); await session.forward()`,
   "a reload of it": "await session.navigate(HUB).catch(() => {}); await session.reload()",
   "a form": `${element("form", 'method: "post", enctype: "text/plain", action: hub', `<input name=a>${BUTTON}`)}; await session.click("button"); ${SOON}`,
