@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BENCH_NAMES } from "./bench/names.ts";
-import { buildBinary, ROOT } from "./build.ts";
+import { BINARY, buildBinary, ROOT } from "./build.ts";
 import { runChecks } from "./check.ts";
 import { runTool, type ToolResult } from "./run-tool.ts";
 import {
@@ -68,9 +68,11 @@ const ATTACK_LANES: Group = {
 const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"] };
 
 /** Judge what the build made: that it works, and that it can be operated. */
+const UPDATE_TESTS = "test/ops/{updates,upgrade}.test.ts";
+const OPS_UPDATES: Group = { name: "ops-updates", files: [UPDATE_TESTS] };
 const OF_BINARY: Group[] = [
   { name: "binary", files: [BINARY_TESTS] },
-  { name: "ops", files: ["test/ops/*.test.ts"] },
+  { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] },
 ];
 
 /**
@@ -92,7 +94,7 @@ const ROUNDS: Group[][][] = [
   ],
   [[E2E, UI], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES]],
   // Chaos waits much, and so do those who wait for a fleet's updates.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2, OPS_UPDATES], OF_BINARY],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
@@ -102,7 +104,7 @@ const ASKED_FOR = [UI_ALL, OPS_LAN];
 /** Outside of the rounds. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */
-const BUILT = [...OF_BINARY, OPS_LAN].map(({ name }) => name);
+const BUILT = [...OF_BINARY, OPS_UPDATES, OPS_LAN].map(({ name }) => name);
 
 /** Each benchmark in its smallest form: it must end well, its figures are not judged. */
 const BENCH_TIMEOUT_MS = 240_000;
@@ -173,6 +175,7 @@ async function runRound(
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   attack: [ATTACK.name, ATTACK_LANES.name],
   e2e: [E2E.name, E2E_DEADLINES.name],
+  ops: ["ops", OPS_UPDATES.name],
 };
 const withItsParts = (name: string): readonly string[] => PARTS[name] ?? [name];
 
@@ -196,7 +199,9 @@ async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
     if (["build", "bench", "bench-all", ...BUILT].some(wanted))
       tallies.push(
         await step("build", async () => {
+          // What tests start is what was built: half the CPU time of a start from the sources.
           await buildBinary();
+          process.env.FLOTILLA_TEST_PROGRAM = BINARY;
           return { passed: 1, failed: 0, note: "" };
         }),
       );

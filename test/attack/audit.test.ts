@@ -14,7 +14,7 @@ import { startFakeScreen } from "#test/support/fakes/fake-screen.ts";
 import { openSessionAt, openSocketAt } from "#test/support/fakes/live-session.ts";
 import { startCluster } from "#test/support/rigs/cluster.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
-import { startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { testServers } from "#test/support/servers/test-servers.ts";
 
@@ -22,7 +22,6 @@ import { testServers } from "#test/support/servers/test-servers.ts";
 
 setDefaultTimeout(300_000);
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const TOKEN = "t0ken-of-the-test";
 const PASSWORD = "password-of-the-test";
 const SECRET = "secret-of-the-test";
@@ -311,7 +310,7 @@ describe("who reads it, and for how long", () => {
     const dir = mkdtempSync(join(tmpdir(), "flotilla-audit-"));
     const port = freePort();
     const start = async () => {
-      const program = startProgram([process.execPath, MAIN, "control"], {
+      const program = startProgram([...PROGRAM, "control"], {
         env: { SVC_HOST: "127.0.0.1", SVC_PORT: String(port), SVC_DATA_DIR: dir },
       });
       await program.says("control plane started", 60_000);

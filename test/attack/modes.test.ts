@@ -17,10 +17,8 @@ import { openDataDir } from "#hub/platform/stores/data-dir.ts";
 import { createLog, silentLog } from "#shared/kit/log.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub } from "#test/support/rigs/hub.ts";
-import { startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
-
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 
 /** Cookies, logins and tokens lie in the data directory: other users of the machine read none of it. */
 
@@ -117,7 +115,7 @@ test("a worker's data directory, and what it makes there, is for its user alone"
     chmodSync(join(dir, path), 0o755);
   }
   try {
-    const program = startProgram([process.execPath, MAIN, "worker"], {
+    const program = startProgram([...PROGRAM, "worker"], {
       env: {
         ...{ SVC_DATA_DIR: dir, SVC_WORKER_ID: "w1" },
         SVC_CONTROL_URL: `http://127.0.0.1:${freePort()}`,

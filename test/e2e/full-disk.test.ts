@@ -6,7 +6,7 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { hubCalls } from "#test/support/clients/hub-calls.ts";
 import { addressOf } from "#test/support/rigs/binary.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
-import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, type Program, startProgram } from "#test/support/rigs/program.ts";
 import { lanePorts } from "#test/support/servers/ports.ts";
 import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
 import { startServer } from "#test/support/servers/site/server.ts";
@@ -17,7 +17,6 @@ import { noSmallDisk, startOnSmallDisk } from "#test/support/servers/small-disk.
  * (rules/capture#jobs-that-outlast-their-store).
  */
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const SLOW_MS = 240_000;
 const STEP_MS = 120_000;
 const PICTURE = seededBytes(21, 600_000);
@@ -71,13 +70,13 @@ async function startFleet(disk: string, env: Record<string, string>): Promise<vo
   mkdirSync(join(root, disk));
   const place = (value: string) => value.replace("DIR", root);
   const data = Object.fromEntries(Object.entries(env).map(([k, v]) => [k, place(v)]));
-  const argv = [process.execPath, MAIN, "hub", "--host", "127.0.0.1", "--port", "0"];
+  const argv = [...PROGRAM, "hub", "--host", "127.0.0.1", "--port", "0"];
   hub = startOnSmallDisk(join(root, disk), "16m", argv, {
     ...{ SVC_DATA_DIR: join(root, "hub"), ...data },
   });
   url = await addressOf(hub.program);
   const ports = lanePorts();
-  worker = startProgram([process.execPath, MAIN, "worker"], {
+  worker = startProgram([...PROGRAM, "worker"], {
     env: {
       ...ports,
       ...{ HUB_URL: url, SVC_DATA_DIR: join(root, "worker"), SVC_WORKER_ID: "w1", LANE_POOL: "1" },

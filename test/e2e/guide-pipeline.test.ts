@@ -3,13 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
-import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
 import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** The pipeline's first commands of the guide, as they stand there, against dev mode as a newcomer starts it. */
 
 const ROOT = join(import.meta.dir, "../..");
-const SELF = [process.execPath, join(ROOT, "hub/main.ts")];
 
 let dir: string;
 let dev: Program;
@@ -21,7 +20,7 @@ beforeAll(async () => {
   const page = await Bun.file(join(ROOT, "hub/guide/start/first-workload.md")).text();
   blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? "");
   dir = mkdtempSync(join(tmpdir(), "flotilla-guide-"));
-  dev = startProgram([...SELF, "dev", "--port", "0", "--lanes", "1", "--headless-lanes"], {
+  dev = startProgram([...PROGRAM, "dev", "--port", "0", "--lanes", "1", "--headless-lanes"], {
     cwd: dir,
     env: { FLOTILLA_TEST: dir, ...lanePorts() },
   });
@@ -38,7 +37,7 @@ afterAll(async () => {
 
 const run = (commands: string) =>
   runProgram(
-    ["bash", "-euo", "pipefail", "-c", `flotilla() { ${SELF.join(" ")} "$@"; }\n${commands}`],
+    ["bash", "-euo", "pipefail", "-c", `flotilla() { ${PROGRAM.join(" ")} "$@"; }\n${commands}`],
     // A is what the first block exports.
     { cwd: dir, env: { H: url, A: `${url}/api/v1`, SVC_HUB: url } },
   );

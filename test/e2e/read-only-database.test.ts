@@ -6,10 +6,10 @@ import { hubCalls } from "#test/support/clients/hub-calls.ts";
 import { noFailingDisk, startOnFailingDisk } from "#test/support/fakes/failing-disk.ts";
 import { addressOf } from "#test/support/rigs/binary.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { PROGRAM } from "#test/support/rigs/program.ts";
 
 /** The file system of a SQLite database refuses writes under a running hub (rules/operations#degraded-parts). */
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const SLOW_MS = 240_000;
 const STEP_MS = 120_000;
 const NAME = "flotilla.db";
@@ -28,7 +28,7 @@ const { call, health } = hubCalls(() => url, STEP_MS);
 const settings = async () => (await call("GET", "/settings")).body.settings?.preview_interval_s;
 
 async function start(): Promise<void> {
-  const argv = [process.execPath, MAIN, "hub", "--host", "127.0.0.1", "--port", "0"];
+  const argv = [...PROGRAM, "hub", "--host", "127.0.0.1", "--port", "0"];
   hub = startOnFailingDisk(disk, argv, {
     SVC_DATA_DIR: join(root, "hub"),
     SVC_DB_URL: `sqlite:${join(disk, NAME)}`,

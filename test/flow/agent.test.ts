@@ -8,14 +8,13 @@ import { isAlive, readStat } from "#shared/kit/proc.ts";
 import { type Instance, InstanceList } from "#shared/protocol/schema/agent.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
-import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, type Program, startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type RunningAgent, startAgent } from "#worker/tasks/agent/agent.ts";
 
 /** Real processes and databases, on machines that do other things as well. */
 setDefaultTimeout(180_000);
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const HOST = "agent-host";
 /** Ends at SIGTERM, as a drained worker does. */
 const SLEEPS = "exec sleep 600";
@@ -178,7 +177,7 @@ test("the program with --agent runs pull workers that do tasks; SIGTERM and kill
   expect((await api("POST", "/workers/elastic/spawn", body)).status).toBe(202);
   const startReal = () => {
     const flags = ["--agent", `--control-url=${hub.url}`, `--data-dir=${dir}/data`];
-    const program = startProgram([process.execPath, MAIN, "worker", ...flags]);
+    const program = startProgram([...PROGRAM, "worker", ...flags]);
     programs.push(program);
     return program;
   };

@@ -15,12 +15,11 @@ import {
   backup,
   fill,
   flotilla,
-  MAIN,
   newDir,
   restore,
   startControl,
 } from "#test/support/rigs/backup-rig.ts";
-import { runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, runProgram, startProgram } from "#test/support/rigs/program.ts";
 import { startPostgres } from "#test/support/servers/postgres.ts";
 
 test("a backup of a running hub is one moment of it, and restored it serves the same (rules/operations#backups)", async () => {
@@ -125,7 +124,7 @@ test("kill -9 during backup leaves no file, and during restore the old data or t
   const hole = join(data, "objects/profiles/p-x/hole");
   writeFileSync(hole, "");
   truncateSync(hole, 2 ** 30);
-  const cut = startProgram([process.execPath, MAIN, "backup", file, "--data-dir", data]);
+  const cut = startProgram([...PROGRAM, "backup", file, "--data-dir", data]);
   await until(() => readdirSync(out).length > 0);
   cut.kill("SIGKILL");
   await cut.exited;
@@ -136,7 +135,7 @@ test("kill -9 during backup leaves no file, and during restore the old data or t
 
   // Killed while it unpacks: the data is as before, and the next restore starts over.
   writeFileSync(join(data, "plugins/one/mark"), "old");
-  const args = [process.execPath, MAIN, "restore", file, "--data-dir", data, "--force"];
+  const args = [...PROGRAM, "restore", file, "--data-dir", data, "--force"];
   const unpacking = startProgram(args);
   const journal = join(data, "flotilla.db-restore.json");
   let ended = false;
@@ -182,7 +181,7 @@ test("kill -9 during backup leaves no file, and during restore the old data or t
 
 test("backup says what to use for Postgres, and names a database that is not there (rules/operations#backups)", async () => {
   const env = { SVC_DB_URL: "postgres://a:b@127.0.0.1:9/x" };
-  const postgres = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
+  const postgres = await runProgram([...PROGRAM, "backup", "/tmp"], { env });
   expect(postgres.code).toBe(1);
   expect(postgres.stderr).toContain("pg_dump");
   const none = await flotilla("backup", "/tmp", "--data-dir", join(newDir(), "none"));
@@ -195,7 +194,7 @@ test("with Postgres the printed pg_dump is run as it is, shows no password, and 
     const url = new URL(await server.createDatabase());
     url.password = "hunter2";
     const env = { SVC_DB_URL: url.href };
-    const { stderr } = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
+    const { stderr } = await runProgram([...PROGRAM, "backup", "/tmp"], { env });
     expect(stderr).not.toContain("hunter2");
     const command = /(pg_dump .*?) \(of the server's version/.exec(stderr)?.[1] ?? "";
     const cwd = newDir();
@@ -204,7 +203,7 @@ test("with Postgres the printed pg_dump is run as it is, shows no password, and 
     const empty = await server.createDatabase("empty");
     const restore = ["pg_restore", "--clean", "--if-exists", `--dbname=${empty}`, "flotilla.dump"];
     expect(await runProgram(restore, shell)).toMatchObject({ code: 0, stderr: "" });
-    const migrate = [process.execPath, MAIN, "migrate", "--dry-run"];
+    const migrate = [...PROGRAM, "migrate", "--dry-run"];
     expect((await runProgram(migrate, { env: { SVC_DB_URL: empty } })).code).toBe(0);
   } finally {
     await server.stop();

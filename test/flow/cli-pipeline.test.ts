@@ -8,12 +8,11 @@ import { runClientCommand } from "#hub/program/cli/run-command.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
-import { cleanEnv } from "#test/support/rigs/program.ts";
+import { cleanEnv, PROGRAM } from "#test/support/rigs/program.ts";
 import { startPullWorker } from "#worker/tasks/pull.ts";
 
 /** flotilla submit, queue and runs against a served control plane, with a pull worker beside it. */
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 let hub: TestHub;
 let dir: string;
 let made = 0;
@@ -138,7 +137,7 @@ describe("flotilla submit", () => {
 
   test("standard input is read with -, by the program itself", async () => {
     const slug = await addWorkload();
-    const child = Bun.spawn([process.execPath, MAIN, "submit", slug, "-"], {
+    const child = Bun.spawn([...PROGRAM, "submit", slug, "-"], {
       env: cleanEnv({ SVC_HUB: hub.url }),
       stdin: new Blob(['one\n{"pk": "two"}\n']),
       stdout: "pipe",

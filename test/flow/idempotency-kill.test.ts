@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { until } from "#test/support/rigs/fleet-process.ts";
-import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, type Program, startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
@@ -16,7 +16,6 @@ import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
  */
 
 setDefaultTimeout(120_000);
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const TARGET = "http://site.test/";
 
 let pg: TestPostgres;
@@ -52,7 +51,7 @@ async function serve(
   wait_s = 0.05,
 ): Promise<Served> {
   const port = freePort();
-  const program = startProgram([process.execPath, MAIN, mode], {
+  const program = startProgram([...PROGRAM, mode], {
     env: {
       SVC_HOST: "127.0.0.1",
       SVC_PORT: String(port),

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { join } from "node:path";
 import postgres from "postgres";
 import { pgMigrations } from "#drizzle/migrations.gen.ts";
-import { inEmptyDir, runProgram } from "#test/support/rigs/program.ts";
+import { inEmptyDir, PROGRAM, runProgram } from "#test/support/rigs/program.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const migrate = (env: Record<string, string>, ...flags: string[]) =>
-  runProgram([process.execPath, MAIN, "migrate", ...flags], { env });
+  runProgram([...PROGRAM, "migrate", ...flags], { env });
 
 let server: TestPostgres;
 beforeAll(async () => {

@@ -3,15 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
-import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(180_000);
 
 /** Control process and pull worker as on a command line. */
-
-const SELF = [process.execPath, join(import.meta.dir, "../../hub/main.ts")];
 
 let dir: string;
 let url: string;
@@ -32,7 +30,7 @@ afterEach(async () => {
 const alive = () => processesOf(dir).filter((p) => p.state !== "Z");
 
 function start(args: string[], env: Record<string, string> = {}): Program {
-  const program = startProgram([...SELF, ...args], {
+  const program = startProgram([...PROGRAM, ...args], {
     cwd: dir,
     env: { FLOTILLA_TEST: dir, ...env },
   });
@@ -108,7 +106,7 @@ test("a worker started with --control-url joins, drains a batch and ends with 0 
 }, 180_000);
 
 test("a worker with neither --hub-url nor --control-url exits 2 and names both", async () => {
-  const { code, stderr } = await runProgram([...SELF, "worker"], { cwd: dir });
+  const { code, stderr } = await runProgram([...PROGRAM, "worker"], { cwd: dir });
   expect(code).toBe(2);
   expect(stderr).toContain("HUB_URL (--hub-url) or SVC_CONTROL_URL (--control-url)");
 });

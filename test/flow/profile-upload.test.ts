@@ -13,6 +13,7 @@ import {
   superviseProcess,
   until,
 } from "#test/support/rigs/fleet-process.ts";
+import { PROGRAM } from "#test/support/rigs/program.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 
 /** A hub in a process of its own, so that its memory is its own. */
@@ -25,16 +26,12 @@ const dir = mkdtempSync(join(tmpdir(), "flotilla-upload-"));
 beforeAll(async () => {
   const port = freePort();
   url = `http://127.0.0.1:${port}`;
-  hub = superviseProcess(
-    "hub",
-    [process.execPath, join(import.meta.dir, "../../hub/main.ts"), "hub"],
-    {
-      SVC_HOST: "127.0.0.1",
-      SVC_PORT: String(port),
-      SVC_DATA_DIR: join(dir, "hub"),
-      SVC_PROFILE_MAX_BYTES: String(MAX_BYTES),
-    },
-  );
+  hub = superviseProcess("hub", [...PROGRAM, "hub"], {
+    SVC_HOST: "127.0.0.1",
+    SVC_PORT: String(port),
+    SVC_DATA_DIR: join(dir, "hub"),
+    SVC_PROFILE_MAX_BYTES: String(MAX_BYTES),
+  });
   await until("the hub", 60_000, () =>
     fetch(`${url}/health`).then(
       (r) => r.ok,

@@ -1,12 +1,10 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { startProgram } from "#test/support/rigs/program.ts";
+import { PROGRAM, startProgram } from "#test/support/rigs/program.ts";
 import { askUntil, createPullRig, type RigWorker } from "#test/support/rigs/pull-rig.ts";
 
 setDefaultTimeout(180_000);
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const rig = createPullRig();
 afterEach(() => rig.close());
 const { api } = rig;
@@ -107,7 +105,7 @@ test("of two worker processes with one id the second takes over when the first i
   });
   expect(made.status).toBe(201);
   const spawn = async () =>
-    startProgram([process.execPath, MAIN, "worker"], {
+    startProgram([...PROGRAM, "worker"], {
       env: {
         ...{ SVC_CONTROL_URL: url, SVC_WORKER_ID: "p1", SVC_SLOTS: "1" },
         SVC_DATA_DIR: await rig.tempDir(),

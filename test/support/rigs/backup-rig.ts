@@ -3,11 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../servers/ports.ts";
-import { type Program, runProgram, startProgram } from "./program.ts";
+import { PROGRAM, type Program, runProgram, startProgram } from "./program.ts";
 
 // What tests of backups share: directories and programs that end with each test, and data to back up.
 
-export const MAIN = join(import.meta.dir, "../../../hub/main.ts");
 const dirs: string[] = [];
 const running: Program[] = [];
 afterEach(async () => {
@@ -22,9 +21,9 @@ export const newDir = () => {
   dirs.push(dir);
   return dir;
 };
-export const flotilla = (...words: string[]) => runProgram([process.execPath, MAIN, ...words]);
+export const flotilla = (...words: string[]) => runProgram([...PROGRAM, ...words]);
 export const withEnv = (env: Record<string, string>, ...words: string[]) =>
-  runProgram([process.execPath, MAIN, ...words], { env });
+  runProgram([...PROGRAM, ...words], { env });
 export const backup = (data: string, to: string) => flotilla("backup", to, "--data-dir", data);
 export const restore = (file: string, data: string, ...flags: string[]) =>
   flotilla("restore", file, "--data-dir", data, ...flags);
@@ -34,7 +33,7 @@ export async function startControl(data: string, more: Record<string, string> = 
   const url = `http://127.0.0.1:${freePort()}`;
   const own = { SVC_DATA_DIR: data, SVC_HOST: "127.0.0.1", SVC_PORT: new URL(url).port };
   const env = { ...own, ...more };
-  const program = startProgram([process.execPath, MAIN, "control"], { env });
+  const program = startProgram([...PROGRAM, "control"], { env });
   running.push(program);
   await program.says("control plane started");
   const call = async (method: string, path: string, body?: unknown, type = "application/json") => {

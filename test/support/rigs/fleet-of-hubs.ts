@@ -15,8 +15,8 @@ import {
   until,
 } from "./fleet-process.ts";
 import { createLaneRecord, type LaneRecord } from "./lane-record.ts";
+import { PROGRAM } from "./program.ts";
 
-const MAIN = join(import.meta.dir, "../../../hub/main.ts");
 const ANSWER_MS = 60_000;
 /** Many jobs are waited for at once. */
 const LOOK_MS = 250;
@@ -82,7 +82,7 @@ interface WorkerView {
 }
 
 export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<FleetOfHubs> {
-  const program = options.program ?? [process.execPath, MAIN];
+  const program = options.program ?? PROGRAM;
   const dir = mkdtempSync(join(tmpdir(), "flotilla-hubs-"));
   const lan = options.lan ?? null;
   const listen = lan?.address;

@@ -13,10 +13,9 @@ import { join } from "node:path";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { scratchId } from "#worker/browser/lanes/scratch.ts";
 import { freePort, lanePorts } from "../servers/ports.ts";
+import { PROGRAM } from "./program.ts";
 
 /** A hub and a worker as real processes of the program, restarted when they die like a supervisor would. */
-
-const MAIN = join(import.meta.dir, "../../../hub/main.ts");
 
 /** A directory for the whole logs of every process, to look into after a failure. */
 const KEEP_LOGS = process.env.FLOTILLA_TEST_LOGS;
@@ -244,7 +243,7 @@ export interface FleetOptions {
 
 export async function startFleet(options: FleetOptions = {}): Promise<FleetProcesses> {
   const lanes = options.lanes ?? 2;
-  const program = options.program ?? [process.execPath, MAIN];
+  const program = options.program ?? PROGRAM;
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
   // The browsers of root's workers are another account's.
   chmodSync(dir, 0o711);

@@ -6,7 +6,7 @@ import { readGuide } from "#hub/guide/files.ts";
 import { parsePage } from "#hub/guide/markdown.ts";
 import { lanePorts } from "../servers/ports.ts";
 import { processesOf, until } from "./fleet-process.ts";
-import { type Program, startProgram } from "./program.ts";
+import { PROGRAM, type Program, startProgram } from "./program.ts";
 
 /** A newcomer who pastes what a page of the guide shows, block by block, into one shell. */
 
@@ -109,7 +109,7 @@ export async function startReader(): Promise<Reader> {
     join(home, ".curlrc"),
     'write-out = "%{stderr}HTTP %{http_code} %{url_effective}\\n"\n',
   );
-  const dev = startProgram([process.execPath, join(ROOT, "hub/main.ts"), "dev", "--port=0"], {
+  const dev = startProgram([...PROGRAM, "dev", "--port=0"], {
     cwd: checkout,
     // A busy machine must not answer 503 where a reader's own would have a lane.
     env: { FLOTILLA_TEST: dir, SVC_SUBMIT_WAIT_S: "60", ...lanePorts() },

@@ -6,8 +6,7 @@ import postgres from "postgres";
 import { freePort } from "../servers/ports.ts";
 import { startPostgres, type TestPostgres } from "../servers/postgres.ts";
 import { type ManagedProcess, superviseProcess, until } from "./fleet-process.ts";
-
-const MAIN = join(import.meta.dir, "../../../hub/main.ts");
+import { PROGRAM } from "./program.ts";
 
 /** A control plane and pull workers as real processes, each started again when it dies, on a database of their own. */
 export interface ChaosFleet {
@@ -42,7 +41,7 @@ export async function startChaosFleet(
   const start = (name: string, mode: string, env: Record<string, string>) => {
     const data = join(dir, name);
     mkdirSync(data, { recursive: true });
-    return superviseProcess(name, [process.execPath, MAIN, mode], {
+    return superviseProcess(name, [...PROGRAM, mode], {
       ...{ FLOTILLA_TEST: dir, SVC_DATA_DIR: data, SVC_LOG_LEVEL: "warn" },
       ...env,
     });

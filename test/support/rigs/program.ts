@@ -2,6 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/**
+ * The command that starts the program: the executable that the run of all tests has built, which starts with half the CPU
+ * time of the sources; else the sources.
+ */
+export const PROGRAM: readonly string[] = process.env.FLOTILLA_TEST_PROGRAM
+  ? [process.env.FLOTILLA_TEST_PROGRAM]
+  : [process.execPath, join(import.meta.dir, "../../../hub/main.ts")];
+
 /** The program as a user starts it: its output kept, its end waited for. */
 export interface Program {
   readonly pid: number;

@@ -15,7 +15,7 @@ import { OTHER_MACHINE_FLAG } from "../servers/plain-proxy.ts";
 import { lanePorts } from "../servers/ports.ts";
 import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
 import { processesOf, until } from "./fleet-process.ts";
-import { startProgram } from "./program.ts";
+import { PROGRAM, startProgram } from "./program.ts";
 
 /**
  * The admin UI in a real Chromium, against dev mode with its workers: one of each for the whole process. Tests share the
@@ -57,7 +57,6 @@ export interface UiPage extends AsyncDisposable {
   complaints(allowed?: RegExp): string[];
 }
 
-const ROOT = join(import.meta.dir, "../../..");
 const FLAGS = [
   ...CHROMIUM_FLAGS,
   // No page comes back from memory, and none needs more than software to be drawn.
@@ -152,8 +151,7 @@ async function start(screens: boolean): Promise<UiRig> {
   const site = startSite();
   const dev = startProgram(
     [
-      process.execPath,
-      join(ROOT, "hub/main.ts"),
+      ...PROGRAM,
       "dev",
       "--port=0",
       "--lanes=3",
