@@ -11,7 +11,8 @@ import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet
 const LONG_MS = 180_000;
 const SECRET = "typed-7f3a-secret";
 const PAGE = `<!doctype html><title>Colours</title>
-<style>body { margin: 0; height: 100vh; background: #f00 } input, button { position: fixed; top: 8px }</style>
+<style>body { margin: 0; height: 100vh; background: #f00 } input, button { position: fixed; top: 8px }
+  button { width: 80px; height: 40px }</style>
 <button id=go style="left: 300px" onclick="
   document.body.style.background = '#00f'; console.log('turned blue'); fetch('http://127.0.0.1:9/gone').catch(() => {})">go</button>
 <input id=word type=password>`;
@@ -64,6 +65,11 @@ async function drawnBy(path: string, { offset, length, width, height }: ChunkPla
   const rfb = [...framesOf(bytes)].filter(({ kind }) => kind === FRAME.rfb);
   return drawUpdates(Buffer.concat(rfb.map(({ payload }: Frame) => payload)), { width, height });
 }
+
+const boxOf = (event: TimedEvent | undefined) => {
+  if (event?.type !== "action" || !event.box) throw new Error("the action has no box");
+  return event.box;
+};
 
 test(
   "a headful job's recording shows its page, and every chunk can be drawn alone",
@@ -121,6 +127,12 @@ for (const headless of [false, true])
         const chunk = (await json<Recording>(`${path}/recording`)).chunks.at(-1) as ChunkPlace;
         return (await drawnBy(path, chunk)).at(960, 700)?.[2] === 255;
       });
+      // The picture of a lane with a display begins with Chromium's own bars.
+      const code = "screenY + outerHeight - innerHeight";
+      const bars = await post<{ result: number }>(`${path}/evaluate`, { code });
+      const y = headless ? 8 : 8 + bars.result;
+      expect(boxOf(click)).toEqual({ x: 300, y, width: 80, height: 40 });
+      await post(`${path}/recipe`, { actions: [{ kind: "press", key: "Tab" }] });
       await fetch(fleet.url + path, { method: "DELETE" });
       const recording = await whole(path);
       for (const chunk of recording.chunks) expect((await drawnBy(path, chunk)).drawn()).toBe(1);
@@ -128,6 +140,11 @@ for (const headless of [false, true])
       expect(events.filter(({ type }) => type === "action")).toMatchObject([
         { name: "fill", outcome: "done", arguments: { text: "*** (17 characters)" } },
         { name: "click", outcome: "done", arguments: { selector: "#go" } },
+        { name: "evaluate", outcome: "done" },
+        { name: "recipe", outcome: "done" },
+      ]);
+      expect(events.filter(({ type }) => type === "step")).toMatchObject([
+        { of: "recipe", outcome: "done", text: expect.stringContaining("1/1 press Tab") },
       ]);
       expect(events.some(({ type }) => type === "request_failed")).toBe(true);
       expect((await bytesOf(path)).includes(SECRET)).toBe(false);

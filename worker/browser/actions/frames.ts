@@ -9,7 +9,7 @@ const selectorsOf = (frame: FrameArg): string[] => (frame === undefined ? [] : [
 
 /** The element that an action targets; Playwright looks up its frames again at every try. */
 export function target(
-  { pages }: ActionContext,
+  { pages }: Pick<ActionContext, "pages">,
   { selector, frame }: { selector: string; frame?: FrameArg },
 ): Locator {
   let scope: Page | FrameLocator = pages.active();

@@ -54,12 +54,18 @@ export async function sizeOf({ session }: Page, timeout_ms: number): Promise<Pag
 export async function holdNetwork({ session, parts, left_ms }: Page): Promise<() => void> {
   for (const part of parts)
     if (part.session !== session) part.session.post("Network.emulateNetworkConditions", OFFLINE);
-  const timeout = { timeout_ms: left_ms() };
-  await session.send("Network.emulateNetworkConditions", OFFLINE, timeout);
-  return () => {
+  const release = () => {
     for (const part of parts)
       part.session.post("Network.emulateNetworkConditions", { ...OFFLINE, offline: false });
   };
+  const timeout = { timeout_ms: left_ms() };
+  try {
+    await session.send("Network.emulateNetworkConditions", OFFLINE, timeout);
+  } catch (err) {
+    release();
+    throw err;
+  }
+  return release;
 }
 
 /** What the window shows, 320 pixels wide, as WebP. */

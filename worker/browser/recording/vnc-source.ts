@@ -17,6 +17,9 @@ export interface VncSourceDeps {
   signal: AbortSignal;
 }
 
+/** A server that has accepted the connection describes its screen within this time. */
+const GREETING_MS = 15_000;
+
 /** Why a connection ended. */
 type End = "length" | "size" | "lost";
 
@@ -83,6 +86,7 @@ async function recordChunk(deps: VncSourceDeps, why: string): Promise<End> {
   // Others watch the same screen.
   socket.write(Buffer.from([1]));
   socket.resume();
+  void clock.sleep(GREETING_MS, over.signal).then(() => size === null && resolve("lost"));
   try {
     return await promise;
   } finally {

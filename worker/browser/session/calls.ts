@@ -25,6 +25,7 @@ import type { Live } from "./live.ts";
 import { previewOf } from "./preview.ts";
 import { runSessionRecipe } from "./recipe.ts";
 import { resetRun } from "./run-reset.ts";
+import { lookForTouched } from "./touched.ts";
 
 export interface CallDeps {
   clock: Clock;
@@ -170,19 +171,24 @@ export async function answerCall(
   message: HubSessionCall,
   deps: CallDeps,
 ): Promise<SessionReply> {
-  const reply = await replyTo(live, link, message, deps);
   const { action, args } = message;
-  const { ok, ms, error } = reply;
   // What only reads the session says nothing of what happened in it.
-  if (live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action)))
-    live.tell({
-      type: "action",
-      name: action,
-      ...(isAction(action) && { arguments: args }),
-      ms: Math.round(ms),
-      outcome: ok ? "done" : "failed",
-      ...(error && { error: error.message }),
-    });
+  const is_told =
+    live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action));
+  if (!is_told) return replyTo(live, link, message, deps);
+  const touched = lookForTouched(live, args);
+  const reply = await replyTo(live, link, message, deps);
+  const { ok, ms, error } = reply;
+  const box = touched();
+  live.tell({
+    type: "action",
+    name: action,
+    ...(isAction(action) && { arguments: args }),
+    ms: Math.round(ms),
+    outcome: ok ? "done" : "failed",
+    ...(error && { error: error.message }),
+    ...(box && { box }),
+  });
   return reply;
 }
 

@@ -59,8 +59,11 @@ export const runAgent = (
         ...acting,
         signal,
         engines: enginesOf(call.link, "agent", deps),
-        onStep: (line, { n, ok, url, ms }) =>
-          tellJob(live, call.link, deps.clock, line, { step: n, ok, url, ms }),
+        onStep: (line, { n, ok, url, ms, thought }) => {
+          const outcome = ok ? "done" : "failed";
+          live.tell({ type: "step", of: "agent", text: line, reason: thought ?? "", outcome });
+          tellJob(live, call.link, deps.clock, line, { step: n, ok, url, ms });
+        },
       },
       SESSION_ACTIONS.agent.args.parse(call.args),
     ),

@@ -38,11 +38,15 @@ export async function runSessionRecipe(
       secret_hosts: (bound ?? {}) as SecretHosts,
       clock,
       refusal,
-      onStep: (line) => steps.push(line),
+      onStep: (line) => {
+        steps.push(line);
+        live.tell({ type: "step", of: "recipe", text: line, outcome: "done" });
+      },
       afterClick: async () => {},
     });
   } catch (err) {
     if (!(err instanceof RecipeError)) throw err;
+    live.tell({ type: "step", of: "recipe", text: err.message, outcome: "failed" });
     if (!err.timed_out) throw refused(err.message);
     throw new ActionFailure("timeout", { name: "TimeoutError", message: err.message });
   }

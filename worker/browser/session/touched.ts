@@ -1,0 +1,57 @@
+import { withDeadline } from "#shared/kit/clock.ts";
+import type { Box } from "#shared/recording/events.ts";
+import { type FrameArg, target } from "../actions/frames.ts";
+import { inPage } from "../actions/in-page.ts";
+import type { Pages } from "../actions/pages.ts";
+import type { LaneBrowser } from "../lanes/types.ts";
+
+/** A session whose actions are recorded. */
+export interface Touching {
+  pages(): Promise<Pages>;
+  browser(): LaneBrowser | null;
+  activeTarget(): string | null;
+}
+
+const LOOK_MS = 5_000;
+const INNER_SIZE = inPage<undefined, { width: number; height: number }>(
+  "() => ({ width: innerWidth, height: innerHeight })",
+);
+
+/**
+ * Looks where on the screen the element of an action is, while the action runs: it costs the action no time.
+ * @returns the function that answers what is known by now; null for what has no element, or cannot be told.
+ */
+export function lookForTouched(session: Touching, args: Record<string, unknown>): () => Box | null {
+  const { selector, frame } = args;
+  let found: Box | null = null;
+  if (typeof selector !== "string") return () => null;
+  const look = async () => {
+    const pages = await session.pages();
+    const element = target({ pages }, { selector, frame: frame as FrameArg });
+    const [box, origin] = await Promise.all([
+      element.boundingBox({ timeout: LOOK_MS }),
+      originOf(session, pages),
+    ]);
+    if (box && origin) found = { ...box, x: box.x + origin.x, y: box.y + origin.y };
+  };
+  withDeadline("the element of an action", LOOK_MS, look()).catch(() => {});
+  return () => found;
+}
+
+/**
+ * Where the active page begins on the picture. With a display, Chromium's own bars are above it; null when the page was
+ * given a size that is not its window's.
+ */
+async function originOf(session: Touching, pages: Pages): Promise<{ x: number; y: number } | null> {
+  const browser = session.browser();
+  const targetId = session.activeTarget();
+  if (!browser || targetId === null) return null;
+  if (browser.headless) return { x: 0, y: 0 };
+  const [{ bounds }, inner] = await Promise.all([
+    browser.connection.root.send("Browser.getWindowForTarget", { targetId }),
+    pages.active().evaluate(INNER_SIZE, undefined),
+  ]);
+  const { left = 0, top = 0, width = 0, height = 0 } = bounds;
+  if (inner.width !== width) return null;
+  return { x: left, y: top + height - inner.height };
+}
