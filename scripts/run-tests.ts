@@ -75,22 +75,24 @@ const OF_BINARY: Group[] = [
   { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] },
 ];
 
+const UNIT: Group = { name: "unit", files: ["test/unit/**/*.test.ts"] };
+const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"] };
+const API: Group = { name: "api", files: ["test/api/**/*.test.ts"] };
+/** Others' linters, and the packages of the clients. */
+const CLIENTS: Group = { name: "clients", files: ["test/programs/*.test.ts"] };
+/** Several parts of the program at once, in two halves. */
+const FLOW: Group = { name: "flow", files: ["test/flow/[a-o]*.test.ts"] };
+const FLOW_2: Group = { name: "flow-2", files: ["test/flow/[p-z]*.test.ts"] };
+
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
- * Those of the first start no browser. The second has three lines, because two of them wait for more than they compute.
+ * Those of the first start no browser. Each round has three lines, because they wait for more than they compute.
  */
 const ROUNDS: Group[][][] = [
   [
-    [
-      { name: "unit", files: ["test/unit/**/*.test.ts"] },
-      { name: "contract", files: ["test/contract/**/*.test.ts"] },
-      { name: "api", files: ["test/api/**/*.test.ts"] },
-      FLEET_API,
-      ATTACK,
-      // Others' linters, and the packages of the clients.
-      { name: "clients", files: ["test/programs/*.test.ts"] },
-    ],
-    [{ name: "flow", files: ["test/flow/**/*.test.ts"] }],
+    [UNIT, CONTRACT, FLEET_API, ATTACK],
+    [API, FLOW],
+    [FLOW_2, CLIENTS],
   ],
   [[E2E, UI], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES]],
   // Chaos waits much, and so do those who wait for a fleet's updates.
@@ -175,6 +177,7 @@ async function runRound(
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   attack: [ATTACK.name, ATTACK_LANES.name],
   e2e: [E2E.name, E2E_DEADLINES.name],
+  flow: [FLOW.name, FLOW_2.name],
   ops: ["ops", OPS_UPDATES.name],
 };
 const withItsParts = (name: string): readonly string[] => PARTS[name] ?? [name];
