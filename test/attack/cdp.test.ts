@@ -181,9 +181,16 @@ test("another context goes out through the lane's gate as well", async () => {
 });
 
 test("Chromium's own pages take no command of a client, in whatever way it holds them", async () => {
-  const { result } = await client.send("Target.getTargets", { filter: [{}] });
-  const ui = result.targetInfos.filter(({ url }: { url: string }) => url.startsWith("chrome:"));
-  expect(ui.length).toBeGreaterThan(0);
+  // As a person opens them by the address bar.
+  const { root } = session.browser.connection;
+  for (const page of ["version", "settings"])
+    await root.send("Target.createTarget", { url: `chrome://${page}/` });
+  const ui = await until("Chromium's own pages", 60_000, async () => {
+    const { result } = await client.send("Target.getTargets", { filter: [{}] });
+    const targets: { url: string; targetId: string }[] = result.targetInfos;
+    const own = targets.filter(({ url }) => url.startsWith("chrome:"));
+    return own.length >= 2 && own;
+  });
   const expression = "typeof chrome.send";
   for (const { targetId } of ui) {
     const flat = await client.send("Target.attachToTarget", { targetId, flatten: true });
