@@ -264,6 +264,7 @@ export function defineTables(c: ColumnKit) {
     notes: c.str("notes").notNull(),
     cookies: c.json<StoredCookie[]>("cookies").notNull(),
     proxy: c.json<ProxyOption>("proxy"),
+    record: c.str("record").$type<RecordMode>(),
     updated_at: c.time("updated_at").notNull(),
   });
 

@@ -17,6 +17,7 @@ const row = (host: string, more: Partial<HostRow> = {}): Omit<HostRow, "cookies"
   popup_policy: "allow",
   notes: "",
   proxy: null,
+  record: null,
   updated_at: NOW,
   ...more,
 });

@@ -10,7 +10,13 @@ const makeKey = (): Key => ({ id: randomBytes(8).toString("hex"), bytes: randomB
 const NOW = 1_700_000_000_000;
 const PROXY = { server: "http://p.test:3128", username: "anna", password: "secret", bypass: null };
 const HOST = {
-  ...{ host: "a.test", recipes: [], login_recipe: null, popup_policy: "allow" as const },
+  ...{
+    host: "a.test",
+    recipes: [],
+    login_recipe: null,
+    popup_policy: "allow" as const,
+    record: null,
+  },
   ...{ notes: "", updated_at: NOW },
 };
 

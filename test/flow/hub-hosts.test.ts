@@ -30,6 +30,24 @@ const addRecipe = (pattern: string, text?: string) =>
   hub.call("POST", "/hosts/www.site.test/recipes", recipe(pattern, text));
 const placeholder = (name: string) => `$\{ENV:${name}}`;
 
+test("a run is recorded as it asks, else as its host says, else as the setting does (rules/recordings#what-is-recorded)", async () => {
+  const { worker } = await start();
+  await hub.call("PATCH", "/settings", { record: "off" });
+  const ofJob = async (options?: object) => {
+    await submit(options);
+    return (await worker.assigned.next()).record;
+  };
+  const ofSession = async (more?: object) => {
+    void hub.call("POST", "/sessions", { url: URL_, ...more });
+    return (await worker.opening.next()).record;
+  };
+  expect([await ofJob(), await ofSession()]).toEqual(["off", "off"]);
+  await hub.call("PUT", "/hosts/www.site.test", { record: "events" });
+  expect([await ofJob(), await ofSession()]).toEqual(["events", "events"]);
+  const asked = { record: "screen" };
+  expect([await ofJob(asked), await ofSession(asked)]).toEqual(["screen", "screen"]);
+});
+
 describe("recipes of a job (rules/recipes#chosen-at-submission)", () => {
   test("the longest pattern that matches the path is on the record and with the assignment (rules/recipes#which-recipe)", async () => {
     const { worker } = await start();

@@ -31,11 +31,14 @@ test("a host is made from a pasted address, its settings written, and it is dele
 
   await page.getByRole("tab", { name: "Settings" }).click();
   await page.getByRole("radio", { name: "Same tab" }).check();
+  await page.getByRole("combobox", { name: "Recording" }).click();
+  await page.getByRole("option", { name: "Nothing" }).click();
   await page.getByLabel("Notes").fill(HOSTILE);
   await page.getByRole("button", { name: "Save settings" }).click();
   await page.getByText("The settings were saved").waitFor();
   expect(await hostOf("d-shop.example")).toMatchObject({
     popup_policy: "same_tab",
+    record: "off",
     notes: HOSTILE,
   });
   await ui.judge(/422/);

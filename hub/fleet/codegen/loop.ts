@@ -2,6 +2,7 @@ import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
 import { runExtras } from "../jobs/extras.ts";
 import { loopEngines, noEngines } from "../registries/engines.ts";
+import { hostForJob } from "../registries/hosts.ts";
 import { runAttempt } from "./attempt.ts";
 import { callPage, type ScriptedJob, say } from "./job.ts";
 import { judgeAttempt } from "./judge.ts";
@@ -71,7 +72,7 @@ export async function runOnce(job: ScriptedJob): Promise<RunEnd> {
 async function resetPage(job: ScriptedJob): Promise<void> {
   const { ctx, row } = job;
   const { use_profile, attach_to_job, clone_chrome_profile } = row.options;
-  const { cookies, profile } = await runExtras(ctx, row);
+  const { cookies, profile } = await runExtras(ctx, row, await hostForJob(ctx, row.host));
   const own = [use_profile, attach_to_job, clone_chrome_profile].every((name) => name === null);
   const fresh = own && profile === null;
   await say(job, "info", "plan", "opening the page again for the next attempt", { fresh });

@@ -4,7 +4,7 @@ import { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
-import { hostForJob } from "../registries/hosts.ts";
+import { type HostForJob, hostForJob } from "../registries/hosts.ts";
 import { profileForJob } from "../registries/profiles.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { tell } from "./events.ts";
@@ -16,9 +16,12 @@ import { proxyOfJob } from "./job-proxy.ts";
  * popup policy, the cookies of the host and of `cookies_from`, the values of the recipes' placeholders, and the
  * profile. A value that is not set is missing here, and the worker fails the job with its name.
  */
-export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtras> {
+export async function runExtras(
+  ctx: FleetContext,
+  row: JobRow,
+  { settings, cookies }: HostForJob,
+): Promise<RunExtras> {
   const { options } = row;
-  const { settings, cookies } = await hostForJob(ctx, row.host);
   const named = options.cookies_from;
   const from = named === null ? [] : (await hostForJob(ctx, named)).cookies;
   const recipe = options.fetch_recipe;

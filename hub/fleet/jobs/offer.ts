@@ -3,7 +3,8 @@ import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
 import { maskProxy } from "#shared/protocol/proxy.ts";
 import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
-import { fleetSetting } from "../registries/fleet-settings.ts";
+import { hostForJob } from "../registries/hosts.ts";
+import { recordModeOf } from "../registries/record-mode.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { tell } from "./events.ts";
 import { runExtras } from "./extras.ts";
@@ -34,7 +35,8 @@ export async function sendJob(
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
   // A worker of an earlier version rejects options that it does not know.
   const { egress, proxy: _own, final_state: _told, record, replay, ...options } = row.options;
-  const extras = await runExtras(ctx, row);
+  const host = await hostForJob(ctx, row.host);
+  const extras = await runExtras(ctx, row, host);
   if (replay) link.replays.add(replay);
   // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
@@ -61,7 +63,7 @@ export async function sendJob(
       ...extras,
       in_session: in_session === null ? null : in_session.session_id,
     },
-    record: record ?? (await fleetSetting(ctx, "record")),
+    record: await recordModeOf(ctx, record, host.settings),
   });
   if (!sent) return { kind: "closed" };
   const over = new AbortController();

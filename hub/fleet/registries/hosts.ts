@@ -65,7 +65,7 @@ export async function putHost(ctx: FleetContext, raw: string, input: PutHost): P
     throw invalid(["body", "host"], "is not the host of the path");
   for (const [i, recipe] of input.recipes.entries()) refuseLong(recipe, ["body", "recipes", i]);
   if (input.login_recipe) refuseLong(input.login_recipe, ["body", "login_recipe"]);
-  const { recipes, login_recipe, popup_policy, notes, cookies } = input;
+  const { recipes, login_recipe, popup_policy, notes, cookies, record } = input;
   const now = ctx.clock.now();
   const proxy = input.proxy && (await withLogin(ctx, host, input.proxy));
   const row = {
@@ -74,6 +74,7 @@ export async function putHost(ctx: FleetContext, raw: string, input: PutHost): P
     login_recipe,
     popup_policy,
     notes,
+    record,
     updated_at: now,
     ...(proxy !== undefined && { proxy }),
   };

@@ -1,3 +1,4 @@
+import type { HostRow } from "#hub/platform/db/rows.ts";
 import { AppError, invalid, notFound } from "#shared/kit/errors.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
@@ -8,9 +9,9 @@ import { distrustLane, freeLane, laneChanged } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
 import type { AssignAnswer } from "../links/worker-link.ts";
-import { fleetSetting } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { profileRef } from "../registries/profiles.ts";
+import { recordModeOf } from "../registries/record-mode.ts";
 import { closeOnLane } from "./end.ts";
 import { addSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
@@ -58,7 +59,8 @@ export async function openSession(
   // The default profile is for jobs (rules/profiles#default-profile): a session has the one it names.
   const { use_profile } = input;
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
-  const proxy = await proxyOfSession(ctx, input);
+  const host = await hostOfSession(ctx, input);
+  const proxy = proxyOfSession(input, host);
   const { replay } = input;
   const way_out = { egress: input.egress, proxy: proxy.proxy, replay };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
@@ -72,7 +74,7 @@ export async function openSession(
     const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough);
     if (!place && gone.aborted) throw stopped(ctx);
     if (!place) return null;
-    const asked = { input, opened_by };
+    const asked = { input, host, opened_by };
     const session = await offerLane(ctx, place, asked, { profile, ...proxy }, gone);
     if (session) return session;
   }
@@ -85,19 +87,24 @@ const stopped = (ctx: FleetContext): AppError =>
     : new AppError("unavailable", "the client has gone");
 
 /** The session's own proxy, else that of the host it begins at; none where nothing is sent. */
-async function proxyOfSession(
-  ctx: FleetContext,
+function proxyOfSession(
   { url, proxy, replay }: CreateSession,
-): Promise<Pick<HubOpenSession, "proxy" | "proxy_of">> {
-  if (replay !== null || proxy !== null || url === null || !URL.canParse(url))
-    return { proxy, proxy_of: "job" };
-  const { settings } = await hostForJob(ctx, new URL(url).hostname);
-  return { proxy: settings?.proxy ?? null, proxy_of: "host" };
+  host: HostRow | null,
+): Pick<HubOpenSession, "proxy" | "proxy_of"> {
+  if (replay !== null || proxy !== null || url === null) return { proxy, proxy_of: "job" };
+  return { proxy: host?.proxy ?? null, proxy_of: "host" };
+}
+
+/** The settings of the host that a session begins at. */
+async function hostOfSession(ctx: FleetContext, { url }: CreateSession): Promise<HostRow | null> {
+  if (url === null || !URL.canParse(url)) return null;
+  return (await hostForJob(ctx, new URL(url).hostname)).settings;
 }
 
 /** What was asked for, and by whom. */
 interface Asked {
   readonly input: CreateSession;
+  readonly host: HostRow | null;
   readonly opened_by: string;
 }
 
@@ -109,7 +116,7 @@ async function offerLane(
   more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
   gone: AbortSignal,
 ): Promise<HubSession | null> {
-  const { input } = asked;
+  const { input, host } = asked;
   const { link, held, settle } = place;
   const { session_id, token: lease_token, lane_idx } = held.lease;
   const opened: { session?: Promise<HubSession> } = {};
@@ -123,7 +130,7 @@ async function offerLane(
   const over = new AbortController();
   if (input.replay !== null) link.replays.add(input.replay);
   try {
-    const record = input.record ?? (await fleetSetting(ctx, "record"));
+    const record = await recordModeOf(ctx, input.record, host);
     const sent = link.send({
       type: "HubOpenSession",
       session_id,

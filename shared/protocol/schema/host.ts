@@ -5,6 +5,7 @@ import { ProxyOption } from "../proxy.ts";
 import { StoredCookie } from "./cookie.ts";
 import { NextCursor } from "./page.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
+import { RecordMode } from "./record-mode.ts";
 
 /** Lower-cased and in punycode, without scheme, port or path. */
 const HostName = z
@@ -29,6 +30,7 @@ export const Host = z
     notes: z.string(),
     cookies,
     proxy: ProxyOption.nullable(),
+    record: RecordMode.nullable(),
     updated_at: z.string(),
   })
   .openapi("Host");
@@ -48,6 +50,10 @@ export const PutHost = z
     proxy: ProxyOption.nullish().meta({
       description:
         "The proxy for jobs and sessions of this host that name none themselves. A missing key keeps it, and *** keeps its login; null removes it.",
+    }),
+    record: RecordMode.nullable().default(null).meta({
+      description:
+        "What is recorded of jobs and sessions of this host that do not say it themselves; null leaves it to the setting.",
     }),
     updated_at: z.string().max(64).optional(),
   })

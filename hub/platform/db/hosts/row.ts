@@ -11,6 +11,7 @@ export const freshHost = (host: string, updated_at: number): HostRow => ({
   notes: "",
   cookies: [],
   proxy: null,
+  record: null,
   updated_at,
 });
 

@@ -10,10 +10,10 @@ export async function changeHost(
   change: (now: Host) => Partial<PutHost>,
 ): Promise<Host> {
   const now = await call("GET /hosts/{host}", { params: { host } });
-  const { recipes, login_recipe, popup_policy, notes } = now;
+  const { recipes, login_recipe, popup_policy, notes, record } = now;
   return call("PUT /hosts/{host}", {
     params: { host },
-    json: { recipes, login_recipe, popup_policy, notes, ...change(now) },
+    json: { recipes, login_recipe, popup_policy, notes, record, ...change(now) },
   });
 }
 

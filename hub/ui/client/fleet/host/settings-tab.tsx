@@ -1,6 +1,7 @@
-import { Button, Group, Radio, Stack, Textarea } from "@mantine/core";
+import { Button, Group, Radio, Select, Stack, Textarea } from "@mantine/core";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
+import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
 import { FormErrors } from "../../parts/form-errors.tsx";
@@ -17,11 +18,19 @@ const POPUPS: Record<PopupPolicy, { label: string; description: string }> = {
 };
 const POLICIES = (RULES.popup_policy.choices ?? []) as PopupPolicy[];
 
-/** Popup policy, proxy and notes. */
+/** The text for each choice of what is recorded; an empty one leaves it to the setting. */
+const RECORDS: Record<RecordMode | "", string> = {
+  "": "As the setting says",
+  off: "Nothing",
+  events: "What happened",
+  screen: "What happened, and the screen",
+};
+
+/** Popup policy, recording, proxy and notes. */
 export function SettingsTab({ host }: { host: Host }) {
-  const { popup_policy, proxy, notes } = host;
+  const { popup_policy, record, proxy, notes } = host;
   const { form, saving, props } = useApiForm({
-    initial: { popup_policy, proxy, notes },
+    initial: { popup_policy, record, proxy, notes },
     rules: RULES,
     bodyOf: (values) => values,
     send: (changes) => changeHost(host.host, () => changes),
@@ -33,6 +42,7 @@ export function SettingsTab({ host }: { host: Host }) {
   const { values } = form;
   const changed =
     values.popup_policy !== popup_policy ||
+    values.record !== record ||
     values.notes !== notes ||
     JSON.stringify(values.proxy) !== JSON.stringify(proxy);
   return (
@@ -49,6 +59,15 @@ export function SettingsTab({ host }: { host: Host }) {
             ))}
           </Stack>
         </Radio.Group>
+        <Select
+          label="Recording"
+          description="What is recorded of jobs and sessions of this host that do not say it themselves"
+          data={Object.entries(RECORDS).map(([value, label]) => ({ value, label }))}
+          allowDeselect={false}
+          value={values.record ?? ""}
+          error={faultAt(form.errors, "record")}
+          onChange={(next) => form.setFieldValue("record", (next || null) as RecordMode | null)}
+        />
         <FieldGroup
           label="Proxy"
           description="Jobs and sessions of this host go out through it, where they name none. A login of *** is the one that is stored, and stays as long as the server does."
