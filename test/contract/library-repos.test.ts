@@ -175,6 +175,7 @@ eachDialect((open) => {
       expect(await ids({ with_assets: true })).toEqual(["a", "c"]);
       expect(await ids({ ended_before: NOW + 4 })).toEqual(["b", "c"]);
       expect(await db.jobs.assetBytes()).toBe(30);
+      expect(await db.jobs.endedCount()).toBe(3);
     });
   });
 

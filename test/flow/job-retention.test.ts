@@ -4,7 +4,7 @@ import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Settings retention_days and retention_max_bytes (rules/jobs#retention): jobs that have ended go, with everything of theirs. */
+/** Settings retention_days, retention_max_bytes and retention_max_count (rules/jobs#retention): jobs that have ended go, with everything of theirs. */
 
 /** A day would be thousands of passes of every loop of the hub. */
 const SECOND_IN_DAYS = 1 / 86_400;
@@ -77,6 +77,18 @@ test("retention_max_bytes: the oldest that ended go while all assets are over it
   await retainJobsOnce(hub.ctx);
   expect(await there(empty, ...ids, running)).toEqual([true, false, false, false, true]);
   expect(await hub.ctx.db.jobs.assetBytes()).toBe(100);
+});
+
+test("retention_max_count: the oldest that ended go beyond it, with assets or without", async () => {
+  await start();
+  const ids = [await endedJob(0), await endedJob(10), await endedJob(10)];
+  const { job_id: running } = await runningJob(10);
+  await patch({ retention_max_count: 2 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(...ids, running)).toEqual([false, true, true, true]);
+  await patch({ retention_max_count: 1 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(...ids, running)).toEqual([false, false, true, true]);
 });
 
 test("without bounds nothing goes; with one the hub looks by itself every minute", async () => {

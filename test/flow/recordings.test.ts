@@ -186,6 +186,13 @@ test("a session's recording outlives it, and one whose worker was killed is cut"
   await endLostRecordings(hub.ctx);
   expect(await recording(`/sessions/${killed.session_id}`)).toMatchObject({ state: "cut" });
   expect((await events(`/sessions/${killed.session_id}`)).items.at(-1).text).toBe("last words");
+  await hub.call("PATCH", "/settings", { recording_max_count: 1 });
+  await retainRecordings(hub.ctx);
+  const kept = await Promise.all(
+    [ended, killed].map(({ session_id }) => hub.call("GET", `/sessions/${session_id}/recording`)),
+  );
+  // The one that ended first has gone.
+  expect(kept.map(({ status }) => status)).toEqual([404, 200]);
   await hub.call("PATCH", "/settings", { recording_days: 0.0001 });
   await clock.advance(10_000);
   await retainRecordings(hub.ctx);

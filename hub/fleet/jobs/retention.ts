@@ -25,8 +25,8 @@ function takeTurn({ kv, hub_id }: FleetContext): Promise<boolean> {
 
 /**
  * Deletes ended jobs with their files, events and attempts: those older than `retention_days`, then the oldest with
- * assets while all assets take more than `retention_max_bytes` (settings; 0 = no bound). A job whose files
- * cannot be deleted keeps its record and ends the pass; the next one tries again.
+ * assets while all assets take more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
+ * (settings; 0 = no bound). A job whose files cannot be deleted keeps its record and ends the pass; the next one tries again.
  */
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
   if (!(await takeTurn(ctx))) return;
@@ -72,15 +72,45 @@ async function expireJobs(ctx: FleetContext, signal?: AbortSignal): Promise<numb
 
 async function trimJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {
   const max_bytes = await fleetSetting(ctx, "retention_max_bytes");
-  if (max_bytes === 0) return 0;
-  let over = (await ctx.db.jobs.assetBytes()) - max_bytes;
+  const max_count = await fleetSetting(ctx, "retention_max_count");
   let deleted = 0;
-  while (over > 0) {
-    const jobs = await ctx.db.jobs.oldestEnded({ with_assets: true, limit: BATCH });
+  if (max_bytes > 0) {
+    const over = (await ctx.db.jobs.assetBytes()) - max_bytes;
+    deleted += await trimBy(
+      ctx,
+      { over, with_assets: true, shareOf: (job) => job.asset_bytes },
+      signal,
+    );
+  }
+  if (max_count > 0) {
+    const over = (await ctx.db.jobs.endedCount()) - max_count;
+    deleted += await trimBy(ctx, { over, with_assets: false, shareOf: () => 1 }, signal);
+  }
+  return deleted;
+}
+
+interface Trim {
+  over: number;
+  /** Whether jobs without assets stay. */
+  with_assets: boolean;
+  /** What the end of a job takes away from what is over. */
+  shareOf(job: EndedJob): number;
+}
+
+/** Deletes the oldest until nothing is over; the number of those deleted. */
+async function trimBy(
+  ctx: FleetContext,
+  { over, with_assets, shareOf }: Trim,
+  signal?: AbortSignal,
+): Promise<number> {
+  let left = over;
+  let deleted = 0;
+  while (left > 0) {
+    const jobs = await ctx.db.jobs.oldestEnded({ with_assets, limit: BATCH });
     for (const job of jobs) {
-      if (over <= 0 || signal?.aborted) return deleted;
+      if (left <= 0 || signal?.aborted) return deleted;
       await removeEnded(ctx, job);
-      over -= job.asset_bytes;
+      left -= shareOf(job);
       deleted += 1;
     }
     if (jobs.length < BATCH || !(await takeTurn(ctx))) return deleted;

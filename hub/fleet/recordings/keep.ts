@@ -113,7 +113,10 @@ export async function removeRecordingsOf(ctx: RecordingsContext, job_id: string)
 const DAY_MS = 86_400_000;
 const BATCH = 100;
 
-/** Deletes recordings that ended more than `recording_days` ago, then the oldest beyond `recording_max_bytes`. */
+/**
+ * Deletes recordings that ended more than `recording_days` ago, then the oldest beyond `recording_max_bytes`, then those
+ * beyond `recording_max_count` (rules/recordings#how-long-recordings-are-kept).
+ */
 export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
   const days = await fleetSetting(ctx, "recording_days");
   const ended_before = ctx.clock.now() - days * DAY_MS;
@@ -123,14 +126,31 @@ export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal):
     if (rows.length < BATCH) break;
   }
   const max_bytes = await fleetSetting(ctx, "recording_max_bytes");
-  let over = max_bytes === 0 ? 0 : (await ctx.db.recordings.totalBytes()) - max_bytes;
-  while (over > 0 && !signal?.aborted) {
+  if (max_bytes > 0) {
+    const over = (await ctx.db.recordings.totalBytes()) - max_bytes;
+    await trimBy(ctx, over, (row) => row.sealed, signal);
+  }
+  const max_count = await fleetSetting(ctx, "recording_max_count");
+  if (max_count > 0) {
+    const over = (await ctx.db.recordings.endedCount()) - max_count;
+    await trimBy(ctx, over, () => 1, signal);
+  }
+}
+
+/** Deletes the oldest, each of which takes `shareOf` away from what is `over`. */
+async function trimBy(
+  ctx: FleetContext,
+  over: number,
+  shareOf: (row: RecordingRow) => number,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let left = over; left > 0 && !signal?.aborted; ) {
     const rows = await ctx.db.recordings.oldestEnded({ limit: BATCH });
     for (const row of rows) {
-      if (over <= 0) break;
+      if (left <= 0) return;
       await removeRecording(ctx, row.run_id);
-      over -= row.sealed;
+      left -= shareOf(row);
     }
-    if (rows.length < BATCH) break;
+    if (rows.length < BATCH) return;
   }
 }

@@ -56,6 +56,11 @@ export const FLEET_SETTINGS = {
     0,
     "Bytes all assets may take; while there are more, the oldest jobs that ended are deleted; 0 = no bound",
   ),
+  retention_max_count: setting(
+    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    0,
+    "Jobs that ended to keep; the oldest beyond are deleted with their files; 0 = all",
+  ),
   record: setting(
     RecordMode,
     "screen",
@@ -70,6 +75,11 @@ export const FLEET_SETTINGS = {
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     50_000_000_000,
     "Bytes all recordings may take; while there are more, the oldest that ended are deleted; 0 = no bound",
+  ),
+  recording_max_count: setting(
+    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    0,
+    "Recordings that ended to keep; the oldest beyond are deleted; 0 = all",
   ),
   max_concurrent_runs: setting(
     z.int().min(RUN_CONCURRENCY.min).max(RUN_CONCURRENCY.max),

@@ -130,6 +130,8 @@ export interface JobsRepo {
   }): Promise<Pick<JobRow, "job_id" | "created_at" | "asset_bytes">[]>;
   /** Bytes of the assets of all jobs. */
   assetBytes(): Promise<number>;
+  /** How many jobs have ended. */
+  endedCount(): Promise<number>;
   /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
   deleteTerminal(job_id: string): Promise<boolean>;
 }

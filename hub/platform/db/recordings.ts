@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, lt, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { RecordingRow } from "./rows.ts";
 
@@ -28,6 +28,8 @@ export interface RecordingsRepo {
   oldestEnded(which: EndedRecordings): Promise<RecordingRow[]>;
   /** Bytes of all sealed parts. */
   totalBytes(): Promise<number>;
+  /** How many have ended. */
+  endedCount(): Promise<number>;
   delete(run_id: string): Promise<void>;
 }
 
@@ -88,6 +90,10 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .select({ bytes: sql<string | number | null>`sum(${sealed})` })
         .from(recordings);
       return Number(row?.bytes ?? 0);
+    },
+    endedCount: async () => {
+      const [row] = await q.select({ ended: count() }).from(recordings).where(isNotNull(ended_at));
+      return row?.ended ?? 0;
     },
     delete: async (id) => {
       await q.delete(recordings).where(inArray(run_id, [id]));

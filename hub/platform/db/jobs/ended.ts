@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, lte, sql, sum } from "drizzle-orm";
+import { and, asc, count, eq, gt, inArray, lte, sql, sum } from "drizzle-orm";
 import { TERMINAL } from "#shared/protocol/schema/job.ts";
 import type { Conn } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
@@ -7,7 +7,7 @@ import type { JobsRepo } from "../fleet-types.ts";
 export function endedJobs({
   q,
   t: { jobs, watches },
-}: Conn): Pick<JobsRepo, "oldestEnded" | "assetBytes" | "deleteTerminal"> {
+}: Conn): Pick<JobsRepo, "oldestEnded" | "assetBytes" | "endedCount" | "deleteTerminal"> {
   return {
     oldestEnded: async ({ ended_before, with_assets = false, limit }) => {
       const old =
@@ -41,6 +41,11 @@ export function endedJobs({
     assetBytes: async () => {
       const [row] = await q.select({ bytes: sum(jobs.asset_bytes) }).from(jobs);
       return Number(row?.bytes ?? 0);
+    },
+    endedCount: async () => {
+      const ended = inArray(jobs.status, [...TERMINAL]);
+      const [row] = await q.select({ jobs: count() }).from(jobs).where(ended);
+      return row?.jobs ?? 0;
     },
     deleteTerminal: async (job_id) => {
       const gone = await q
