@@ -85,6 +85,9 @@ test("the dialog opens a session with what was chosen, and names the field that 
   await dialog.getByRole("button", { name: "More" }).click();
   await dialog.getByRole("textbox", { name: "Ends when idle for, s" }).fill("77");
   await dialog.getByRole("textbox", { name: "Width of the page, px" }).fill("800");
+  await dialog.getByRole("combobox", { name: "Recording" }).click();
+  await page.getByRole("option", { name: "Nothing" }).click();
+  await dialog.getByText('"record":"off"').waitFor();
   await ui.judge(/422/);
   await dialog.getByRole("button", { name: "Open", exact: true }).click();
   await page.waitForURL("**/ui/sessions/*");

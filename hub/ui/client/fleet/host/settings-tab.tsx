@@ -1,10 +1,10 @@
-import { Button, Group, Radio, Select, Stack, Textarea } from "@mantine/core";
+import { Button, Group, Radio, Stack, Textarea } from "@mantine/core";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
-import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
 import { FormErrors } from "../../parts/form-errors.tsx";
+import { RecordSelect } from "../options/record-select.tsx";
 import { FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { changeHost } from "./change-host.ts";
 
@@ -17,14 +17,6 @@ const POPUPS: Record<PopupPolicy, { label: string; description: string }> = {
   same_tab: { label: "Same tab", description: "What they would show opens in the same tab" },
 };
 const POLICIES = (RULES.popup_policy.choices ?? []) as PopupPolicy[];
-
-/** The text for each choice of what is recorded; an empty one leaves it to the setting. */
-const RECORDS: Record<RecordMode | "", string> = {
-  "": "As the setting says",
-  off: "Nothing",
-  events: "What happened",
-  screen: "What happened, and the screen",
-};
 
 /** Popup policy, recording, proxy and notes. */
 export function SettingsTab({ host }: { host: Host }) {
@@ -59,14 +51,12 @@ export function SettingsTab({ host }: { host: Host }) {
             ))}
           </Stack>
         </Radio.Group>
-        <Select
-          label="Recording"
+        <RecordSelect
           description="What is recorded of jobs and sessions of this host that do not say it themselves"
-          data={Object.entries(RECORDS).map(([value, label]) => ({ value, label }))}
-          allowDeselect={false}
-          value={values.record ?? ""}
+          otherwise="As the fleet's setting says"
+          value={values.record}
           error={faultAt(form.errors, "record")}
-          onChange={(next) => form.setFieldValue("record", (next || null) as RecordMode | null)}
+          onChange={(next) => form.setFieldValue("record", next)}
         />
         <FieldGroup
           label="Proxy"

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import { numberOf } from "../../forms/number-props.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
@@ -18,6 +19,7 @@ export interface NewSession {
   viewport: { width: number | string; height: number | string };
   egress: EgressOption | null;
   proxy: ProxyOption | null;
+  record: RecordMode | null;
 }
 
 /** Of POST /sessions (rules/sessions#open-a-session). */
@@ -34,11 +36,13 @@ export const DEFAULTS: NewSession = {
   viewport: { width: "", height: "" },
   egress: null,
   proxy: null,
+  record: null,
 };
 
 /** Body of POST /sessions: what differs from the defaults. */
 export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
-  const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s, egress, proxy } = values;
+  const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s } = values;
+  const { egress, proxy, record } = values;
   const { width, height } = values.viewport;
   return {
     ...(url.trim() !== "" && { url: withScheme(url.trim()) }),
@@ -49,6 +53,7 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
     ...(ttl_s !== DEFAULTS.ttl_s && { ttl_s: numberOf(ttl_s) }),
     ...(egress && { egress }),
     ...(proxy && { proxy: proxyBody(proxy) }),
+    ...(record && { record }),
     ...((width !== "" || height !== "") && {
       viewport: {
         width: numberOf(width) ?? RESOLUTION.width,

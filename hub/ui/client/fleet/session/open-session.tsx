@@ -22,6 +22,7 @@ import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
+import { RecordSelect } from "../options/record-select.tsx";
 import { shownProxy } from "../options/way-out.ts";
 import { EgressFields, ProxyFields } from "../options/way-out-fields.tsx";
 import { bodyOf, DEFAULTS, RULES } from "./new-session.ts";
@@ -139,6 +140,13 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
                 {...form.getInputProps("viewport.height")}
               />
             </Group>
+            <RecordSelect
+              description="What is kept of the session when it has ended"
+              otherwise="As the host or the fleet's setting says"
+              value={values.record}
+              error={issueOf("record")}
+              onChange={(record) => form.setValues({ record })}
+            />
             <EgressFields
               value={values.egress}
               error={issueOf("egress")}
