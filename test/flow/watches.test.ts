@@ -254,8 +254,13 @@ test("after a restart the schedule goes on, and a capture that ended without a c
   await watchOnce(hub.ctx);
   await until(async () => (await watchOf(id)).capturing === null);
   expect(await jobOf(job.job_id)).toMatchObject({ changed: true, changes: { against: first } });
-  const { events } = (await hub.call("GET", `/jobs/${job.job_id}/events.json`)).body;
-  expect(events.filter((e: JobEvent) => e.type === "done")).toHaveLength(1);
+  const ends = async () => {
+    const { events } = (await hub.call("GET", `/jobs/${job.job_id}/events.json`)).body;
+    return events.filter((e: JobEvent) => e.type === "done");
+  };
+  // The decision is stored before the end is told.
+  await until(async () => (await ends()).length > 0);
+  expect(await ends()).toHaveLength(1);
   worker = await hub.worker();
   const next = await nextCapture({ page: "<p>other</p>" });
   expect(await jobOf(next)).toMatchObject({ changed: false });
