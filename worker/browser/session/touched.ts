@@ -1,5 +1,5 @@
 import { withDeadline } from "#shared/kit/clock.ts";
-import type { Box } from "#shared/recording/events.ts";
+import { Box } from "#shared/recording/events.ts";
 import { type FrameArg, target } from "../actions/frames.ts";
 import { inPage } from "../actions/in-page.ts";
 import type { Pages } from "../actions/pages.ts";
@@ -32,7 +32,9 @@ export function lookForTouched(session: Touching, args: Record<string, unknown>)
       element.boundingBox({ timeout: LOOK_MS }),
       originOf(session, pages),
     ]);
-    if (box && origin) found = { ...box, x: box.x + origin.x, y: box.y + origin.y };
+    if (!box || !origin) return;
+    // A page decides how large it says it is, and how far out its elements are.
+    found = Box.safeParse({ ...box, x: box.x + origin.x, y: box.y + origin.y }).data ?? null;
   };
   withDeadline("the element of an action", LOOK_MS, look()).catch(() => {});
   return () => found;
