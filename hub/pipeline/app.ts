@@ -110,7 +110,7 @@ function onceWithKey(ctx: PipelineContext): MiddlewareHandler<HttpEnv> {
   };
 }
 
-const systemRoutes = ({ config, clock, version, db, stores_health }: PipelineContext) =>
+const systemRoutes = ({ config, clock, version, db, stores_health, disk_room }: PipelineContext) =>
   newApp()
     .openapi(health, async (c) => {
       const [pinged, found] = await Promise.allSettled([
@@ -121,8 +121,10 @@ const systemRoutes = ({ config, clock, version, db, stores_health }: PipelineCon
       const degraded = found.status === "fulfilled" ? [...found.value] : [];
       if (!answered && !degraded.some(({ part }) => part === "database"))
         degraded.push({ part: "database", detail: "it does not answer" });
+      const { disk, shortage } = disk_room;
+      if (shortage !== null) degraded.push({ part: "disk", detail: shortage });
       if (!answered) c.header("Retry-After", RETRY_AFTER_S);
-      return c.json({ ok: answered, version, degraded }, answered ? 200 : 503);
+      return c.json({ ok: answered, version, degraded, disk }, answered ? 200 : 503);
     })
     .openapi(status, (c) =>
       c.json(

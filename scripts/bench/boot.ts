@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { rssOf } from "#test/support/rigs/fleet-process.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf, timed } from "./harness.ts";

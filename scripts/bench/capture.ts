@@ -1,4 +1,4 @@
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { rssOf, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { runJob } from "./fetch-job.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { rssOf, until } from "#test/support/rigs/fleet-process.ts";
 import { startPostgres } from "#test/support/servers/postgres.ts";
 import { startRedis } from "#test/support/servers/redis.ts";

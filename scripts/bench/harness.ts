@@ -1,5 +1,5 @@
 import { cpus, totalmem } from "node:os";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 
 /** Shared parts of the benchmarks: figures are printed, never asserted. */
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";

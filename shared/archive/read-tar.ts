@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { extract, type Header } from "tar-stream";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { limitText } from "#shared/kit/words.ts";
 import { ArchiveError, quoteEntry } from "./archive-error.ts";
 import { entryPath } from "./entry-path.ts";
 import { type Chunks, through } from "./streams.ts";
@@ -129,7 +129,7 @@ async function* limited(chunks: Chunks, max_bytes: number): AsyncGenerator<Uint8
 }
 
 export const unpacksTooMuch = (max_bytes: number) =>
-  new ArchiveError(`the archive unpacks to more than ${humanSize(max_bytes)}`, { too_large: true });
+  new ArchiveError(`the archive unpacks to more than ${limitText(max_bytes)}`, { too_large: true });
 
 /** The path of an entry that may be in an archive, or null for one that is skipped. */
 function judge(header: Header, limits: ArchiveLimits): string[] | null {

@@ -14,7 +14,7 @@ export const hideCredentials = (url: string): string =>
   url.replace(PLAIN, "$1***@").replace(ENCODED, "$1***@");
 
 /** Headers whose values grant access: only their names are recorded. */
-const SECRET_HEADER =
+export const SECRET_HEADER =
   /^(cookie|set-cookie|(proxy-)?authorization|(x-)?api-key|x-(auth|access|csrf|xsrf)-token)$/i;
 
 /** The value of a header as a capture may keep it. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { counted } from "#shared/kit/words.ts";
 
 /** An error shows only enough of a value to recognize it. */
 const MAX_SHOWN = 60;
@@ -42,9 +43,6 @@ function notThis({ path = [], input }: Issue): string {
   return `, not ${shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown}`;
 }
 
-const plural = (n: number | bigint, one: string): string =>
-  `${n} ${one}${Number(n) === 1 ? "" : "s"}`;
-
 function boundOf(issue: Issue, bound: number | bigint, words: [string, string]): string {
   const {
     origin,
@@ -56,10 +54,10 @@ function boundOf(issue: Issue, bound: number | bigint, words: [string, string]):
   };
   const [at, beyond] = words;
   if (origin === "string")
-    return `must be ${at} ${plural(bound, "character")} long, not ${(input as string).length}`;
+    return `must be ${at} ${counted(bound, "character")} long, not ${(input as string).length}`;
   if (origin === "array" || origin === "set")
-    return `must hold ${at} ${plural(bound, "item")}, not ${(input as unknown[]).length}`;
-  if (origin === "object" || origin === "record") return `must hold ${at} ${plural(bound, "key")}`;
+    return `must hold ${at} ${counted(bound, "item")}, not ${(input as unknown[]).length}`;
+  if (origin === "object" || origin === "record") return `must hold ${at} ${counted(bound, "key")}`;
   return `must be ${inclusive ? at : beyond} ${bound}${notThis(issue)}`;
 }
 

@@ -18,16 +18,3 @@ export function isSafeName(name: string): boolean {
     name.normalize("NFC") === name
   );
 }
-
-/** `1.5 MB` style size of `bytes`, for `size_h` (rules/capture#assets) and the asset table. */
-export function humanSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const units = ["KB", "MB", "GB", "TB"];
-  let value = bytes / 1024;
-  let unit = 0;
-  while (value >= 1023.95 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${value.toFixed(1)} ${units[unit]}`;
-}

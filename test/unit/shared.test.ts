@@ -17,9 +17,10 @@ import {
 import { createLog, silentLog } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import { createScope } from "#shared/kit/scope.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import { newJobId, newSessionId, workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { withScheme } from "#shared/protocol/missing-scheme.ts";
-import { humanSize, isSafeName } from "#shared/protocol/names.ts";
+import { isSafeName } from "#shared/protocol/names.ts";
 import { hashSources } from "#shared/protocol/version.ts";
 
 describe("environment variables", () => {
@@ -97,15 +98,24 @@ describe("names and sizes", () => {
     );
   }, 180_000);
 
-  test("sizes are written for people", () => {
-    expect([0, 1023, 1024, 1536, 1_048_576, 1_048_570].map(humanSize)).toEqual([
+  test("sizes are written for people, by thousands", () => {
+    const sizes = [0, 999, 1_000, 1_500, 99_940, 388_600, 999_949, 999_950, 3e15];
+    expect(sizes.map(humanSize)).toEqual([
       "0 B",
-      "1023 B",
-      "1.0 KB",
-      "1.5 KB",
+      "999 B",
+      "1.0 kB",
+      "1.5 kB",
+      "99.9 kB",
+      "389 kB",
       "1.0 MB",
       "1.0 MB",
+      "3000 TB",
     ]);
+  });
+
+  test("one of something is not many of it", () => {
+    const said = [counted(0, "file"), counted(1, "file"), counted(2n, "body", "bodies")];
+    expect(said).toEqual(["0 files", "1 file", "2 bodies"]);
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { contentHash } from "#shared/archive/content-hash.ts";
 import { entryPath } from "#shared/archive/entry-path.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { limitText } from "#shared/kit/words.ts";
 import { PLUGIN_LIMITS, type PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
 import { readManifest } from "./manifest.ts";
@@ -114,4 +114,4 @@ async function seeFile(
 }
 
 const tooLarge = () =>
-  new Error(`the folder holds more than ${humanSize(PLUGIN_LIMITS.max_bytes)}`);
+  new Error(`the folder holds more than ${limitText(PLUGIN_LIMITS.max_bytes)}`);

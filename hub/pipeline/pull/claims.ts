@@ -42,12 +42,13 @@ async function claimTasks(
 
 /** Workloads this worker may run that may have ready tasks, of the highest priority among them. */
 function candidates(
-  { pipeline }: PipelineContext,
+  { pipeline, disk_room }: PipelineContext,
   worker: PullWorkerRow,
   exclude: readonly string[],
   full_too = false,
 ): WorkloadRow[] {
-  if (worker.draining) return [];
+  // What they would do has to be stored.
+  if (worker.draining || disk_room.shortage !== null) return [];
   const { ready } = pipeline;
   let best: WorkloadRow[] = [];
   let rank = Number.NEGATIVE_INFINITY;

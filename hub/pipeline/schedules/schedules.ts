@@ -16,7 +16,7 @@ const TAKEN_MS = 30_000;
 export const SCHEDULED = "scheduled";
 
 type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
-type ScheduleContext = Pick<PipelineContext, "db" | "clock" | "log" | "pipeline">;
+type ScheduleContext = Pick<PipelineContext, "db" | "clock" | "log" | "pipeline" | "disk_room">;
 
 const cronOf = ({ schedule, schedule_tz }: Scheduled): CronSpec => ({
   pattern: schedule ?? "",
@@ -37,6 +37,8 @@ export function checkSchedule(workload: Scheduled, now: number): void {
  * @returns when the next tick is, epoch ms; Infinity when there is none.
  */
 export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
+  // The newest tick that passes meanwhile is made up for.
+  if (ctx.disk_room.shortage !== null) return Number.POSITIVE_INFINITY;
   // Not from the cache: an entry that is half a second old could restart a schedule that another process has changed.
   const scheduled = (await ctx.db.workloads.list()).filter(({ schedule }) => schedule !== null);
   if (scheduled.length === 0) return Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 
 /** Files that SQLite keeps next to the database, all of which it must be able to write. */
 const BESIDE = ["", "-wal", "-shm", "-lock"];

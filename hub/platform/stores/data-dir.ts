@@ -12,7 +12,7 @@ import {
 } from "#shared/kit/own-dir.ts";
 
 /** Directories of the hub's own stores; workers look after theirs. */
-const OWN_DIRS = ["objects", "kept", "imports", "recordings"];
+const OWN_DIRS = ["objects", "kept", "imports", "recordings", "exports"];
 
 /**
  * Creates the data directory, which holds captures, keys and tokens, accessible only to this user; a directory that was

@@ -1,4 +1,4 @@
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize, shareText } from "#shared/kit/words.ts";
 import type {
   AssetChange,
   ComparedAsset,
@@ -38,6 +38,12 @@ function textLines(text: TextCompared | null): string[] {
   return [head, ...hunks, ...notes];
 }
 
+function pictureLine({ picture, picture_missing }: JobComparison["page"]): string {
+  if (!picture) return `picture: not compared, because ${printable(picture_missing ?? "")}`;
+  if (picture.ratio === 0) return "picture: unchanged";
+  return `picture: ${shareText(picture.ratio)} differs, in ${picture.boxes.length} places`;
+}
+
 const assetLine = (sign: string, asset: ComparedAsset): string =>
   `${sign} ${printable(asset.url)} (${printable(asset.mime)}, ${humanSize(asset.size)})`;
 
@@ -69,6 +75,7 @@ const comparisonText = (comparison: JobComparison): string =>
   [
     ...pageLines(comparison.page),
     ...textLines(comparison.page.text),
+    pictureLine(comparison.page),
     ...assetLines(comparison),
   ].join("\n");
 

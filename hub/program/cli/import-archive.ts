@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { UsageError } from "./exit.ts";
 import { captureLine } from "./fetch.ts";
@@ -12,7 +12,7 @@ const UPLOAD_MS = 1_800_000;
 
 const text = (job: Job): string =>
   [
-    `job ${job.job_id} imported: ${job.asset_count} assets, ${humanSize(job.asset_bytes)}, ${printable(job.url)}`,
+    `job ${job.job_id} imported: ${counted(job.asset_count, "asset")}, ${humanSize(job.asset_bytes)}, ${printable(job.url)}`,
     captureLine(job),
     ...(job.capture?.warnings ?? []).map((warning) => `warning: ${printable(warning)}`),
   ].join("\n");

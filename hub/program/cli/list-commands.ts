@@ -1,5 +1,5 @@
 import type { Http } from "#shared/client/http.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import type { Engine } from "#shared/protocol/schema/engine.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";

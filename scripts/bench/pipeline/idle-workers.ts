@@ -1,4 +1,4 @@
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { PULL_HEARTBEAT_MS } from "#shared/protocol/schema/pull.ts";
 import { rssOf } from "#test/support/rigs/fleet-process.ts";
 import type { Bench, Figure } from "../harness.ts";

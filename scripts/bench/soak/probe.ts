@@ -1,4 +1,5 @@
 import { type HeapStats, heapStats } from "bun:jsc";
+import { rmSync } from "node:fs";
 import { PROBE_ENV, type Probed, probeSocket } from "./probe-client.ts";
 
 /**
@@ -22,7 +23,9 @@ function probe(): Probed {
   };
 }
 
-if (dir && mode)
+if (dir && mode) {
+  // What a process that was killed has left: nothing listens there.
+  rmSync(probeSocket(dir, mode), { force: true });
   Bun.serve({
     unix: probeSocket(dir, mode),
     fetch: ({ url }) => {
@@ -33,3 +36,4 @@ if (dir && mode)
         : Response.json(probe());
     },
   }).unref();
+}

@@ -9,7 +9,7 @@ import { askVersions } from "#hub/platform/stores/s3-versions.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { isoTime, systemClock } from "#shared/kit/clock.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import { nodeVersion } from "#shared/protocol/version.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import type { CommandDeps } from "../migrate.ts";
@@ -96,7 +96,7 @@ async function writeBackup(
         `${JSON.stringify({ file, size, files: files.length, missing, bucket: left, removed })}\n`,
       );
     else {
-      terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
+      terminal.out(`${file}: ${counted(files.length, "file")}, ${humanSize(size)}\n`);
       if (left !== null)
         terminal.out(
           `it holds the database and plugins; bodies stay in ${bucketText(left)}${left.versions.state === "enabled" ? ", which keeps versions" : ""}\n`,

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type HubConfig, loadHubConfig } from "#hub/platform/config.ts";
 import { lockSqlite } from "#hub/platform/db/sqlite-snapshot.ts";
 import { readKeyFile } from "#hub/platform/secrets/key-file.ts";
+import { counted } from "#shared/kit/words.ts";
 import { EXIT } from "../../cli/exit.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
@@ -76,7 +77,7 @@ export async function runRestore(
     for (const end of ["-wal", "-shm"]) await rm(aside.database + end, { force: true });
     await swap(database, { backup: file, moves: movesOf(places, staged, aside) });
     terminal.out(
-      `restored ${manifest.files.length} files of ${manifest.created_at}, written by version ${manifest.version}\n`,
+      `restored ${counted(manifest.files.length, "file")} of ${manifest.created_at}, written by version ${manifest.version}\n`,
     );
     if (places.objects === null)
       terminal.out(

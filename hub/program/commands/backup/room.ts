@@ -1,6 +1,6 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { CommandRefused } from "../refused.ts";
 
 /** @throws CommandRefused when `bytes` do not fit into the file system of `dir`. */

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { pendingOf } from "#hub/platform/db/schema-state.ts";
 import { readSnapshot } from "#hub/platform/db/sqlite-snapshot.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import { EXIT } from "../../cli/exit.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
@@ -129,7 +129,7 @@ const SHOWN = 3;
 
 function linesOf(file: string, contents: BackupContents): string {
   const { created_at, version, database, objects, plugins, bucket, key, missing } = contents;
-  const part = ({ files, size }: Part) => `${files} files, ${humanSize(size)}`;
+  const part = ({ files, size }: Part) => `${counted(files, "file")}, ${humanSize(size)}`;
   const schema =
     database.pending.length === 0
       ? "up to date"

@@ -30,6 +30,7 @@ import {
   checkPrograms,
   checkServerPort,
   checkSharedMemory,
+  checkVideos,
 } from "./machine.ts";
 import { checkNames } from "./names.ts";
 import { checkNamespaces } from "./namespaces.ts";
@@ -102,6 +103,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     ...(role === "hub"
       ? [
           told("secrets", () => checkSecrets(config)),
+          told("videos", async () => checkVideos(deps, config.ffmpeg)),
           namespaces,
           told("script sandbox", async () =>
             checkSandbox({ ...config, path: deps.path }, await namespaces),

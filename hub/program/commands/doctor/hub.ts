@@ -88,6 +88,7 @@ const PART_ADVICE: Record<string, string> = {
   database: "free up space on the database's disk, or make it writable; see flotilla doctor hub",
   object_store:
     "free up space where bodies are stored, or make it writable; see flotilla doctor hub",
+  disk: "free up space on the disk that is named, or lower SVC_DISK_RESERVE_BYTES",
   backup:
     "free up space in SVC_BACKUP_DIR, or fix what the reason names; try with flotilla backup DIR",
   worker_registry: "Redis must answer the hub: see flotilla doctor hub",

@@ -3,8 +3,8 @@ import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { CDP_PORT_BASE, MAX_DISK_PCT, VNC_PORT_BASE } from "#shared/protocol/limits.ts";
-import { humanSize } from "#shared/protocol/names.ts";
 import {
   type Check,
   type CheckDeps,
@@ -47,6 +47,18 @@ async function checkProgram({ path }: CheckDeps, program: Program): Promise<Chec
 }
 
 /** The programs that run and show pages (rules/lanes#ports-of-a-lane). */
+/** What a hub makes videos of recordings with. It does everything else without it. */
+export function checkVideos({ path }: CheckDeps, named: string | null): Check {
+  const name = "videos";
+  const program = Bun.which(named ?? "ffmpeg", { PATH: path });
+  if (program !== null) return ok(name, `recordings can be exported with ${program}`);
+  const lacking =
+    named === null
+      ? `ffmpeg is not installed: ${install("ffmpeg")} makes it possible`
+      : `SVC_FFMPEG names ${named}, which is no program`;
+  return ok(name, `recordings cannot be exported as videos: ${lacking}`);
+}
+
 export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
   const configured = setting(deps.env, "SVC_CHROMIUM");
   const headless = isOn(deps.env, "SVC_HEADLESS_LANES");

@@ -1,6 +1,6 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { readEnvText } from "./env-file.ts";
 import { exists, healthyOf, previousOf, readText } from "./files.ts";
 import { installedTargets } from "./installed.ts";
