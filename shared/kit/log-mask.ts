@@ -1,5 +1,6 @@
 import { hideCredentials, MASK } from "./hide-credentials.ts";
 import { TOKEN_PREFIX } from "./secret.ts";
+import { createMask } from "./secret-forms.ts";
 
 /** Shorter secrets would hide ordinary words. */
 const MIN_SECRET = 6;
@@ -16,23 +17,13 @@ export interface LogMask {
   value(value: unknown): unknown;
 }
 
-/** `secrets`: values that must not be seen, whether plain, in base64 or percent-encoded. */
+/** `secrets`: values that must not be seen, in whatever spelling. */
 export function createLogMask(secrets: readonly (string | null)[]): LogMask {
-  const hidden = secrets
-    .filter((secret): secret is string => secret !== null && secret.length >= MIN_SECRET)
-    .flatMap((secret) => [
-      secret,
-      encodeURIComponent(secret),
-      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
-    ])
-    // A longer one may contain a shorter one.
-    .sort((a, b) => b.length - a.length);
-  const text = (raw: string): string => {
+  const known = secrets.filter((secret) => secret !== null);
+  const hidden = createMask(known, { shortest: MIN_SECRET });
+  const text = (raw: string): string =>
     // Tokens with roles are recognized by their shape alone: the hub stores only their hashes.
-    let masked = hideCredentials(raw).replace(ROLE_TOKEN, MASK);
-    for (const secret of hidden) masked = masked.replaceAll(secret, MASK);
-    return masked;
-  };
+    hidden.text(hideCredentials(raw).replace(ROLE_TOKEN, MASK));
   const mask = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return text(value);
     if (typeof value !== "object" || value === null) return value;

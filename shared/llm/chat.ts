@@ -1,12 +1,13 @@
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
+import type { Mask } from "#shared/kit/secret-forms.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JsonWay, Without } from "./body.ts";
 import type { Gathered } from "./gather.ts";
 import { reasonOf } from "./gather.ts";
 import { findJson } from "./json-answer.ts";
-import { createKeyMask, type KeyMask } from "./key-mask.ts";
+import { createKeyMask } from "./key-mask.ts";
 import { type Answered, type Call, requestOnce } from "./request-once.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { splitThinking } from "./think.ts";
@@ -155,7 +156,7 @@ function chatErrorOf(err: unknown): ChatError {
 function readSaid(
   said: Gathered,
   { schema }: ChatRequest,
-  mask: KeyMask,
+  mask: Mask,
 ): Pick<ChatReply, "text" | "thinking" | "json" | "usage" | "finish_reason"> {
   const { usage, finish_reason } = said;
   if (!said.choices) throw new ChatError("bad_answer", "the answer has no choices");

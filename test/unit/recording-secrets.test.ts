@@ -2,10 +2,12 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { MAX_EVENT_BYTES, RecordingEvent } from "#shared/recording/events.ts";
 import { createEventWriter } from "#worker/browser/recording/event-writer.ts";
+import { createMask } from "#worker/browser/recording/masks.ts";
 
 /** What an event may show of what the worker knows (rules/recordings#secrets-in-recordings). */
 
 const SECRET = "hunter22!";
+const writer = (secrets: string[]) => createEventWriter(createMask(secrets));
 const action = (args: Record<string, unknown>, more: object = {}): RecordingEvent =>
   ({
     ...{ type: "action", name: "evaluate", ms: 1, outcome: "done" },
@@ -33,7 +35,7 @@ const saying = (text: string): RecordingEvent[] => [
 
 describe("secrets in events (rules/recordings#secrets-in-recordings)", () => {
   test("no kind of event shows a secret in any of its texts, nor in names of arguments", () => {
-    const fit = createEventWriter([SECRET]);
+    const fit = writer([SECRET]);
     for (const event of saying(`a ${SECRET} b`)) {
       const fitted = fit(event);
       expect(JSON.stringify(fitted)).not.toContain(SECRET);
@@ -47,14 +49,14 @@ describe("secrets in events (rules/recordings#secrets-in-recordings)", () => {
       ["hunter", "hunter22-tail"],
       ["hunter22-tail", "hunter"],
     ]) {
-      const fit = createEventWriter(secrets);
+      const fit = writer(secrets);
       const note = fit({ type: "note", level: "info", text: "it is hunter22-tail, not hunter." });
       expect(note).toMatchObject({ text: "it is ***, not ***." });
     }
   });
 
   test("a secret across the place where a text is cut does not show its beginning", () => {
-    const fit = createEventWriter([SECRET]);
+    const fit = writer([SECRET]);
     for (let before = 1_985; before <= 2_001; before += 1) {
       const text = "x".repeat(before) + SECRET;
       expect(JSON.stringify(fit({ type: "note", level: "info", text }))).not.toContain("hun");
@@ -63,13 +65,13 @@ describe("secrets in events (rules/recordings#secrets-in-recordings)", () => {
   });
 
   test("credentials in addresses become stars wherever the address stands", () => {
-    const fit = createEventWriter([]);
+    const fit = writer([]);
     for (const event of saying("see https://ann:pw%40x@site.test/ and"))
       expect(JSON.stringify(fit(event))).not.toContain("pw%40x");
   });
 
   test("of what is typed there is its length alone, whatever the letter case and however deep it stands", () => {
-    const fit = createEventWriter([]);
+    const fit = writer([]);
     for (const key of ["value", "TEXT", "Password", "token", "prompt_text", "keys"]) {
       const { arguments: args } = fit(
         action({
@@ -82,8 +84,22 @@ describe("secrets in events (rules/recordings#secrets-in-recordings)", () => {
     }
   });
 
+  test("why an action failed does not say with what, however deep that stands", () => {
+    const fit = writer([]);
+    const error = 'Unknown key: "correct horse", not correct%20horse';
+    for (const args of [
+      { key: "correct horse" },
+      { actions: [{ text: "correct horse" }] },
+      { values: ["correct horse"] },
+    ]) {
+      const fitted = fit(action(args, { error }));
+      expect(fitted).toMatchObject({ error: 'Unknown key: "***", not ***' });
+    }
+    expect(fit(action({ selector: "#a" }, { error: "no #a" }))).toMatchObject({ error: "no #a" });
+  });
+
   test("short values are no secrets, and nothing else of the text is changed", () => {
-    const fit = createEventWriter(["", "a", "ab", "abc"]);
+    const fit = writer(["", "a", "ab", "abc"]);
     const event: RecordingEvent = { type: "note", level: "info", text: "abc is in abcdef" };
     expect(fit(event)).toEqual(event);
   });
@@ -91,14 +107,14 @@ describe("secrets in events (rules/recordings#secrets-in-recordings)", () => {
   test("an event that was told is not changed", () => {
     const event = action({ value: SECRET, list: [SECRET] }, { error: SECRET });
     const before = structuredClone(event);
-    createEventWriter([SECRET])(event);
+    writer([SECRET])(event);
     expect(event).toEqual(before);
   });
 });
 
 describe("the size of an event (rules/recordings#the-events)", () => {
   test("texts that JSON makes six times as long stay within it", () => {
-    const fit = createEventWriter([SECRET]);
+    const fit = writer([SECRET]);
     for (const filler of ["\u0000", "\u001b", "\ud800", "€", '"', "\\"])
       for (const event of saying(filler.repeat(5_000))) {
         const fitted = fit(event);
@@ -108,7 +124,7 @@ describe("the size of an event (rules/recordings#the-events)", () => {
   });
 
   test("whatever an action was told, its event can be read", () => {
-    const fit = createEventWriter([SECRET]);
+    const fit = writer([SECRET]);
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue(), { maxKeys: 4 }),
@@ -123,7 +139,7 @@ describe("the size of an event (rules/recordings#the-events)", () => {
   });
 
   test("arguments that are too many or too deep are left out, and the event says so", () => {
-    const fit = createEventWriter([]);
+    const fit = writer([]);
     const deep = fit(action({ a: { b: { c: { d: { e: 1 } } } } }));
     expect(JSON.stringify(deep)).toContain("…");
     const many = fit(action({ list: new Array(200).fill("y".repeat(2_000)) }));

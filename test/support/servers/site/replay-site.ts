@@ -75,6 +75,7 @@ const WORKER = `
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 self.addEventListener("fetch", (event) => {
+  if (new URL(event.request.url).pathname === "/clock") return event.respondWith(new Response(Date.now()));
   if (new URL(event.request.url).pathname !== "/by-worker") return;
   event.respondWith(fetch("/for-worker").then(async (r) => new Response("worker: " + await r.text())));
 });`;

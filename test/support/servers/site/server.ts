@@ -29,6 +29,8 @@ export interface SiteServer {
   origin: string;
   port: number;
   hits: { path: string; headers: IncomingMessage["headers"] }[];
+  /** How many connections were made to it so far. */
+  connections(): number;
   /** Bodies a full visit receives. */
   expected: ExpectedBody[];
   body(path: string, body: StaticBody): void;
@@ -66,6 +68,10 @@ export async function startServer(host: string): Promise<SiteServer> {
     void Promise.resolve(handler(req, res, url)).catch(() => res.destroy());
   });
   server.maxRequestsPerSocket = 0;
+  let connections = 0;
+  server.on("connection", () => {
+    connections += 1;
+  });
   const port = await listen(server);
   const origin = `http://${host}:${port}`;
   const expected: ExpectedBody[] = [];
@@ -77,6 +83,7 @@ export async function startServer(host: string): Promise<SiteServer> {
     origin,
     port,
     hits,
+    connections: () => connections,
     expected,
     expect: expectBody,
     on: (path, handler) => void handlers.set(path, handler),

@@ -6,6 +6,8 @@ export interface Site {
   url: string;
   origins: { main: string; cross: string; third: string };
   expected: ExpectedBody[];
+  /** How many connections were made to any of them so far. */
+  connections(): number;
   stop(): Promise<void>;
 }
 
@@ -20,6 +22,7 @@ export async function startSite(): Promise<Site> {
     url: `${main.origin}/`,
     origins: { main: main.origin, cross: cross.origin, third: third.origin },
     expected: [...main.expected, ...cross.expected, ...third.expected],
+    connections: () => main.connections() + cross.connections() + third.connections(),
     stop: async () => {
       await Promise.all([main.stop(), cross.stop(), third.stop()]);
     },
