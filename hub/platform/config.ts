@@ -29,6 +29,8 @@ export interface HubConfig {
   readonly tls: TlsFiles | null;
   readonly tls_ca: string | null;
   readonly data_dir: string;
+  /** Null: the default of each disk; 0: none. */
+  readonly disk_reserve_bytes: number | null;
   /** What encrypts cookies and profiles where they are stored. */
   readonly secret_key_file: string;
   /** Whether a start makes that file where there is none; not for a database that hubs of other machines may share. */
@@ -36,6 +38,8 @@ export interface HubConfig {
   /** What scripts of jobs run in. */
   readonly sandbox: "bubblewrap" | "process";
   readonly plugins_dir: string;
+  /** Where ffmpeg is; null: on PATH. */
+  readonly ffmpeg: string | null;
   /** Each ends with a slash. */
   readonly minio_prefixes: readonly string[];
   readonly log_level: (typeof LOG_LEVELS)[number];
@@ -256,6 +260,7 @@ function storesOf(e: Parsed, given: EnvSource) {
   const data_dir = resolve(e.SVC_DATA_DIR);
   return {
     data_dir,
+    disk_reserve_bytes: e.SVC_DISK_RESERVE_BYTES ?? null,
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     object_keys: objectKeys(e, given),
@@ -264,6 +269,7 @@ function storesOf(e: Parsed, given: EnvSource) {
     secret_key_file: resolve(e.SVC_SECRET_KEY_FILE ?? join(data_dir, "secret.key")),
     makes_secret_key: e.SVC_SECRET_KEY_FILE !== undefined || !isOnPostgres(e),
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
+    ffmpeg: e.SVC_FFMPEG ?? null,
     minio_prefixes: Object.freeze(
       e.SVC_MINIO_PREFIXES.length > 0 ? e.SVC_MINIO_PREFIXES : DEFAULT_PREFIXES,
     ),

@@ -11,6 +11,7 @@ import type { HubConfig } from "./config.ts";
 import type { RunningCalls } from "./idempotency/running-calls.ts";
 import type { Rollout } from "./rollout/rollout.ts";
 import type { UpdateKey } from "./secrets/update-key.ts";
+import type { DiskRoom } from "./stores/disk-room.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { ObjectStore } from "./stores/objects.ts";
 
@@ -24,6 +25,8 @@ export interface PlatformContext {
   readonly own_names: readonly string[];
   readonly kv: Kv;
   readonly objects: ObjectStore;
+  /** Whether the disks of this process have room for new work. */
+  readonly disk_room: DiskRoom;
   /** Signs updates of workers; null where its key is not available. */
   readonly update_key: UpdateKey | null;
   /** Decides when each worker takes which version. */

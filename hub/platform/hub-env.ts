@@ -3,6 +3,7 @@ import {
   flag,
   integer,
   list,
+  optionalInteger,
   optionalText,
   RELOADED,
   seconds,
@@ -147,6 +148,9 @@ export const HubEnv = z.object({
   S3_SESSION_TOKEN: secretText().describe(
     "Token of temporary keys, which end; unset: AWS_SESSION_TOKEN",
   ),
+  SVC_FFMPEG: optionalText().describe(
+    "The ffmpeg program, which makes videos of recordings; default ffmpeg on PATH",
+  ),
   SVC_PLUGINS_DIR: optionalText().describe(
     "Folder of the pipeline's plugins; default plugins/ in the data directory",
   ),
@@ -172,6 +176,9 @@ export const HubEnv = z.object({
       "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system",
     ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
+  SVC_DISK_RESERVE_BYTES: optionalInteger().describe(
+    "Free bytes below which a disk that the hub writes to is short, and no new work is taken; 0: never; default 500 MB, or 1/20 of a smaller disk",
+  ),
   SVC_SECRET_KEY_FILE: optionalText().describe(
     "File of the key that encrypts cookies and profiles where they are stored, made at the first start; hubs of one database need the same. Default: secret.key in the data directory, which a hub on Postgres uses and does not make",
   ),

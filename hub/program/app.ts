@@ -22,10 +22,12 @@ import { linkRoutes } from "#hub/fleet/routes/links.ts";
 import { toOwner } from "#hub/fleet/routes/pass-on.ts";
 import { profileSaveRoutes } from "#hub/fleet/routes/profile-save.ts";
 import { profileRoutes, profileUploadRoutes } from "#hub/fleet/routes/profiles.ts";
+import { recordingExportRoutes } from "#hub/fleet/routes/recording-exports.ts";
 import { recordingRoutes } from "#hub/fleet/routes/recordings.ts";
 import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
+import { sessionTraceRoutes } from "#hub/fleet/routes/session-traces.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
 import { viewerRoutes } from "#hub/fleet/routes/viewer.ts";
@@ -68,6 +70,7 @@ type BaseDeps = Pick<
   | "access_log"
   | "audit"
   | "changes"
+  | "disk_room"
   | "admin"
   | "tokens"
   | "logins"
@@ -89,7 +92,7 @@ interface Fleet {
  * all routes.
  */
 function baseApp(
-  { config, log, clock, access_log, audit, changes, own_names, ...who }: BaseDeps,
+  { config, log, clock, access_log, audit, changes, disk_room, own_names, ...who }: BaseDeps,
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
@@ -106,7 +109,7 @@ function baseApp(
   const { passOn, signed_links } = fleet ?? {};
   const { admin, tokens, logins, throttle } = who;
   const judges = { secrets: config, admin, tokens, logins, throttle, signed_links };
-  app.use(gate({ ...judges, origins, changes, passOn }));
+  app.use(gate({ ...judges, origins, changes, disk_room, passOn }));
   return app;
 }
 
@@ -192,7 +195,9 @@ export function createHubApp(ctx: ProgramContext): App {
     workerUploadRoutes(ctx),
     directUploadRoutes(ctx),
     recordingRoutes(ctx),
+    recordingExportRoutes(ctx),
     workerRecordingRoutes(ctx),
+    sessionTraceRoutes(ctx),
     workerSourceRoutes(ctx),
     extensionRoutes(),
     profileRoutes(ctx),

@@ -13,9 +13,11 @@ import { PLACE_BEAT_MS, publishPlacesOnce } from "#hub/fleet/sessions/places.ts"
 import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
 import { createWatcher } from "#hub/fleet/watches/passes.ts";
 import { startPipelineLoops } from "#hub/pipeline/background.ts";
+import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { beatHubOnce, HUB_BEAT_MS } from "#hub/platform/cluster/hubs.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
+import { DISK_LOOK_MS } from "#hub/platform/stores/disk-room.ts";
 import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
@@ -56,6 +58,23 @@ export function startBackups(deps: HubDeps, { db }: { db: Db }, scope: Scope): v
   const backups = { clock, log, db, backup, run, hub: newToken().slice(0, 12) };
   const pass = (signal: AbortSignal) => backUpOnce(backups, signal);
   addLoop(scope, { name: "backups", everyMs: BACKUP_LOOK_MS, clock, log, pass });
+}
+
+type Watched = Pick<PipelineContext, "disk_room" | "changes" | "pipeline" | "clock" | "log">;
+
+/** Looks whether the disks have room; with room again, waiting claims are answered, and `goOn` is called. */
+export function watchDisks(
+  { disk_room, changes, pipeline, clock, log }: Watched,
+  scope: Scope,
+  goOn = () => {},
+): void {
+  const pass = async () => {
+    if (!(await disk_room.look())) return;
+    changes.touch("health");
+    pipeline.ready.nudge();
+    goOn();
+  };
+  addLoop(scope, { name: "disk room", everyMs: DISK_LOOK_MS, clock, log, pass });
 }
 
 /** A hub checks this in its liveness loop. */
@@ -114,6 +133,10 @@ export function startLoops(
   loop("watches", 0, createWatcher(ctx));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
+  watchDisks(ctx, scope, () => {
+    ctx.candidate.tell();
+    ctx.dispatcher.kick();
+  });
   startPipelineLoops(ctx, scope);
   startBackups(deps, ctx, scope);
   startRollout(ctx, scope);

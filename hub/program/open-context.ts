@@ -17,6 +17,7 @@ import { canBeLeft, linkFarewell } from "#hub/fleet/links/take-up.ts";
 import type { WorkerLink } from "#hub/fleet/links/worker-link.ts";
 import { sealLeftParts } from "#hub/fleet/recordings/keep.ts";
 import { openParts } from "#hub/fleet/recordings/open-parts.ts";
+import { createVideoExports, sweepExports } from "#hub/fleet/recordings/video/exports.ts";
 import { profileKey } from "#hub/fleet/registries/profiles.ts";
 import { closeSandboxes } from "#hub/fleet/runner/sandbox.ts";
 import { sweepScratch } from "#hub/fleet/runner/scratch.ts";
@@ -50,6 +51,7 @@ import {
   alone,
   namesOf,
   openAudit,
+  openDiskRoom,
   openObjectsOf,
   openPipeline,
   openSharedOf,
@@ -151,6 +153,7 @@ function closeWith(scope: Scope, ctx: ProgramContext, stopping: AbortController)
   scope.add("event streams", ctx.streams, (streams) =>
     Promise.all([...streams].map((end) => end())),
   );
+  scope.add("videos of recordings", ctx.video_exports, (e) => e.stop());
   scope.add("links", ctx, closeLinks);
   scope.add("dispatcher", ctx.dispatcher, (d) => d.stop());
   scope.add("stop signal", stopping, (s) => s.abort());
@@ -195,7 +198,9 @@ export async function openContext(
     pubsub: shared.pubsub,
     kept: alone(deps) ? openKeptFiles(join(config.data_dir, "kept")) : shared.kv,
     objects,
+    disk_room: await openDiskRoom(deps),
     recordings: openParts(config.data_dir),
+    video_exports: createVideoExports(() => ctx),
     profile_archives: keys ? sealedObjects(objects, keys) : objects,
     update_key: await openUpdateKey(db.settings, keys, { makes: true, now: clock.now(), log }),
     pipeline: stores.pipeline,
@@ -228,6 +233,7 @@ export async function openContext(
   rollout.addPart(pullPart(ctx));
   deps.onContext?.(ctx);
   sweepScratch(ctx.config.data_dir);
+  void sweepExports(ctx);
   void sealLeftParts(ctx).catch((err) => log.warn({ err }, "open recordings were not sealed"));
   closeWith(scope, ctx, stopping);
   return ctx;

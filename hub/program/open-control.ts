@@ -14,10 +14,11 @@ import type { Scope } from "#shared/kit/scope.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { createControlApp } from "./app.ts";
 import type { RunningHub, ServeDeps } from "./hub-deps.ts";
-import { startBackups, startRollout, watchWallClock } from "./loops.ts";
+import { startBackups, startRollout, watchDisks, watchWallClock } from "./loops.ts";
 import {
   namesOf,
   openAudit,
+  openDiskRoom,
   openObjectsOf,
   openPipeline,
   openSharedOf,
@@ -59,6 +60,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
     audit,
     kv,
     objects,
+    disk_room: await openDiskRoom(deps),
     pipeline,
     changes,
     rollout,
@@ -69,6 +71,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   const server = serve(deps, createControlApp(ctx), scope);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
+  watchDisks(ctx, scope);
   startPipelineLoops(ctx, scope);
   startBackups(deps, ctx, scope);
   startRollout(ctx, scope);

@@ -5,12 +5,14 @@ import { startPipeline } from "#hub/pipeline/start.ts";
 import { type AuditLog, createAuditLog } from "#hub/platform/access/audit/audit-log.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { ownNames } from "#hub/platform/http/own-names.ts";
+import { createDiskRoom, type DiskRoom } from "#hub/platform/stores/disk-room.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
 import type { HubDeps, ServeDeps } from "./hub-deps.ts";
+import { writtenDirs } from "./written-dirs.ts";
 
 /** Without shared stores, a second hub on the same database would lease lanes twice. */
 export const alone = ({ config, shared }: HubDeps): boolean =>
@@ -21,6 +23,14 @@ export const namesOf = ({ config, tls }: ServeDeps): string[] =>
 
 export const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
   openObjects(config.objects_url, { log, keys: config.object_keys });
+
+/** Opened after the stores, which make their directories. */
+export async function openDiskRoom({ config, clock, log }: HubDeps): Promise<DiskRoom> {
+  const { disk_reserve_bytes: reserve_bytes } = config;
+  const room = createDiskRoom({ clock, log, dirs: writtenDirs(config), reserve_bytes });
+  await room.look();
+  return room;
+}
 
 export async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
   if (deps.shared) return deps.shared;

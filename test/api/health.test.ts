@@ -21,6 +21,7 @@ test("GET /health: status ok, store, connected workers, version (rules/operation
     workers: 0,
     version: "test",
     degraded: [],
+    disk: { status: "ok", free_bytes: expect.any(Number), reserve_bytes: expect.any(Number) },
     stopping: null,
   });
   await hub.worker();
@@ -84,6 +85,7 @@ test("/api/v1/health and /status answer next to the hub", async () => {
   await start({ mode: "dev" });
   expect((await hub.call("GET", "/api/v1/health")).body).toEqual({
     ...{ ok: true, version: "test", degraded: [] },
+    disk: { status: "ok", free_bytes: expect.any(Number), reserve_bytes: expect.any(Number) },
   });
   expect((await hub.call("GET", "/api/v1/status")).body).toMatchObject({
     version: "test",

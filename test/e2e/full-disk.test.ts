@@ -72,7 +72,8 @@ async function startFleet(disk: string, env: Record<string, string>): Promise<vo
   const data = Object.fromEntries(Object.entries(env).map(([k, v]) => [k, place(v)]));
   const argv = [...PROGRAM, "hub", "--host", "127.0.0.1", "--port", "0"];
   hub = startOnSmallDisk(join(root, disk), "16m", argv, {
-    ...{ SVC_DATA_DIR: join(root, "hub"), ...data },
+    // Below its reserve it would take no jobs, and this is about what gets full nevertheless.
+    ...{ SVC_DATA_DIR: join(root, "hub"), SVC_DISK_RESERVE_BYTES: "0", ...data },
   });
   url = await addressOf(hub.program);
   const ports = lanePorts();

@@ -2,6 +2,7 @@ import type { Best } from "#hub/platform/cluster/messages.ts";
 import { betterPeer, type Peer } from "#hub/platform/cluster/peers.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { FleetContext } from "../context.ts";
+import { assignsNothing } from "./hub-shortage.ts";
 import type { CandidateTeller } from "./parts.ts";
 import { isCandidate } from "./schedule.ts";
 import type { WorkerLink } from "./worker-link.ts";
@@ -22,8 +23,9 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
  * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can
  * take a job.
  */
-function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
-  if (draining.aborted) return null;
+function bestCandidate(ctx: FleetContext): Best | null {
+  const { links, clock } = ctx;
+  if (assignsNothing(ctx)) return null;
   const now = clock.monotonic();
   let best: Best | null = null;
   for (const link of links.values()) {
@@ -56,8 +58,9 @@ export function isStillBetter(ctx: FleetContext, hub_id: string): boolean {
   return best != null && !hasAsGood(ctx, best, ctx.clock.monotonic());
 }
 
-function hasAsGood({ links, draining }: FleetContext, best: Best, now: number): boolean {
-  if (draining.aborted) return false;
+function hasAsGood(ctx: FleetContext, best: Best, now: number): boolean {
+  const { links } = ctx;
+  if (assignsNothing(ctx)) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
   return false;
 }

@@ -1,6 +1,4 @@
 import type { Stopping } from "#shared/protocol/schema/health.ts";
-import type { WaitingFor } from "#shared/protocol/schema/job.ts";
-import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 
 /** How often a stopping hub checks whether anything is still running. */
@@ -25,16 +23,6 @@ export function stoppingOf(ctx: FleetContext): Stopping | null {
     sessions: [...sessions.values()].filter(({ kind }) => kind !== "job").length,
     left_s: Math.max(0, Math.ceil(left_ms / 1_000)),
   };
-}
-
-/** Why a hub that was asked to stop gives no lane; null while workers are linked to another one, which does. */
-export function stopShortage(
-  { draining, hub_id }: Pick<FleetContext, "draining" | "hub_id">,
-  workers: readonly Worker[],
-): WaitingFor | null {
-  const elsewhere = workers.some(({ alive, link_hub }) => alive && link_hub !== hub_id);
-  if (!draining.aborted || elsewhere) return null;
-  return { reason: "stopping", detail: "the hub is stopping and no longer assigns anything" };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { LaneLease } from "#hub/platform/stores/leases.ts";
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
+import { assignsNothing } from "./hub-shortage.ts";
 import type { LanePlace } from "./parts.ts";
 import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
@@ -11,7 +12,7 @@ const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0
 
 /** Assignments that can be made right now, counted up to `most`. */
 export function freeCapacity(ctx: FleetContext, most: number): number {
-  if (ctx.draining.aborted) return 0;
+  if (assignsNothing(ctx)) return 0;
   let free = 0;
   for (const link of ctx.links.values()) {
     if (!link.open || link.status !== "active") continue;
@@ -36,7 +37,7 @@ export interface WantedLane<J extends string | null> {
  * Leases a free lane on the worker that the scheduling rules choose (rules/scheduling#lane-leases). The lease store
  * decides; what this hub believes about a worker only sets the order of asking. A lane that is being asked for counts
  * as taken, so several callers may ask at once.
- * @returns null when no worker has a lane to give, or the hub is about to stop.
+ * @returns null when no worker has a lane to give, or the hub assigns nothing.
  */
 export async function holdLane<J extends string | null>(
   ctx: FleetContext,
@@ -45,7 +46,7 @@ export async function holdLane<J extends string | null>(
   const refused = new Set<WorkerLink>();
   const can = (link: WorkerLink) =>
     (only === null || link.worker_id === only) && hasLane(link) && !refused.has(link) && fits(link);
-  while (!ctx.draining.aborted) {
+  while (!assignsNothing(ctx)) {
     const link = chooseWorker([...ctx.links.values()], ctx.clock.monotonic(), ctx.random, can);
     if (!link) return null;
     let lease: LaneLease | null;

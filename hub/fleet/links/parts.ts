@@ -30,6 +30,7 @@ export interface KeptSession {
   proxy?: ProxyOption | null;
   /** The job whose capture it shows. */
   replay?: string | null;
+  trace?: boolean;
   idle_ttl_ms: number;
   created_at: number;
   expires_at: number;

@@ -1,3 +1,4 @@
+import { counted } from "#shared/kit/words.ts";
 import { MAX_DISK_PCT } from "#shared/protocol/limits.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Lane, Worker } from "#shared/protocol/schema/worker.ts";
@@ -9,8 +10,6 @@ import type { Lane, Worker } from "#shared/protocol/schema/worker.ts";
 const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
 /** How many workers a sentence names; the others are counted. */
 const MOST_NAMED = 3;
-
-const plural = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;
 
 function named(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
@@ -62,7 +61,7 @@ const noneAlive = (known: number, only: string | null): string => {
   if (only !== null) return `worker ${only} is not connected`;
   return known === 0
     ? "no worker is connected"
-    : `no worker is connected (${plural(known, "worker")} known)`;
+    : `no worker is connected (${counted(known, "worker")} known)`;
 };
 
 const nonesTurn = (alive: readonly Worker[]): string =>

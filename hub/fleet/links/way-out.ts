@@ -2,17 +2,20 @@ import { type Issue, invalid } from "#shared/kit/errors.ts";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { ReplayClock } from "#shared/protocol/schema/replay.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
-/** What a job or a session says about where it may go; with `replay`, nowhere. */
+/** What a job or a session says about where it may go, with `replay` nowhere, and whether it is to be traced. */
 export interface WayOut {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
   /** Absent in jobs of an earlier version. */
   replay?: string | null;
+  replay_clock?: ReplayClock;
+  trace?: boolean;
 }
 
 interface Reporting {
@@ -20,25 +23,29 @@ interface Reporting {
   capabilities: {
     egress?: EgressReport | null | undefined;
     replay?: boolean | null | undefined;
+    replay_clock?: boolean | null | undefined;
+    trace?: boolean | null | undefined;
   };
 }
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
 function wayOutTrouble(
-  { worker_id, capabilities: { egress: has, replay: can_replay } }: Reporting,
-  { egress, proxy, replay = null }: WayOut,
+  { worker_id, capabilities: { egress: has, ...can } }: Reporting,
+  { egress, proxy, replay = null, replay_clock, trace = false }: WayOut,
 ): string | null {
+  const too_old = `worker ${worker_id} is of a version that cannot do it`;
+  if (trace && !can.trace) return too_old;
   if (replay !== null)
-    return can_replay ? null : `worker ${worker_id} is of a version that cannot do it`;
+    return can.replay && (can.replay_clock || replay_clock !== "capture") ? null : too_old;
   if (egress === null && proxy === null) return null;
-  if (!has) return `worker ${worker_id} is of a version that cannot do it`;
+  if (!has) return too_old;
   const wider = egress && widerThan(has, egress);
   return wider && `worker ${worker_id} ${wider}`;
 }
 
 /** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
-  asked.egress === null && asked.proxy === null && !asked.replay
+  asked.egress === null && asked.proxy === null && !asked.replay && !asked.trace
     ? null
     : (worker) => wayOutTrouble(worker, asked) === null;
 
@@ -64,7 +71,14 @@ export async function requireWayOut(
   const troubles = workers.map((worker) => wayOutTrouble(worker, asked));
   if (troubles.length === 0 || troubles.includes(null)) return;
   const named = troubles.slice(0, 3).join("; ");
-  if (asked.replay) throw invalid([...loc, "replay"], `is not possible: ${named}`);
+  const traces = workers.some(({ capabilities }) => capabilities.trace);
+  if (asked.trace && !traces) throw invalid([...loc, "trace"], `is not possible: ${named}`);
+  if (asked.replay) {
+    const field = workers.some(({ capabilities: { replay } }) => replay)
+      ? "replay_clock"
+      : "replay";
+    throw invalid([...loc, field], `is not possible: ${named}`);
+  }
   const field = asked.egress === null ? "proxy" : "egress";
   throw invalid([...loc, field], `is wider than what any worker allows: ${named}`, "too_wide");
 }

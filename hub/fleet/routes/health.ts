@@ -18,7 +18,7 @@ const health = createRoute({
   summary: "Is the hub healthy?",
   description:
     "`degraded` names what does not work and why: a database or an object store that cannot write, because its disk " +
-    "is full or read-only, is `degraded` with 200, because what is stored can be read; one that does not answer is " +
+    "is full or read-only, is `degraded` with 200, because what is stored can be read, and so is a disk that is short; one that does not answer is " +
     "503. A result is reused for 5 s. `stopping`: the hub was asked to stop and still serves, but assigns nothing. " +
     "Needs no token.",
   responses: {
@@ -46,12 +46,15 @@ export const healthRoutes = (ctx: FleetContext) =>
     };
     if (store.status === "rejected") add("database", "it does not answer");
     if (workers.status === "rejected") add("worker_registry", "it does not answer");
+    const { disk, shortage } = ctx.disk_room;
+    if (shortage !== null) add("disk", shortage);
     const body = {
       status: degraded.length === 0 ? ("ok" as const) : ("degraded" as const),
       store: store.status === "fulfilled" ? ctx.db.dialect : "error",
       workers: workers.status === "fulfilled" ? workers.value : 0,
       version: ctx.version,
       degraded,
+      disk,
       stopping: stoppingOf(ctx),
     };
     return c.json(body, answers ? 200 : 503);

@@ -44,6 +44,8 @@ export function startOnSmallDisk(
     program,
     /** To the last block. */
     fill: () => inside(`dd if=/dev/zero of="$0/ballast" bs=4k 2>/dev/null; true`),
+    /** So many bytes of it. */
+    take: (bytes: number) => inside(`head -c ${bytes} /dev/zero > "$0/ballast"`),
     free: () => inside(`rm "$0/ballast"`),
     remount: (how: "ro" | "rw") => inside(`mount -o remount,${how} "$0"`),
   };
