@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import { VIEWER_EVENTS } from "#shared/protocol/schema/viewer-event.ts";
 
 /** One event as JSON, in bytes of UTF-8. A writer shortens its texts so that it fits. */
 export const MAX_EVENT_BYTES = 16 * 1024;
@@ -58,16 +59,7 @@ export const RecordingEvent = z.discriminatedUnion("type", [
     outcome: z.enum(["done", "failed"]).optional(),
     box: Box.optional(),
   }),
-  /** A viewer came or went, or changed between watching and driving. */
-  event("viewer", { state: z.enum(["connected", "disconnected"]), by: name.optional() }),
-  /** What people did, gathered over a moment. Of keys there is only their number. */
-  event("input", {
-    kind: z.enum(["pointer", "keys", "wheel", "paste"]),
-    count,
-    x: where.optional(),
-    y: where.optional(),
-    by: name.optional(),
-  }),
+  ...VIEWER_EVENTS,
   event("cdp", { state: z.enum(["connected", "disconnected"]), by: name.optional() }),
   event("tab", {
     state: z.enum(["opened", "closed", "active"]),

@@ -16,6 +16,8 @@ export const FRAME = {
   rfb: 3,
   /** UTF-8 JSON, a `RecordingEnd`. Nothing follows. */
   end: 4,
+  /** UTF-8 JSON, a `RequestNote`. */
+  request: 5,
 } as const;
 
 /** Bytes of a frame before its payload. */

@@ -20,6 +20,8 @@ export interface RecordingIndex {
   ms: number;
   /** Number of event frames. */
   events: number;
+  /** Number of request frames; absent in what an earlier version has stored. */
+  requests?: number;
   chunks: ChunkPlace[];
   /** Why the recording ended; null while its last frame is missing. */
   end: string | null;
@@ -47,6 +49,7 @@ export function addToIndex(index: RecordingIndex, frame: Frame): void {
   // A clock that goes back is a fault of the writer, and must not make a chunk end before it begins.
   index.ms = Math.max(index.ms, frame.ms);
   if (frame.kind === FRAME.event) index.events += 1;
+  if (frame.kind === FRAME.request) index.requests = (index.requests ?? 0) + 1;
   if (frame.kind === FRAME.end) index.end = whyOf(frame);
   if (frame.kind === FRAME.chunk && index.chunks.length < MAX_CHUNKS) {
     const { width, height } = (jsonOf(frame) ?? {}) as Record<string, unknown>;

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { NextCursor } from "#shared/protocol/schema/page.ts";
 import { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import { RecordingEvent } from "./events.ts";
 
@@ -33,6 +34,8 @@ export const Recording = z
     width: count.nullable(),
     height: count.nullable(),
     events: count,
+    /** How often something was noted of requests: it grows while there is something to read on. */
+    requests: count,
     chunks: z.array(RecordingChunk),
   })
   .openapi("Recording");
@@ -47,3 +50,42 @@ export const RecordingEvents = z
   })
   .openapi("RecordingEvents");
 export type RecordingEvents = z.infer<typeof RecordingEvents>;
+
+export const VideoFormat = z.enum(["mp4", "webm"]);
+export type VideoFormat = z.infer<typeof VideoFormat>;
+
+/** POST /jobs/{id}/recording/exports (rules/recordings#export-as-a-video). */
+export const ExportRecording = z
+  .strictObject({
+    format: VideoFormat.meta({ description: "H.264 in an MP4 file, or VP9 in a WebM file" }),
+    speed: z
+      .int()
+      .min(1)
+      .max(16)
+      .default(1)
+      .meta({ description: "How many times faster than the recording the video is" }),
+  })
+  .openapi("ExportRecording");
+
+/** A video of a recording, on its way or made (rules/recordings#export-as-a-video). */
+export const RecordingExport = z
+  .object({
+    id: z.string(),
+    format: VideoFormat,
+    speed: z.int(),
+    status: z.enum(["queued", "running", "done", "failed"]),
+    /** 0 to 1. */
+    progress: z.number(),
+    /** Why it failed. */
+    error: z.string().nullable(),
+    /** Of the video; null until it is done. */
+    bytes: count.nullable(),
+    created_at: z.string(),
+  })
+  .openapi("RecordingExport");
+export type RecordingExport = z.infer<typeof RecordingExport>;
+
+export const RecordingExports = z
+  .object({ items: z.array(RecordingExport), ...NextCursor })
+  .openapi("RecordingExports");
+export type RecordingExports = z.infer<typeof RecordingExports>;

@@ -1,11 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
 import { endLostRecordings, retainRecordings } from "#hub/fleet/recordings/keep.ts";
+import { createClient } from "#shared/client/index.ts";
 import { encodeFrame, encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import { Har } from "#test/support/clients/har.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
+import { madeEntry } from "#test/support/rigs/made-recording.ts";
 
 /** Recordings from the worker's pieces to what people read (rules/recordings#on-the-way-to-the-hub). */
 
@@ -23,6 +26,7 @@ const chunk = (ms: number) =>
 const pixels = (ms: number, size: number) => encodeFrame(FRAME.rfb, ms, new Uint8Array(size));
 const note = (ms: number, text: string) =>
   encodeJsonFrame(FRAME.event, ms, { type: "note", level: "info", text });
+const request = (ms: number, note: object) => encodeJsonFrame(FRAME.request, ms, note);
 const end = (ms: number) => encodeJsonFrame(FRAME.end, ms, { why: "ended" });
 const joined = (...frames: Uint8Array[]) => new Uint8Array(Buffer.concat(frames));
 const MIB = 1024 * 1024;
@@ -145,6 +149,76 @@ test("long recordings are sealed in parts, and read as one file with their event
   expect(across.bytes).toEqual(whole.slice(sealed - 10, sealed + 10));
   const { items } = await events(`/jobs/${job_id}`, 999);
   expect(items.map((e: { text: string }) => e.text)).toEqual(["n1", "n2", "n3", "n4"]);
+});
+
+// rules/recordings#requests
+test("a session's requests are answered as HAR 1.2 while it is open and when it has ended", async () => {
+  hub = await startTestHub();
+  worker = await hub.worker();
+  const { session_id } = (await hub.call("POST", "/sessions", {})).body;
+  const asked = await worker.opening.next((each) => each.session_id === session_id);
+  const of = { path: `sessions/${session_id}`, lease_token: asked.lease_token };
+  const har = (query = "") => hub.call("GET", `/sessions/${session_id}/har.json${query}`);
+  expect(await har()).toMatchObject({
+    status: 404,
+    body: { detail: "nothing is recorded of this session, so its requests are not known" },
+  });
+  const first = start("session");
+  await put(of, 0, first);
+  expect(await har()).toMatchObject({
+    status: 404,
+    body: { detail: "no requests were noted in the recording of this session" },
+  });
+  const second = joined(
+    request(20, { browser: "Chrome/156.0" }),
+    request(30, { n: 2, at_ms: 25, har: madeEntry("http://site.test/b", { _unfinished: true }) }),
+    request(31, { n: 1, at_ms: 21, har: madeEntry("http://site.test/a", { _frameId: "f" }) }),
+    request(32, { n: 3, har: "damaged" }),
+    request(33, { of: "a later version" }),
+    // Enough for a part that is sealed.
+    ...[0, 1, 2].flatMap((i) => [chunk(40 + i), pixels(40 + i, 2.2 * MIB)]),
+  );
+  let at = first.length + second.length;
+  expect(await put(of, first.length, second)).toEqual(length(at));
+  const live = await har();
+  expect(live.headers.get("content-type")).toBe("application/json");
+  expect(live.body.log).toMatchObject({ browser: { name: "Chrome", version: "156.0" }, _ms: 33 });
+  expect(live.body.log.pages).toMatchObject([{ id: "tab-1", title: "http://site.test/a" }]);
+  expect(Har.parse(live.body).log.entries).toMatchObject([
+    { _n: 1, _at_ms: 21, _frameId: "f", request: { url: "http://site.test/a" } },
+    { _n: 2, _at_ms: 25, _unfinished: true },
+  ]);
+  const more = [
+    joined(chunk(50), pixels(50, 2 * MIB)),
+    joined(request(60, { n: 2, at_ms: 25, har: madeEntry("http://site.test/b") })),
+    joined(request(61, { dropped: 7 }), end(62)),
+  ];
+  for (const piece of more) {
+    expect(await put(of, at, piece)).toEqual(length(at + piece.length));
+    at += piece.length;
+  }
+  expect((await har("?after_ms=33")).body.log.entries).toMatchObject([{ _n: 2, _at_ms: 25 }]);
+  await hub.call("DELETE", `/sessions/${session_id}`);
+  expect(await recording(`/sessions/${session_id}`)).toMatchObject({ state: "whole", requests: 7 });
+  const ended = await har();
+  expect(Har.parse(ended.body).log).toMatchObject({ _dropped: 7, _ms: 61 });
+  const { sessions } = createClient({ base_url: hub.url });
+  expect(await sessions.har(session_id)).toEqual(ended.body);
+  const [, last] = ended.body.log.entries;
+  expect(last).toMatchObject({ _n: 2, request: { url: "http://site.test/b" } });
+  expect(last._unfinished).toBeUndefined();
+  expect((await har("?after_ms=x")).status).toBe(422);
+});
+
+test("the requests of a job's session are in the HAR of the job", async () => {
+  const { job, job_id, of } = await runningJob();
+  await put(of, 0, start());
+  expect(await hub.call("GET", `/sessions/${job.session_id}/har.json`)).toMatchObject({
+    status: 404,
+    body: {
+      detail: `the session is job ${job_id}'s: GET /jobs/${job_id}/har.json has its requests`,
+    },
+  });
 });
 
 test("a hub that was restarted has what it had, and the worker goes on after it", async () => {

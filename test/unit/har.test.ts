@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { Har } from "#test/support/clients/har.ts";
+import { fakeNetwork } from "#test/support/fakes/fake-network.ts";
 import { CdpSession } from "#worker/browser/cdp/connection.ts";
 import { harOf } from "#worker/browser/record/har.ts";
 import type { Tracked } from "#worker/browser/record/targets.ts";
@@ -24,38 +25,20 @@ function fakeTarget(type = "page") {
   };
   const trace = createTrace();
   trace.watch(target);
-  const emit = (event: string, params: object) => session.emit(`Network.${event}`, params);
-  const send = (requestId: string, more: object = {}, headers: Record<string, string> = {}) =>
-    emit("requestWillBeSent", {
-      requestId,
-      request: { url: `http://site.test/${requestId}`, method: "GET", headers },
-      timestamp: 1,
-      wallTime: 1_700_000_000,
-      documentURL: "http://site.test/",
-      ...more,
-    });
-  const respond = (requestId: string, response: object = {}, hasExtraInfo = false) =>
-    emit("responseReceived", {
-      requestId,
-      type: "Fetch",
-      hasExtraInfo,
-      response: {
-        status: 200,
-        statusText: "OK",
-        headers: {},
-        mimeType: "text/plain",
-        connectionId: 0,
-        encodedDataLength: 50,
-        ...response,
-      },
-    });
-  const finish = (requestId: string, encodedDataLength = 60) =>
-    emit("loadingFinished", { requestId, timestamp: 2, encodedDataLength });
+  const network = fakeNetwork(session);
   const har = () =>
     Har.parse(
-      JSON.parse(harOf({ trace, product: "Chrome/1", titleOf: () => "", assetOf: () => null })),
+      JSON.parse(
+        harOf({
+          trace,
+          product: "Chrome/1",
+          titleOf: () => "",
+          assetOf: () => null,
+          mask: (text) => text,
+        }),
+      ),
     ).log;
-  return { trace, emit, send, respond, finish, har };
+  return { trace, ...network, har };
 }
 
 test("har.json: raw headers belong to the hops that have some, whichever event comes first", () => {
@@ -115,6 +98,21 @@ test("har.json: what is under way at the end has no end, what failed says why, w
     ["http://site.test/open", undefined, true, 200],
     ["http://site.test/failed", "net::ERR_ABORTED", undefined, 0],
   ]);
+});
+
+test("har.json: credentials of an address show nowhere, encoded or not", () => {
+  const { send, har } = fakeTarget();
+  const inner = "http://ann:pw-inner@site.test/";
+  send("a", {
+    request: {
+      url: `http://ben:pw-outer@site.test/?next=${encodeURIComponent(inner)}`,
+      method: "GET",
+      headers: {},
+    },
+  });
+  const [entry] = har().entries;
+  expect(entry?.request.queryString).toEqual([{ name: "next", value: "http://***@site.test/" }]);
+  expect(JSON.stringify(entry)).not.toContain("pw-");
 });
 
 test("har.json: memory is bounded: 20,000 requests, and no headers beyond 32 million characters", () => {

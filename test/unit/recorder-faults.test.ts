@@ -7,6 +7,7 @@ import { encodeFrame, FRAME, type Frame, framesOf, jsonOf } from "#shared/record
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { createQueue, type Queue } from "#test/support/models/queue.ts";
 import { serverInit } from "#worker/browser/bridge/rfb-wire.ts";
+import { askForUpdate } from "#worker/browser/recording/rfb-updates.ts";
 import { createRunFile } from "#worker/browser/recording/run-file.ts";
 import { createScreenSink } from "#worker/browser/recording/screen-sink.ts";
 import { recordVnc } from "#worker/browser/recording/vnc-source.ts";
@@ -80,7 +81,7 @@ async function startScreen() {
   const done = recordVnc({ dial, sink, clock, signal: over.signal });
   closing.push(() => over.abort());
   const written = (kind: number) => frames.next((frame) => frame.kind === kind);
-  return { clients, clock, written, over, done };
+  return { clients, clock, frames, written, over, done };
 }
 
 test("a screen is recorded from its description on, and asked again after a rest", async () => {
@@ -88,12 +89,39 @@ test("a screen is recorded from its description on, and asked again after a rest
   const { socket, said } = await clients.next();
   expect([...(await said.next())]).toEqual([1]);
   for (const byte of INIT) socket.write(Buffer.from([byte]));
-  const chunk = await written(FRAME.chunk);
-  expect(jsonOf(chunk)).toEqual({ width: 64, height: 48, name: "lane", why: "start" });
   const rests = clock.sleeperIn(333);
   socket.write(fill(64, 48));
+  const chunk = await written(FRAME.chunk);
+  expect(jsonOf(chunk)).toEqual({ width: 64, height: 48, name: "lane", why: "start" });
   expect([...(await written(FRAME.rfb)).payload]).toEqual([...fill(64, 48)]);
   await rests;
+  over.abort();
+  await done;
+});
+
+// rules/recordings#the-file
+test("a server that answers with its size alone is asked for the picture at once, and the chunk begins with it", async () => {
+  const { clients, frames, clock, over, done } = await startScreen();
+  const { socket, said } = await clients.next();
+  const asked: Buffer[] = [];
+  const nextAsked = async (whole: boolean) => {
+    const ask = askForUpdate({ width: 64, height: 48 }, whole);
+    while (!Buffer.concat(asked).includes(ask)) asked.push(await said.next());
+    asked.length = 0;
+  };
+  socket.write(INIT);
+  await nextAsked(true);
+  socket.write(resized(64, 48));
+  await nextAsked(false);
+  // One that goes on like this is asked as seldom as any other.
+  const rests = clock.sleeperIn(333);
+  socket.write(resized(64, 48));
+  await rests;
+  await clock.advance(333);
+  await nextAsked(false);
+  socket.write(fill(64, 48));
+  expect((await frames.next()).kind).toBe(FRAME.chunk);
+  expect([...(await frames.next()).payload]).toEqual([...fill(64, 48)]);
   over.abort();
   await done;
 });
@@ -101,10 +129,11 @@ test("a screen is recorded from its description on, and asked again after a rest
 test("another size begins a chunk on a connection of its own", async () => {
   const { clients, written, over, done } = await startScreen();
   const first = await clients.next();
-  first.socket.write(Buffer.concat([INIT, resized(32, 24)]));
+  first.socket.write(Buffer.concat([INIT, fill(64, 48), resized(32, 24)]));
   await written(FRAME.chunk);
   const second = await clients.next();
-  second.socket.write(serverInit({ width: 32, height: 24 }, "x".repeat(3_000)));
+  const init = Buffer.from(serverInit({ width: 32, height: 24 }, "x".repeat(3_000)));
+  second.socket.write(Buffer.concat([init, fill(32, 24)]));
   const chunk = jsonOf(await written(FRAME.chunk)) as { name: string };
   expect(chunk).toMatchObject({ width: 32, height: 24, why: "size" });
   expect(chunk.name).toHaveLength(200);

@@ -88,6 +88,17 @@ test("what was told is sent up to the end, and the worker keeps nothing of it", 
   expect(readdirSync(dir)).toEqual([]);
 });
 
+// rules/recordings#secrets-in-recordings
+test("what a run enters later is hidden from then on, with what was hidden before", async () => {
+  const hub = keepingHub();
+  const { recorder } = startRun(hub.answer);
+  await recorder.begun;
+  recorder.hide(["entered later"]);
+  recorder.tell(note("hunter22 and entered%20later"));
+  await recorder.end("done");
+  expect(hub.said()).toEqual(["start", "*** and ***", "done"]);
+});
+
 test("a hub that has lost everything is sent everything again", async () => {
   const hub = keepingHub((calls) => calls === 2);
   const { recorder, asked } = startRun(hub.answer);

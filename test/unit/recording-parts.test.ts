@@ -3,6 +3,7 @@ import type { RecordingEvent } from "#shared/recording/events.ts";
 import { RecordingEvent as Schema } from "#shared/recording/events.ts";
 import { createEventWriter } from "#worker/browser/recording/event-writer.ts";
 import { createLooks, type Looked } from "#worker/browser/recording/looks.ts";
+import { createMask } from "#worker/browser/recording/masks.ts";
 import {
   createUpdateReader,
   readServerInit,
@@ -72,7 +73,7 @@ test("a server's description is read when it is whole", () => {
 
 // rules/recordings#secrets-in-recordings
 test("what is secret is masked, and what is long is cut, before an event is written", () => {
-  const fit = createEventWriter(["hunter22", "ab"]);
+  const fit = createEventWriter(createMask(["hunter22", "ab"]));
   const action = (args: Record<string, unknown>): RecordingEvent => ({
     ...{ type: "action", name: "fill", ms: 1, outcome: "done" },
     arguments: args,

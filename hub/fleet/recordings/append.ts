@@ -5,7 +5,14 @@ import { FRAME, type Frame, framesOf, jsonOf, RecordingError } from "#shared/rec
 import { addToIndex, emptyIndex } from "#shared/recording/index-of.ts";
 import type { FleetContext } from "../context.ts";
 import { appendToPart, type OpenPart, readPart, removePart } from "./open-parts.ts";
-import { eventsKey, partKey, type RecordingsContext, type Run, runIdOf } from "./runs.ts";
+import {
+  eventsKey,
+  partKey,
+  type RecordingsContext,
+  type Run,
+  requestsKey,
+  runIdOf,
+} from "./runs.ts";
 
 /** A part is sealed when it has this many bytes, and at the end of its recording. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -151,9 +158,14 @@ async function putPart(
   bytes: Uint8Array,
 ): Promise<void> {
   const place = { run_id, from: base, to: base + bytes.length };
-  const events = [...framesOf(bytes)]
-    .filter(({ kind }) => kind === FRAME.event)
-    .map(({ offset, length }) => bytes.subarray(offset, offset + length));
+  const frames = [...framesOf(bytes)];
   await objects.put(partKey(place), bytes);
-  if (events.length > 0) await objects.put(eventsKey(place), Buffer.concat(events));
+  for (const [key, wanted] of [
+    [eventsKey(place), FRAME.event],
+    [requestsKey(place), FRAME.request],
+  ] as const) {
+    const found = frames.filter(({ kind }) => kind === wanted);
+    const pieces = found.map(({ offset, length }) => bytes.subarray(offset, offset + length));
+    if (pieces.length > 0) await objects.put(key, Buffer.concat(pieces));
+  }
 }

@@ -96,18 +96,19 @@ async function isOver(ctx: FleetContext, row: RecordingRow, ms = 0): Promise<boo
   return session === null || (session.ended_at !== null && session.ended_at <= before);
 }
 
-/** The object goes before the row, so that a delete which was cut off can be repeated. */
-async function removeRecording(ctx: RecordingsContext, run_id: string): Promise<void> {
-  const part = ctx.recordings.by_run.get(run_id);
-  if (part) await forgetPart(ctx, part);
-  await ctx.objects.deletePrefix(recordingPrefix(run_id));
-  await ctx.db.recordings.delete(run_id);
-}
+/** The objects go before the row, so that a delete which was cut off can be repeated. */
+const removeRecording = (ctx: RecordingsContext, run_id: string): Promise<void> =>
+  ctx.recordings.inTurn(run_id, async () => {
+    const part = ctx.recordings.by_run.get(run_id);
+    if (part) await forgetPart(ctx, part);
+    await ctx.objects.deletePrefix(recordingPrefix(run_id));
+    await ctx.db.recordings.delete(run_id);
+  });
 
 /** With the job. */
 export async function removeRecordingsOf(ctx: RecordingsContext, job_id: string): Promise<void> {
   for (const { run_id } of await ctx.db.recordings.ofJob(job_id))
-    await ctx.recordings.inTurn(run_id, () => removeRecording(ctx, run_id));
+    await removeRecording(ctx, run_id);
 }
 
 const DAY_MS = 86_400_000;

@@ -42,7 +42,7 @@ function known(ctx: RecordingsContext, row: RecordingRow | undefined): KnownReco
 }
 
 export function recordingRecord({ row, bytes }: KnownRecording): Recording {
-  const { ms, events, chunks, end } = row.contents;
+  const { ms, events, requests = 0, chunks, end } = row.contents;
   const last = chunks.at(-1);
   return {
     state: row.state,
@@ -57,6 +57,7 @@ export function recordingRecord({ row, bytes }: KnownRecording): Recording {
     width: last?.width ?? null,
     height: last?.height ?? null,
     events,
+    requests,
     chunks,
   };
 }
@@ -112,7 +113,7 @@ export async function readEvents(
   after_ms: number,
 ): Promise<RecordingEvents> {
   const items: TimedEvent[] = [];
-  for await (const bytes of eventPieces(ctx, recording))
+  for await (const bytes of piecesOf(ctx, recording, eventsKey))
     for (const frame of framesOf(bytes)) {
       if (frame.kind !== FRAME.event || frame.ms <= after_ms) continue;
       const full = items.length >= EVENTS_AT_ONCE && frame.ms > (items.at(-1)?.at_ms ?? 0);
@@ -123,15 +124,16 @@ export async function readEvents(
   return { items, more: false };
 }
 
-/** Frames of each part, with all of its events. */
-async function* eventPieces(
+/** Frames of each part, with all of those that stand in the object of `keyOf`. */
+export async function* piecesOf(
   ctx: RecordingsContext,
   recording: KnownRecording,
+  keyOf: typeof eventsKey,
 ): AsyncGenerator<Uint8Array> {
   const { run_id, parts } = recording.row;
   const open = await openBytes(ctx, recording);
   for (const place of placesOf(run_id, parts)) {
-    const body = await ctx.objects.read(eventsKey(place));
+    const body = await ctx.objects.read(keyOf(place));
     if (body) yield new Uint8Array(await new Response(body).arrayBuffer());
   }
   yield open;

@@ -30,8 +30,9 @@ export const recordingPrefix = (run_id: string): string => `recordings/${run_id}
 /** Two hubs that seal different pieces write to different objects. */
 export const partKey = ({ run_id, from, to }: PartPlace): string =>
   `${recordingPrefix(run_id)}/${from}-${to}`;
-/** The part's event frames alone: reading events must not read the pictures. */
+/** The part's frames of one kind alone: reading these must not read the pictures. */
 export const eventsKey = (place: PartPlace): string => `${partKey(place)}.events`;
+export const requestsKey = (place: PartPlace): string => `${partKey(place)}.requests`;
 
 /** The sealed parts of a recording, in order. */
 export const placesOf = (run_id: string, parts: readonly number[]): PartPlace[] =>

@@ -3,11 +3,13 @@ import type { Context } from "hono";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { bytes, fails, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
+import { bytes, fails, NOT_MODIFIED, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
+import { Har } from "#shared/protocol/schema/har.ts";
 import { Recording, RecordingEvents } from "#shared/recording/record.ts";
 import type { FleetContext } from "../context.ts";
 import { getRow } from "../jobs/read.ts";
+import { sessionHar } from "../recordings/har.ts";
 import {
   type KnownRecording,
   readEvents,
@@ -81,6 +83,33 @@ const OF_SESSION = routesOf("/sessions/{sid}", SessionParams, "session", {
   id: "Session",
 });
 
+const HAR_OF_SESSION = createRoute({
+  method: "get",
+  access: "view",
+  owner: "session",
+  tags,
+  path: "/sessions/{sid}/har.json",
+  operationId: "getSessionHar",
+  summary: "Read what a session requested",
+  description:
+    "HAR 1.2 without bodies, also while the session is open: of each request the last that is known.",
+  request: {
+    params: SessionParams,
+    query: z.object({
+      after_ms: z.coerce
+        .number()
+        .int()
+        .min(-1)
+        .openapi({
+          type: "integer",
+          description: "Only what was noted after this moment of the recording: `log._ms` before",
+        })
+        .default(-1),
+    }),
+  },
+  responses: { ...ok(Har), ...fails(404, 422, 503) },
+});
+
 const MIME = "application/vnd.flotilla.recording";
 
 /** @throws AppError not_found */
@@ -122,6 +151,12 @@ export function recordingRoutes(ctx: FleetContext) {
     .openapi(OF_SESSION.data, async (c) =>
       dataAnswer(ctx, c, await ofSession(c.req.valid("param").sid)),
     )
+    .openapi(HAR_OF_SESSION, async (c) => {
+      const { after_ms } = c.req.valid("query");
+      const body = await sessionHar(ctx, c.req.valid("param").sid, after_ms);
+      const headers = { "Content-Type": "application/json", "Cache-Control": "private, no-cache" };
+      return streamed(new Response(body, { headers }));
+    })
     .openapi(OF_SESSION.events, async (c) => {
       const known = await ofSession(c.req.valid("param").sid);
       return c.json(await readEvents(ctx, known, c.req.valid("query").after_ms), 200);

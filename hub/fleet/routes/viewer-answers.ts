@@ -1,14 +1,17 @@
 import type { Context } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { addressOf } from "#hub/platform/http/require-admin.ts";
 import type { SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { upgrade } from "#hub/platform/http/sockets.ts";
 import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { probeBridge } from "../viewer/dial.ts";
+import { createInputTeller, tellsNobody } from "../viewer/input-teller.ts";
 import { VIEWER_PAGE } from "../viewer/page.ts";
 import { openScreen, viewerSocket } from "../viewer/relay.ts";
 import { viewerScript } from "../viewer/script.ts";
+import { wasPassedOn } from "./pass-on.ts";
 
 type C = Context<HttpEnv>;
 
@@ -43,6 +46,21 @@ interface StreamOptions {
   wrap?: (handlers: SocketHandlers) => SocketHandlers;
 }
 
+/** Tells the worker what this viewer does, for the session's recordings, if its version takes that. */
+function tellerOf(ctx: FleetContext, c: C, { link, session_id }: HubSession, view_only: boolean) {
+  if (link.capabilities.viewer_events !== true) return tellsNobody;
+  return createInputTeller({
+    clock: ctx.clock,
+    // A hub that passed the call on is not who watches.
+    viewer: {
+      name: c.get("caller").name,
+      address: wasPassedOn(ctx, c) ? "another hub" : (addressOf(c) ?? "unknown"),
+    },
+    view_only,
+    send: (events) => void link.send({ type: "HubViewerEvents", session_id, events }),
+  });
+}
+
 /** The session's screen over this call's WebSocket. */
 export async function viewerStream(
   ctx: FleetContext,
@@ -51,9 +69,11 @@ export async function viewerStream(
   { view_only, wrap = (handlers) => handlers }: StreamOptions,
 ): Promise<Response> {
   // A browser does not show the status of a refused handshake, only the reason of a close.
+  // Bun no longer gives the address of a socket once it is open.
+  const teller = tellerOf(ctx, c, session, view_only);
   const bridge = await openScreen(bridgeOf(session), session).catch((err: Error) => err);
   try {
-    const handlers = viewerSocket(ctx, session, bridge, { view_only });
+    const handlers = viewerSocket(ctx, session, bridge, { view_only, teller });
     return upgrade(c, wrap(handlers), agreedProtocol(c));
   } catch (err) {
     if (!(bridge instanceof Error)) bridge.close();

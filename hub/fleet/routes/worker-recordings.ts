@@ -65,16 +65,29 @@ function requireLink(ctx: FleetContext, c: Context): WorkerLink {
   return link;
 }
 
+/** The session that a call of its worker is about, while its lane is not given back. @throws AppError not_found */
+export function sessionOfWorker(ctx: FleetContext, c: Context): { session_id: string } {
+  const link = requireLink(ctx, c);
+  const session_id = c.req.param("session_id") ?? "";
+  if (link.heldFor(session_id, leaseTokenOf(c))) return { session_id };
+  throw notFound("session");
+}
+
+/** @throws AppError invalid */
+function leaseTokenOf(c: Context): number {
+  const token = c.req.header("x-lease-token") ?? "";
+  if (!/^[0-9]{1,16}$/.test(token))
+    throw invalid(["header", "X-Lease-Token"], "must be a whole number");
+  return Number(token);
+}
+
 /**
  * The run that a call of its worker adds to: one that the worker has a lease for, or one that it has begun here before; its
  * last frames come when the lease is over. @throws AppError not_found
  */
 function runOf(ctx: FleetContext, c: Context): Run {
   const link = requireLink(ctx, c);
-  const token = c.req.header("x-lease-token") ?? "";
-  if (!/^[0-9]{1,16}$/.test(token))
-    throw invalid(["header", "X-Lease-Token"], "must be a whole number");
-  const lease_token = Number(token);
+  const lease_token = leaseTokenOf(c);
   const { worker_id } = link;
   const { job_id, session_id } = c.req.param();
   const held = job_id

@@ -7,6 +7,7 @@ import type { FleetContext } from "../context.ts";
 import { touchSession } from "../sessions/registry.ts";
 import { type HubSession, SessionOver } from "../sessions/types.ts";
 import { dialScreen } from "./dial.ts";
+import { type InputTeller, tellsNobody } from "./input-teller.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { createRfbFilter } from "./rfb-filter.ts";
 import { screenWished, viewerLeft } from "./screen-wishes.ts";
@@ -83,9 +84,9 @@ export function viewerSocket(
   ctx: FleetContext,
   session: HubSession,
   bridge: ByteStream | Error,
-  { view_only }: { view_only: boolean },
+  { view_only, teller = tellsNobody }: { view_only: boolean; teller?: InputTeller },
 ): SocketHandlers {
-  const filter = createRfbFilter(view_only);
+  const filter = createRfbFilter(view_only, teller.heard);
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
@@ -95,6 +96,7 @@ export function viewerSocket(
         return socket.close(RELAY_CLOSE.unreachable, closeReason(bridge.message));
       forget = endWith(ctx, session, socket);
       keepalive = keepAlive(ctx, socket);
+      teller.came();
       bridge.start({
         data: (chunk) => {
           if (socket.sendBinary(chunk) < 0 && socket.getBufferedAmount() > MAX_UNSENT_BYTES)
@@ -127,6 +129,7 @@ export function viewerSocket(
       keepalive?.stop();
       if (!(bridge instanceof Error)) bridge.close();
       viewerLeft(ctx, session, filter);
+      if (!(bridge instanceof Error)) teller.left();
     },
   };
 }

@@ -8,6 +8,11 @@ import {
 } from "#shared/protocol/rfb.ts";
 import type { ScreenSize } from "./screen-wishes.ts";
 
+/** What a person did, as far as anybody may know it: that a key went down, and never which. */
+export type ViewerInput =
+  | { kind: "key" }
+  | { kind: "pointer"; buttons: number; x: number; y: number };
+
 /** What a viewer says to a VNC server, message by message, without holding more than a header. */
 export interface RfbFilter {
   /**
@@ -45,8 +50,30 @@ const HANDSHAKE: Record<Exclude<Step, "message">, number> = {
 };
 const SHARED = Buffer.from([1]);
 
-/** Follows one viewer from its first byte (rules/viewer#view-only). Pure: no clock, no sockets. */
-export function createRfbFilter(view_only: boolean): RfbFilter {
+/** What the head of a message says; null: nothing that a person did. A key that goes up is no second one. */
+function inputOf(head: Buffer): ViewerInput | null {
+  switch (head[0]) {
+    case CLIENT.key:
+      return head[1] ? { kind: "key" } : null;
+    case CLIENT.qemu:
+      return head.readUInt16BE(2) ? { kind: "key" } : null;
+    case CLIENT.pointer: {
+      const [x, y] = [head.readUInt16BE(2), head.readUInt16BE(4)];
+      return { kind: "pointer", buttons: (head[1] as number) & 0x7f, x, y };
+    }
+    default:
+      return null;
+  }
+}
+
+/**
+ * Follows one viewer from its first byte (rules/viewer#view-only). Pure: no clock, no sockets.
+ * @param heard what goes through of a person's input.
+ */
+export function createRfbFilter(
+  view_only: boolean,
+  heard: (input: ViewerInput) => void = () => {},
+): RfbFilter {
   let step: Step = "version";
   let head: Buffer = Buffer.alloc(0);
   /** Bytes of the current message that are still to come, once its length is known. */
@@ -104,6 +131,8 @@ export function createRfbFilter(view_only: boolean): RfbFilter {
           dropping = view_only && !LOOKS.has(type);
           input ||= INPUT.has(type);
           if (!dropping) forward.push(head);
+          const did = dropping ? null : inputOf(head);
+          if (did) heard(did);
           if (type === CLIENT.set_desktop_size && !dropping)
             screen = { width: head.readUInt16BE(2), height: head.readUInt16BE(4) };
         } else forward.push(shake(head));

@@ -49,6 +49,14 @@ export const HarEntry = z
       .string()
       .optional()
       .meta({ description: "Why there is no answer, or only part of one" }),
+    _n: z
+      .int()
+      .optional()
+      .meta({ description: "Of a session: the number of the request, in the order they began" }),
+    _at_ms: z
+      .int()
+      .optional()
+      .meta({ description: "Of a session: when it began, in milliseconds of its recording" }),
   })
   .openapi("HarEntry");
 export type HarEntry = z.infer<typeof HarEntry>;
@@ -56,7 +64,15 @@ export type HarEntry = z.infer<typeof HarEntry>;
 /** What a page requested, as HAR 1.2 says it. */
 export const Har = z
   .object({
-    log: z.looseObject({ version: z.literal("1.2"), entries: z.array(HarEntry) }),
+    log: z.looseObject({
+      version: z.literal("1.2"),
+      entries: z.array(HarEntry),
+      _dropped: z.int().optional().meta({ description: "Requests beyond the bound" }),
+      _ms: z
+        .int()
+        .optional()
+        .meta({ description: "Of a session: the moment of its recording up to which this goes" }),
+    }),
   })
   .openapi("Har");
 export type Har = z.infer<typeof Har>;

@@ -77,6 +77,7 @@ export const Har = z.strictObject({
       ),
     ),
     _dropped: z.int().optional(),
+    _ms: z.int().optional(),
   }),
 });
 export type Har = z.infer<typeof Har>;

@@ -15,6 +15,8 @@ export interface HarSource {
   titleOf(page_id: string): string;
   /** Name of the asset that holds this request's body. */
   assetOf(entry: TraceEntry): string | null;
+  /** Takes out of a text what no record may show. */
+  mask(text: string): string;
 }
 
 /**
@@ -45,31 +47,34 @@ export function harOf(source: HarSource): string {
         onLoad: sinceMs(first, page.loaded),
       },
     })),
-    entries: entries.map((entry) => entryRecord(entry, source, pages)),
+    entries: entries.map((entry) => {
+      const page_id = pages.has(entry.page_id ?? "") ? entry.page_id : null;
+      return harEntry(entry, page_id, source.assetOf(entry));
+    }),
     ...(trace.dropped > 0 ? { _dropped: trace.dropped } : {}),
   };
-  return JSON.stringify({ log });
+  // A page sends what was entered in addresses and headers of any name.
+  return JSON.stringify({ log }, (_key, value: unknown) =>
+    typeof value === "string" ? source.mask(value) : value,
+  );
 }
 
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
 const sinceMs = (first: TraceEntry, at: number | null): number =>
   at === null || at < first.started ? -1 : round((at - first.started) * 1_000);
 
-function entryRecord(
-  entry: TraceEntry,
-  { assetOf }: HarSource,
-  pages: ReadonlyMap<string, unknown>,
-) {
+/** One request as HAR 1.2 says it, without what grants access. `asset` holds its body. */
+export function harEntry(entry: TraceEntry, page_id: string | null, asset: string | null) {
   const timings = timingsOf(entry);
   const { blocked, dns, connect, send, wait, receive } = timings;
   const parts = [blocked, dns, connect, send, wait, receive];
   const { response } = entry;
   return {
-    ...(entry.page_id !== null && pages.has(entry.page_id) ? { pageref: entry.page_id } : {}),
+    ...(page_id === null ? {} : { pageref: page_id }),
     startedDateTime: isoTime(entry.wall_time * 1_000),
     time: round(parts.filter((ms) => ms > 0).reduce((sum, ms) => sum + ms, 0)),
     request: requestRecord(entry),
-    response: responseRecord(entry, assetOf(entry)),
+    response: responseRecord(entry, asset),
     cache: {},
     timings,
     ...(response?.address ? { serverIPAddress: response.address.replace(/^\[|\]$/g, "") } : {}),
@@ -155,7 +160,11 @@ const headerList = (headers: HeaderRecord): { name: string; value: string }[] =>
 
 function queryOf(url: string): { name: string; value: string }[] {
   if (!URL.canParse(url)) return [];
-  return [...new URL(url).searchParams].map(([name, value]) => ({ name, value }));
+  // An address in a parameter is encoded in the URL, and plain here.
+  return [...new URL(url).searchParams].map(([name, value]) => ({
+    name,
+    value: hideCredentials(value),
+  }));
 }
 
 function setCookieRecord(line: string) {

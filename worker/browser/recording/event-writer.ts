@@ -1,11 +1,11 @@
-import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
+import { MASK } from "#shared/kit/hide-credentials.ts";
+import { createMask } from "#shared/kit/secret-forms.ts";
 import { MAX_EVENT_BYTES, type RecordingEvent } from "#shared/recording/events.ts";
+import { type Mask, SHORTEST_SECRET } from "./masks.ts";
 
 /** Texts of an event, by how long they may be; all others are names. */
 const LONG: ReadonlySet<string> = new Set(["text", "reason", "url"]);
 const MOST = { long: 2_000, name: 200 };
-/** A shorter secret would take every second word with it. */
-const SHORTEST_SECRET = 4;
 /** Arguments of actions in which people and programs type secrets: only their length is kept. */
 const TYPED = /^(value|values|text|key|keys|prompt_text|password|token|headers|cookies|content)$/i;
 
@@ -13,15 +13,9 @@ const clip = (text: string, most: number): string =>
   (text.length > most ? `${text.slice(0, most - 1)}…` : text).toWellFormed();
 
 /** Returns the function that masks what is secret in an event, and shortens it to what the format allows. */
-export function createEventWriter(
-  secrets: readonly string[],
-): (event: RecordingEvent) => RecordingEvent {
-  // The longest first: one secret may be the beginning of another, whose end would stay.
-  const hidden = secrets
-    .filter(({ length }) => length >= SHORTEST_SECRET)
-    .sort((a, b) => b.length - a.length);
-  const mask = (text: string): string =>
-    hidden.reduce((left, secret) => left.replaceAll(secret, MASK), hideCredentials(text));
+export function createEventWriter({
+  text: mask,
+}: Pick<Mask, "text">): (event: RecordingEvent) => RecordingEvent {
   return (event) => {
     const out: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(event)) {
@@ -29,7 +23,12 @@ export function createEventWriter(
       const most = long ? MOST.long : MOST.name;
       out[key] = typeof value === "string" ? clip(mask(value), most) : value;
     }
-    if (event.type === "action" && event.arguments) out.arguments = plain(event.arguments, mask, 0);
+    if (event.type === "action" && event.arguments) {
+      out.arguments = plain(event.arguments, mask, 0);
+      // Why an action failed often says with what.
+      const typed = createMask(typedIn(event.arguments, 0), { shortest: SHORTEST_SECRET });
+      if (event.error) out.error = clip(mask(typed.text(event.error)), MOST.long);
+    }
     const bytes = bytesOf(out);
     if (bytes > MAX_EVENT_BYTES && out.arguments) out.arguments = { omitted: `${bytes} bytes` };
     // Control characters take six bytes each in JSON, and a page chooses what it logs.
@@ -60,6 +59,15 @@ function plain(value: unknown, mask: (text: string) => string, depth: number): u
       TYPED.test(key) ? typedOf(one) : plain(one, mask, depth + 1),
     ]),
   );
+}
+
+/** Every text that `plain` shows by its length alone. */
+function typedIn(value: unknown, depth: number, is_typed = false): string[] {
+  if (typeof value === "string") return is_typed ? [value] : [];
+  if (value === null || typeof value !== "object" || depth > DEEPEST) return [];
+  return Object.entries(value)
+    .slice(0, MOST_ITEMS)
+    .flatMap(([key, one]) => typedIn(one, depth + 1, is_typed || TYPED.test(key)));
 }
 
 const typedOf = (value: unknown): string =>

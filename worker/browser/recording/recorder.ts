@@ -12,6 +12,8 @@ import type { LaneBrowser } from "../lanes/types.ts";
 import { recordCast } from "./cast-source.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createLooks, type Looked } from "./looks.ts";
+import { createMask, type Mask } from "./masks.ts";
+import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
 import { createRunFile, type RunFile } from "./run-file.ts";
 import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
 import { recordVnc } from "./vnc-source.ts";
@@ -43,7 +45,7 @@ export interface RecorderDeps {
   dir: string;
   place: RecordingPlace;
   mode: Exclude<RecordMode, "off">;
-  /** Values that no event may show. */
+  /** Values that nothing of it may show. */
   secrets: readonly string[];
   /** Kinds of events that cannot be heard in this run. */
   unheard: string[];
@@ -57,6 +59,10 @@ export interface RecorderDeps {
 /** The recorder of one run. Nothing that it does fails or slows the run. */
 export interface RunRecorder {
   tell(event: RecordingEvent): void;
+  /** Values that nothing of it may show from now on. */
+  hide(secrets: readonly string[]): void;
+  /** Notes the requests of a session; null for a job, whose HAR has them. */
+  readonly requests: RequestNotes | null;
   /** Resolves when the hub has the beginning, or the recording has ended: from then on it takes the rest, also after the run. */
   readonly begun: Promise<void>;
   /** Ends the recording and sends the rest. Idempotent, and never rejects. */
@@ -69,26 +75,19 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const ms = () => clock.monotonic() - began;
   const run = place.job_id === null ? place.session_id : `${place.job_id}-${place.lease_token()}`;
   const file = createRunFile(join(deps.dir, run));
-  const fit = createEventWriter(deps.secrets);
+  const mask = createMask(deps.secrets);
   const over = new AbortController();
-  const hasRoom = createEventBudget(ms);
-  let event_bytes = 0;
   let ended: Promise<void> | null = null;
   let refused = false;
 
-  const tell = (event: RecordingEvent) => {
-    // What nobody takes would stay in memory.
-    if (ended !== null || refused || event_bytes > MOST_EVENT_BYTES) return;
-    const { dropped, takes } = hasRoom();
-    if (dropped > 0) note(`${dropped} events were left out: too many at once`);
-    if (!takes) return;
-    const frame = encodeJsonFrame(FRAME.event, ms(), fit(event));
-    event_bytes += frame.length;
-    if (event_bytes > MOST_EVENT_BYTES) return note("the limit of events is reached");
-    file.write(frame);
-  };
-  const note = (text: string) =>
-    file.write(encodeJsonFrame(FRAME.event, ms(), { type: "note", level: "warn", text }));
+  // What nobody takes would stay in memory.
+  const isOver = () => ended !== null || refused;
+  const { write } = file;
+  const { tell, note } = createTeller({ ms, mask, write, isOver });
+  const requests =
+    place.job_id === null
+      ? createRequestNotes({ ms, mask, write, isOver, note, log: deps.log })
+      : null;
   const sender = createSender(deps, file, (reason) => {
     refused = true;
     over.abort();
@@ -107,7 +106,10 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
     startLoop({ name, everyMs, clock, log: deps.log, pass });
   const loops = [
     loop("recording looks", LOOK_MS, async () => look()),
-    loop("recording tail", SEND_MS, sender.pass),
+    loop("recording tail", SEND_MS, async () => {
+      requests?.look();
+      await sender.pass();
+    }),
   ];
   if (mode === "screen") void recordScreen(deps, { file, ms, note, over: over.signal });
 
@@ -124,8 +126,11 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   };
   return {
     tell,
+    hide: mask.add,
+    requests,
     begun: sender.begun,
     end: (why) => {
+      if (ended === null) requests?.look();
       ended ??= finish(why)
         .catch((err) =>
           deps.log.warn({ run, err: errorMessage(err) }, "the end of a recording was not sent"),
@@ -134,6 +139,33 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
       return ended;
     },
   };
+}
+
+interface TellerDeps {
+  ms(): number;
+  mask: Mask;
+  write(frame: Uint8Array): void;
+  isOver(): boolean;
+}
+
+/** Writes events up to their limits, and notes of the recorder's own. */
+function createTeller({ ms, mask, write, isOver }: TellerDeps) {
+  const fit = createEventWriter(mask);
+  const hasRoom = createEventBudget(ms);
+  let bytes = 0;
+  const note = (text: string) =>
+    write(encodeJsonFrame(FRAME.event, ms(), { type: "note", level: "warn", text }));
+  const tell = (event: RecordingEvent) => {
+    if (isOver() || bytes > MOST_EVENT_BYTES) return;
+    const { dropped, takes } = hasRoom();
+    if (dropped > 0) note(`${dropped} events were left out: too many at once`);
+    if (!takes) return;
+    const frame = encodeJsonFrame(FRAME.event, ms(), fit(event));
+    bytes += frame.length;
+    if (bytes > MOST_EVENT_BYTES) return note("the limit of events is reached");
+    write(frame);
+  };
+  return { tell, note };
 }
 
 /** A page may fail, log and open windows as often as it likes. */

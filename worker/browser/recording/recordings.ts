@@ -2,6 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import { createVncDialer } from "../bridge/vnc.ts";
@@ -28,6 +29,10 @@ export interface RecordingsDeps {
 interface AskedRecording {
   record?: RecordMode | null;
   headless: boolean;
+  /** Of the session; a job that has kept it has its own way out. */
+  proxy?: ProxyOption | null;
+  /** Values of the job that has kept it. */
+  secrets?: Readonly<Record<string, string>>;
 }
 
 /** The recordings of this worker's runs (rules/recordings#what-is-recorded). */
@@ -56,6 +61,15 @@ interface Run {
   unheard: string[];
 }
 
+/** What no event may show (rules/recordings#secrets-in-recordings). */
+const secretsOf = ({
+  secrets = {},
+  proxy,
+}: Pick<AskedRecording, "secrets" | "proxy">): string[] => [
+  ...Object.values(secrets),
+  ...(proxy?.password ? [proxy.password] : []),
+];
+
 export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> {
   const { dir, clock, log } = deps;
   await rm(dir, { recursive: true, force: true });
@@ -83,6 +97,7 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
       dialVnc: dial,
     });
     live.recorders.add(recorder);
+    if (recorder.requests) live.requests = recorder.requests;
     // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
     const onEnd = () => void end(errorMessage(live.signal.reason));
     const end = (why: string): Promise<void> => {
@@ -91,6 +106,7 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
       ending.add(done);
       void done.then(() => ending.delete(done));
       live.recorders.delete(recorder);
+      if (live.requests === recorder.requests) live.requests = null;
       return done;
     };
     live.signal.addEventListener("abort", onEnd, { once: true });
@@ -100,17 +116,19 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
   return {
     ofJob: ({ assignment, options, session: link }, live) => {
       const { job_id, lease_token, extras, record } = assignment;
-      const password = extras.proxy && "password" in extras.proxy ? extras.proxy.password : null;
+      // A session that the job takes part in has a recording of its own.
+      live.hide(secretsOf(extras));
       return start(live, {
         ...{ job_id, link, mode: record ?? "off", unheard: UNHEARD_IN_JOBS },
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
-        secrets: [...Object.values(extras.secrets), ...(password ? [password] : [])],
+        secrets: secretsOf(extras),
       });
     },
-    ofSession: (live, link, { record, headless }) => {
+    ofSession: (live, link, { record, headless, ...asked }) => {
       start(live, {
-        ...{ job_id: null, link, mode: record ?? "off", headless, unheard: [], secrets: [] },
+        ...{ job_id: null, link, mode: record ?? "off", headless, unheard: [] },
+        secrets: secretsOf(asked),
         lease_token: () => live.lease_token,
       });
     },

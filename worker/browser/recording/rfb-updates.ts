@@ -12,6 +12,8 @@ export interface ScreenUpdate {
   bytes: Buffer;
   /** The size that the screen has from now on, where the update names one. */
   size: ScreenSize | null;
+  /** Whether it draws anything: a server may answer with its size alone. */
+  draws: boolean;
 }
 
 const RAW = 0;
@@ -71,7 +73,7 @@ export function createUpdateReader(): (chunk: Buffer) => ScreenUpdate[] {
   /** Begins with a message. */
   let kept: Buffer = Buffer.alloc(0);
   /** Of an update that has begun: rectangles to come, and where the next one begins. */
-  let open: { left: number; at: number; size: ScreenSize | null } | null = null;
+  let open: (Pick<ScreenUpdate, "size" | "draws"> & { left: number; at: number }) | null = null;
 
   /** Reads on; null when the rest of the message is still to come. */
   const next = (): ScreenUpdate | "other" | null => {
@@ -82,14 +84,16 @@ export function createUpdateReader(): (chunk: Buffer) => ScreenUpdate[] {
       return "other";
     }
     if (open === null && kept.length < 4) return null;
-    open ??= { left: kept.readUInt16BE(2), at: 4, size: null };
+    open ??= { left: kept.readUInt16BE(2), at: 4, size: null, draws: false };
     for (; open.left > 0; open.left -= 1) {
       const length = rectangleLength(kept, open.at);
       if (length === null || kept.length < open.at + length) return null;
-      open.size = sizeOf(kept, open.at) ?? open.size;
+      const size = sizeOf(kept, open.at);
+      open.size = size ?? open.size;
+      open.draws ||= size === null;
       open.at += length;
     }
-    const update = { bytes: kept.subarray(0, open.at), size: open.size };
+    const update = { bytes: kept.subarray(0, open.at), size: open.size, draws: open.draws };
     kept = kept.subarray(open.at);
     open = null;
     return update;

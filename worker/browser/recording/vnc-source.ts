@@ -1,10 +1,12 @@
 import type { Socket } from "node:net";
 import type { Clock } from "#shared/kit/clock.ts";
+import type { ChunkStart } from "#shared/recording/frames.ts";
 import {
   askForUpdate,
   createUpdateReader,
   readServerInit,
   type ScreenSize,
+  type ScreenUpdate,
   setUp,
 } from "./rfb-updates.ts";
 import type { ScreenSink } from "./screen-sink.ts";
@@ -44,29 +46,39 @@ async function recordChunk(deps: VncSourceDeps, why: string): Promise<End> {
   const read = createUpdateReader();
   let head: Buffer = Buffer.alloc(0);
   let size: ScreenSize | null = null;
+  /** Of this chunk, until its first picture: a chunk without one would show nothing. */
+  let start: ChunkStart | null = null;
+  let answers = 0;
 
   const greet = (chunk: Buffer): Buffer | null => {
     head = Buffer.concat([head, chunk]);
     const init = readServerInit(head);
     if (init === null) return null;
     size = init.size;
-    sink.begin({ ...init.size, name: init.name.slice(0, 200), why });
+    start = { ...init.size, name: init.name.slice(0, 200), why };
     socket.write(setUp());
     socket.write(askForUpdate(init.size, true));
     return init.rest;
   };
   const askAgain = async (screen: ScreenSize) => {
-    await clock.sleep(sink.restMs(), over.signal);
+    // The answer to the first question is the size alone: what has changed, which is everything, is asked for once more.
+    if (start === null || answers > 1) await clock.sleep(sink.restMs(), over.signal);
     if (!over.signal.aborted) socket.write(askForUpdate(screen, false));
+  };
+  const write = ({ draws, bytes }: ScreenUpdate) => {
+    answers += 1;
+    if (start !== null && draws) sink.begin(start);
+    if (draws) start = null;
+    if (start === null) sink.update(bytes);
   };
   const take = (chunk: Buffer) => {
     for (const update of read(chunk)) {
-      sink.update(update.bytes);
+      write(update);
       const now = update.size ?? size;
       if (now === null) continue;
       const resized = now.width !== size?.width || now.height !== size.height;
       if (resized) return resolve("size");
-      if (sink.isDue()) return resolve("length");
+      if (start === null && sink.isDue()) return resolve("length");
       void askAgain(now);
     }
   };
