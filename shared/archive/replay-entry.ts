@@ -30,6 +30,7 @@ export function replayEntryOf(entry: HarEntry, asset: ReadableAsset | undefined)
   const { method, url, _bodyDigest: digest } = request;
   const body = bodyOfEntry(entry, asset);
   const lacks = whatLacks(entry, body);
+  const at = Date.parse(entry.startedDateTime);
   return {
     method,
     url,
@@ -37,20 +38,25 @@ export function replayEntryOf(entry: HarEntry, asset: ReadableAsset | undefined)
     headers: headersOf(entry),
     body: "asset" in body ? heldOf(entry, body) : null,
     ...(typeof digest === "string" && { digest }),
+    ...(Number.isFinite(at) && { at }),
     ...((_fromCache === true || _fromServiceWorker === true) && { is_second_hand: true }),
     ...(lacks !== null && { lacks }),
   };
 }
 
-/** A body that no request of the HAR names. */
+/** A body that no request of the HAR names. `disposition`: that of a file which the browser saved. */
 export const replayEntryOfAsset = (
   { source_url, mime, name, size }: ReadableAsset,
   status: number,
+  disposition: string | null = null,
 ): ReplayEntry => ({
   method: "GET",
   url: source_url,
   status,
-  headers: mime === "" ? [] : [["content-type", mime]],
+  headers: [
+    ...(mime === "" ? [] : [["content-type", mime] as [string, string]]),
+    ...(disposition === null ? [] : [["content-disposition", disposition] as [string, string]]),
+  ],
   body: { name, size },
   is_second_hand: true,
 });

@@ -27,6 +27,8 @@ const MAX_FENCE_BYTES = 64;
 interface Shape {
   /** Bytes after which the length is known. */
   head: number;
+  /** Refuses what no such message begins with, before its head is whole. */
+  check?(head: Buffer): void;
   /** Length of the whole message. */
   length(head: Buffer): number;
 }
@@ -47,24 +49,24 @@ function fenceLength(head: Buffer): number {
   return 9 + length;
 }
 
-function qemuLength(head: Buffer): number {
-  if (head[1] !== 0) throw new RfbError(`unknown QEMU message ${head[1]}`);
-  return 12;
+function checkQemu(head: Buffer): void {
+  if (head.length > 1 && head[1] !== 0) throw new RfbError(`unknown QEMU message ${head[1]}`);
 }
 
 const SHAPES: Record<number, Shape> = {
   [CLIENT.set_pixel_format]: fixed(20),
   [CLIENT.set_encodings]: { head: 4, length: (b) => 4 + 4 * b.readUInt16BE(2) },
   [CLIENT.update_request]: fixed(10),
-  [CLIENT.key]: fixed(8),
+  // What happened is known with the head: whether a key went down, but not which; the pointer's buttons and place.
+  [CLIENT.key]: { head: 2, length: () => 8 },
   // The highest bit marks the longer form for mice with more buttons.
-  [CLIENT.pointer]: { head: 2, length: (b) => ((b[1] ?? 0) & 0x80 ? 7 : 6) },
+  [CLIENT.pointer]: { head: 6, length: (b) => ((b[1] ?? 0) & 0x80 ? 7 : 6) },
   [CLIENT.cut_text]: { head: 8, length: cutTextLength },
   [CLIENT.continuous_updates]: fixed(10),
   [CLIENT.fence]: { head: 9, length: fenceLength },
   [CLIENT.xvp]: fixed(4),
   [CLIENT.set_desktop_size]: { head: 8, length: (b) => 8 + 16 * (b[6] ?? 0) },
-  [CLIENT.qemu]: { head: 2, length: qemuLength },
+  [CLIENT.qemu]: { head: 4, check: checkQemu, length: () => 12 },
 };
 
 /**
@@ -76,6 +78,7 @@ export function clientMessageLength(head: Buffer): number | { need: number } {
   if (type === undefined) return { need: 1 };
   const shape = SHAPES[type];
   if (!shape) throw new RfbError(`unknown message ${type}`);
+  shape.check?.(head);
   return head.length < shape.head ? { need: shape.head } : shape.length(head);
 }
 

@@ -1,44 +1,28 @@
 import { ARCHIVED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import {
+  CLIENT,
   CONFIG,
   CONTROL_URL,
   DATA,
   DB,
+  DRY_RUN,
   type Flag,
   HEADLESS,
   HOST,
   HUB_URL,
+  JSON_OUT,
   LANES,
   LOG,
   OBJECTS,
+  OPTION,
   PORT,
+  PREFIX,
   REDIS,
   SLOTS,
+  TIMEOUT,
   TLS,
-  TLS_CA,
   WORKER_ID,
 } from "./flags.ts";
-
-const PREFIX: Flag = {
-  name: "prefix",
-  value: "DIR",
-  help: "work on the tree below DIR: no users, no systemctl, no root",
-};
-const DRY_RUN: Flag = { name: "dry-run", help: "print what would be done, change nothing" };
-const TIMEOUT: Flag = {
-  name: "timeout",
-  value: "SECONDS",
-  help: "how long a started service may take to become healthy (120)",
-};
-const HUB: Flag = { name: "hub", env: "SVC_HUB", value: "URL", help: "hub to talk to" };
-const CLIENT = [HUB, TLS_CA];
-const OPTION: Flag = {
-  name: "option",
-  value: "KEY=VALUE",
-  repeatable: true,
-  help: "any job option, e.g. idle_seconds=1",
-};
-const JSON_OUT: Flag = { name: "json", help: "print JSON" };
 
 interface CommandEntry {
   /** Who runs it: `client` calls a running hub, `operator` reads stores, files and units of this machine itself. */
@@ -114,6 +98,17 @@ export const COMMANDS = {
     about: "make a completed job of a web archive, a WACZ or WARC file",
     words: ["FILE"],
     flags: [...CLIENT, JSON_OUT],
+  },
+  video: {
+    kind: "client",
+    about: "save the recording of a job or session as a video, which the hub makes",
+    words: ["ID"],
+    flags: [
+      ...CLIENT,
+      { name: "format", value: "FORMAT", help: "mp4 (the default) or webm" },
+      { name: "speed", value: "N", help: "how many times faster the video is, up to 16 (1)" },
+      { name: "out", short: "o", value: "FILE", help: "where it goes (ID.mp4 or ID.webm)" },
+    ],
   },
   watch: {
     kind: "client",

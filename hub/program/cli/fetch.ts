@@ -1,7 +1,7 @@
 import { FlotillaError, refusalOf } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
 import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
 import { EXIT, UsageError } from "./exit.ts";
@@ -117,11 +117,11 @@ function report(terminal: Terminal, job: Job, assets: Asset[], saved: SavedFiles
   const seconds = job.duration_ms === null ? "" : ` in ${(job.duration_ms / 1000).toFixed(1)} s`;
   const http = job.http_status === null ? "" : `, HTTP ${job.http_status}`;
   terminal.out(
-    `job ${job.job_id} ${job.status}${seconds}${http}: ${assets.length} assets, ${humanSize(job.asset_bytes)}\n`,
+    `job ${job.job_id} ${job.status}${seconds}${http}: ${counted(assets.length, "asset")}, ${humanSize(job.asset_bytes)}\n`,
   );
   if (job.error) terminal.out(`error: ${printable(job.error)}\n`);
   if (job.capture) terminal.out(`${captureLine(job)}\n`);
-  if (saved) terminal.out(`${saved.files.length} files written to ${saved.dir}\n`);
+  if (saved) terminal.out(`${counted(saved.files.length, "file")} written to ${saved.dir}\n`);
   for (const problem of saved?.problems ?? [])
     terminal.err(`not written: ${printable(`${problem.name}: ${problem.reason}`)}\n`);
 }

@@ -73,7 +73,7 @@ const TLS_KEY: Flag = {
   value: "FILE",
   help: "the certificate's key (PEM)",
 };
-export const TLS_CA: Flag = {
+const TLS_CA: Flag = {
   name: "tls-ca",
   env: "SVC_TLS_CA",
   value: "FILE",
@@ -176,3 +176,24 @@ export const ABOUT_MODE: Record<Mode, string> = {
   worker: "browser lanes that join a hub, slots that pull pipeline tasks, or both",
   control: "the pipeline's API under /api/v1",
 };
+
+export const PREFIX: Flag = {
+  name: "prefix",
+  value: "DIR",
+  help: "work on the tree below DIR: no users, no systemctl, no root",
+};
+export const DRY_RUN: Flag = { name: "dry-run", help: "print what would be done, change nothing" };
+export const TIMEOUT: Flag = {
+  name: "timeout",
+  value: "SECONDS",
+  help: "how long a started service may take to become healthy (120)",
+};
+const HUB: Flag = { name: "hub", env: "SVC_HUB", value: "URL", help: "hub to talk to" };
+export const CLIENT = [HUB, TLS_CA];
+export const OPTION: Flag = {
+  name: "option",
+  value: "KEY=VALUE",
+  repeatable: true,
+  help: "any job option, e.g. idle_seconds=1",
+};
+export const JSON_OUT: Flag = { name: "json", help: "print JSON" };

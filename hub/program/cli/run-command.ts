@@ -23,6 +23,7 @@ import {
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import { printable, type Terminal } from "./print.ts";
 import { runTokensCommand } from "./tokens.ts";
+import { runVideoCommand, videoAsked } from "./video.ts";
 import { runWatchCommand } from "./watch.ts";
 
 /** @throws UsageError unless `raw` is an absolute http(s) URL. */
@@ -43,6 +44,11 @@ function fetchAsked(word: string, flags: FlagValues) {
   const preset = flags.preset?.at(-1) ?? null;
   return { url: checkTarget(word), preset, options, out: flags.out?.at(-1) ?? null };
 }
+
+const auditAsked = (flags: FlagValues) => {
+  const names = ["who", "method", "route", "status", "since", "until", "limit"];
+  return Object.fromEntries(names.map((name) => [name, flags[name]?.at(-1)]));
+};
 
 const watchAsked = (word: string, flags: FlagValues) => ({
   url: word === "" ? null : checkTarget(word),
@@ -108,17 +114,20 @@ export async function runClientCommand(
         const given = { mode: flags.mode?.at(-1), expires: flags.expires?.at(-1) };
         return await runLinkCommand({ ...deps, env }, words, given, json);
       }
-      case "audit": {
-        const names = ["who", "method", "route", "status", "since", "until", "limit"];
-        const filter = Object.fromEntries(names.map((name) => [name, flags[name]?.at(-1)]));
-        return await runAuditCommand({ ...deps, env }, filter, json);
-      }
+      case "audit":
+        return await runAuditCommand({ ...deps, env }, auditAsked(flags), json);
       case "watch":
         return await runWatchCommand(deps, watchAsked(word, flags), json);
       case "diff":
         return await runDiffCommand(deps, word, words[1] ?? "", json);
       case "import":
         return await runImportCommand(deps, word, json);
+      case "video":
+        return await runVideoCommand(
+          { ...deps, clock: systemClock, signal },
+          word,
+          videoAsked(flags),
+        );
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

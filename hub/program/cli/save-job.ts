@@ -1,14 +1,12 @@
-import { createHash, randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
 import { ARCHIVED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
+import { saveFile } from "./save-file.ts";
 
-/** A file that takes longer than this to arrive is abandoned. */
-const FILE_DEADLINE_MS = 600_000;
 const PARALLEL = 4;
 
 export interface SavedFiles {
@@ -24,37 +22,20 @@ function ownDirectory(dir: string): void {
   if (!lstatSync(dir).isDirectory()) throw new Error(`${dir} is not a directory`);
 }
 
-/** Streams what `open` brings into `target`, through a temporary name; false when the hub has no such file. */
-async function saveFile(
+/** Saves a file of a job; false when the hub has no such file. */
+async function saveNamed(
   open: (signal: AbortSignal) => Promise<Response>,
   dir: string,
   name: string,
   sha256: string | null,
 ): Promise<boolean> {
-  const response = await open(AbortSignal.timeout(FILE_DEADLINE_MS)).catch((err) => {
-    if (err instanceof FlotillaError && err.status === 404 && sha256 === null) return null;
-    throw err;
-  });
-  if (response === null) return false;
-  if (!response.body) throw new Error("the hub answered without a body");
-  const temporary = join(dir, `.${randomBytes(6).toString("hex")}.part`);
-  const writer = Bun.file(temporary).writer();
   try {
-    const hash = createHash("sha256");
-    for await (const chunk of response.body) {
-      hash.update(chunk);
-      writer.write(chunk);
-      await writer.flush();
-    }
-    await writer.end();
-    if (sha256 !== null && hash.digest("hex") !== sha256) throw new Error("checksum differs");
-    renameSync(temporary, join(dir, name));
+    await saveFile(open, join(dir, name), sha256);
+    return true;
   } catch (err) {
-    await Promise.resolve(writer.end()).catch(() => {});
-    rmSync(temporary, { force: true });
+    if (err instanceof FlotillaError && err.status === 404 && sha256 === null) return false;
     throw err;
   }
-  return true;
 }
 
 /**
@@ -97,7 +78,7 @@ export async function saveJob(
     for (let item = work.shift(); item; item = work.shift()) {
       try {
         if (!isSafeName(item.name)) throw new Error("is not a safe file name");
-        if (await saveFile(item.open, item.to, item.name, item.sha)) saved.files.push(item.shown);
+        if (await saveNamed(item.open, item.to, item.name, item.sha)) saved.files.push(item.shown);
       } catch (err) {
         saved.problems.push({
           name: item.shown,

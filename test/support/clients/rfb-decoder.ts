@@ -4,6 +4,8 @@ import { constants, createInflate } from "node:zlib";
 export interface Canvas {
   width: number;
   height: number;
+  /** The bytes end within an update. */
+  torn: boolean;
   /** Share of the screen that was drawn at least once. */
   drawn(): number;
   /** `[r, g, b]` of what was drawn there last; null where it was a JPEG, or nothing. */
@@ -39,17 +41,19 @@ function inflater() {
     });
 }
 
-/** @throws where the bytes are not whole updates, or draw outside the screen */
+class TornError extends Error {}
+
+/** @throws where the bytes are not updates, whole ones but for the last if that may be `torn`, or draw outside the screen */
 export async function drawUpdates(
   bytes: Buffer,
-  { width, height }: { width: number; height: number },
+  { width, height, torn = false }: { width: number; height: number; torn?: boolean },
 ): Promise<Canvas> {
   const pixels = new Uint8Array(width * height * 3);
   const state = new Uint8Array(width * height);
   const streams = [inflater(), inflater(), inflater(), inflater()];
   let at = 0;
   const take = (count: number): Buffer => {
-    if (at + count > bytes.length) throw new Error(`the update ends at byte ${bytes.length}`);
+    if (at + count > bytes.length) throw new TornError(`the update ends at byte ${bytes.length}`);
     at += count;
     return bytes.subarray(at - count, at);
   };
@@ -117,7 +121,7 @@ export async function drawUpdates(
       return kinds[from] === PLAIN ? before.subarray(from * 3, from * 3 + 3) : null;
     });
   };
-  while (at < bytes.length) {
+  const update = async () => {
     if (take(4)[0] !== 0) throw new Error("no update");
     for (let left = bytes.readUInt16BE(at - 2); left > 0; left -= 1) {
       const head = take(12);
@@ -131,10 +135,17 @@ export async function drawUpdates(
         put({ x, y, w, h }, (i) => raw.subarray(i * 4, i * 4 + 3));
       } else throw new Error(`encoding ${encoding}`);
     }
-  }
+  };
+  let is_torn = false;
+  while (at < bytes.length && !is_torn)
+    await update().catch((err) => {
+      is_torn = torn && err instanceof TornError;
+      if (!is_torn) throw err;
+    });
   return {
     width,
     height,
+    torn: is_torn,
     drawn: () => state.reduce((sum, kind) => sum + (kind === UNTOUCHED ? 0 : 1), 0) / state.length,
     at: (x, y) => {
       const i = y * width + x;

@@ -46,6 +46,22 @@ export function jpegUpdate(width: number, height: number, jpeg: Uint8Array): Uin
   return new Uint8Array(Buffer.concat([head, Uint8Array.of(TIGHT_JPEG, ...length), jpeg]));
 }
 
+/** A request as a worker notes it. */
+export const madeEntry = (url: string, more: object = {}) => ({
+  ...{ startedDateTime: "2026-11-20T10:00:00.000Z", time: 1, cache: {}, pageref: "tab-1" },
+  request: {
+    ...{ method: "GET", url, httpVersion: "HTTP/1.1", headers: [], cookies: [], queryString: [] },
+    ...{ headersSize: -1, bodySize: -1 },
+  },
+  response: {
+    ...{ status: 200, statusText: "OK", httpVersion: "HTTP/1.1", headers: [], cookies: [] },
+    ...{ content: { size: 1, mimeType: "text/html" }, redirectURL: "" },
+    ...{ headersSize: -1, bodySize: 1 },
+  },
+  timings: { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait: 1, receive: 0 },
+  ...more,
+});
+
 export interface MadeRecording {
   bytes: Uint8Array;
   index: RecordingIndex;
@@ -57,6 +73,10 @@ export function makeRecording(width: number, height: number) {
   const made = {
     event: (ms: number, event: RecordingEvent) => {
       frames.push(encodeJsonFrame(FRAME.event, ms, event));
+      return made;
+    },
+    request: (ms: number, note: object) => {
+      frames.push(encodeJsonFrame(FRAME.request, ms, note));
       return made;
     },
     chunk: (ms: number, why = "length") => {
