@@ -146,18 +146,23 @@ function assetEntry(place: UploadPlace, meta: AssetMeta, body: SpooledBody): Ent
 function documentEntry(
   place: UploadPlace,
   name: DocumentName,
-  content: string | Uint8Array<ArrayBuffer>,
+  content: string | Uint8Array<ArrayBuffer> | SpooledBody,
 ): Entry {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  const size = bytes.length;
-  const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-  const spooled: SpooledBody = { path: "", bytes, size, sha256 };
+  const spooled = spooledOf(content);
+  const { size, sha256 } = spooled;
   const open = () => openBody(spooled);
   const url = pathOf("PUT /workers/{worker_id}/jobs/{job_id}/documents/{name}", {
     params: { ...place, name },
   });
   const upload = uploadOf(place, url, {}, { size, sha256, open });
   return { name, reason: "", was: "document", spooled, small: null, meta: null, upload };
+}
+
+function spooledOf(content: string | Uint8Array<ArrayBuffer> | SpooledBody): SpooledBody {
+  if (typeof content === "object" && "path" in content) return content;
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  return { path: "", bytes, size: bytes.length, sha256 };
 }
 
 /** Resolves when the hub has been unable to store for too long to wait in a lane. */

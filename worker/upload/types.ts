@@ -15,7 +15,7 @@ export interface SpooledBody {
 /** Where captured bodies go. `put…` returns at once; the body's file is removed once it is stored or given up. */
 export interface AssetSink {
   putAsset(meta: AssetMeta, body: SpooledBody): void;
-  putDocument(name: DocumentName, content: string | Uint8Array<ArrayBuffer>): void;
+  putDocument(name: DocumentName, content: string | Uint8Array<ArrayBuffer> | SpooledBody): void;
   /**
    * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane;
    * returns what failed for good, by name with its reason.

@@ -6,7 +6,7 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { type CreateSession, Session } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";
-import { stopShortage } from "../links/drain.ts";
+import { hubShortage } from "../links/hub-shortage.ts";
 import { laneShortage } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import { findLinkHub } from "./link-hub.ts";
@@ -79,7 +79,7 @@ export async function openAnywhere(
 /** The 503 that says why there was no lane. */
 async function whyFull(ctx: FleetContext, { worker_id }: CreateSession): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
-  return atCapacity(workers && (stopShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
+  return atCapacity(workers && (hubShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
 }
 
 const need = (session: HubSession | null): HubSession => {

@@ -61,8 +61,8 @@ export async function openSession(
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const host = await hostOfSession(ctx, input);
   const proxy = proxyOfSession(input, host);
-  const { replay } = input;
-  const way_out = { egress: input.egress, proxy: proxy.proxy, replay };
+  const { egress, replay, replay_clock, trace } = input;
+  const way_out = { egress, proxy: proxy.proxy, replay, replay_clock, trace };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
   const fits = wayOutFits(way_out);
   const session_id = newSessionId();
@@ -144,6 +144,8 @@ async function offerLane(
       record,
       egress: input.egress,
       ...(input.replay !== null && { replay: input.replay }),
+      ...(input.replay_clock === "capture" && { replay_clock: input.replay_clock }),
+      ...(input.trace && { trace: true }),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);
@@ -193,6 +195,7 @@ const add = (
     egress: input.egress,
     proxy,
     replay: input.replay,
+    trace: input.trace,
     idle_ttl_ms: input.idle_ttl_s * 1_000,
     ttl_ms: input.ttl_s * 1_000,
     opened_by,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { AppError } from "#shared/kit/errors.ts";
 import { Picture } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
@@ -12,8 +13,21 @@ const PREVIEW_MS = 5_000;
 const KEPT_EXTRA_MS = 1_000;
 
 interface KeptPreview {
+  /** By this process, on the clock that never goes back. */
+  taken?: { by: string; at: number };
+  /** The same by the wall clock, for other hubs. */
   taken_at: number;
   jpeg_base64: string;
+}
+
+/** Names this process. */
+const PROCESS = randomUUID();
+
+/** Of a picture that another hub took; a clock that was set back does not make it young for hours. */
+function ageOf({ clock }: Pick<FleetContext, "clock">, { taken, taken_at }: KeptPreview): number {
+  if (taken?.by === PROCESS) return clock.monotonic() - taken.at;
+  const age = clock.now() - taken_at;
+  return age < 0 ? Number.POSITIVE_INFINITY : age;
 }
 
 const previewKey = (session_id: string): string => `preview:${session_id}`;
@@ -28,8 +42,7 @@ const previewIntervalMs = async (ctx: FleetContext): Promise<number> =>
 export async function readPreview(ctx: FleetContext, session: HubSession): Promise<Uint8Array> {
   const interval_ms = await previewIntervalMs(ctx);
   const kept = await ctx.kv.get<KeptPreview>(previewKey(session.session_id));
-  if (kept && ctx.clock.now() - kept.taken_at < interval_ms)
-    return Buffer.from(kept.jpeg_base64, "base64");
+  if (kept && ageOf(ctx, kept) < interval_ms) return Buffer.from(kept.jpeg_base64, "base64");
   const taking = ctx.previews.get(session.session_id);
   if (taking !== undefined) return taking;
   const taken = takePreview(ctx, session, interval_ms).finally(() =>
@@ -53,7 +66,8 @@ async function takePreview(
   const picture = Picture.safeParse(await resultOf(ctx, session, reply));
   if (!picture.success) throw new AppError("relay_failed", "the worker sent no screenshot");
   const { content_base64: jpeg_base64 } = picture.data;
-  const kept: KeptPreview = { taken_at: ctx.clock.now(), jpeg_base64 };
+  const taken = { by: PROCESS, at: ctx.clock.monotonic() };
+  const kept: KeptPreview = { taken, taken_at: ctx.clock.now(), jpeg_base64 };
   await ctx.kv.set(previewKey(session.session_id), kept, interval_ms + KEPT_EXTRA_MS);
   return Buffer.from(jpeg_base64, "base64");
 }

@@ -24,6 +24,8 @@ export interface AddSession {
   proxy: ProxyOption | null;
   /** The job whose capture it shows. */
   replay: string | null;
+  /** Whether it is traced as a whole; absent: it is not. */
+  trace?: boolean;
   idle_ttl_ms: number | null;
   /** For a job's session: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
@@ -49,6 +51,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
   const session: HubSession = {
     keep_ms: null,
     opened_by: null,
+    trace: false,
     url: "about:blank",
     title: "",
     ...rest,
@@ -87,7 +90,7 @@ export function requireSession(ctx: FleetContext, session_id: string): HubSessio
 /** The next hub learns of a session that no job owns in its present state, and of a job's session by the job. */
 export async function keepSessionForNext(ctx: FleetContext, session: HubSession): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
-  const { egress, proxy } = session;
+  const { egress, proxy, trace } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
@@ -99,6 +102,7 @@ export async function keepSessionForNext(ctx: FleetContext, session: HubSession)
     egress,
     proxy,
     replay: session.replay?.job_id ?? null,
+    trace,
     idle_ttl_ms,
     worker_id: link.worker_id,
     lease_token: held.lease.token,
@@ -159,6 +163,7 @@ export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession)
   egress: session.egress,
   proxy: session.proxy,
   replay: session.replay,
+  trace: session.trace,
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),

@@ -28,6 +28,8 @@ export interface HubSession {
   readonly proxy: ProxyOption | null;
   /** How its replay goes, as its worker last reported it; null: it shows the web. */
   replay: ReplayReport | null;
+  /** Its worker makes a Playwright trace of it. */
+  readonly trace: boolean;
   /** Epoch ms. */
   readonly created_at: number;
   last_active_at: number;

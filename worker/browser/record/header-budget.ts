@@ -22,14 +22,27 @@ export function createHeaderBudget(): HeaderBudget {
       chars += more;
     },
     keep: (headers) => {
-      let size = 0;
-      for (const [name, value] of Object.entries(headers)) {
-        if (value.length > MAX_HEADER_CHARS) headers[name] = value.slice(0, MAX_HEADER_CHARS);
-        size += name.length + Math.min(value.length, MAX_HEADER_CHARS);
-      }
+      const size = cutHeaders(headers);
       if (chars + size > MAX_TRACE_CHARS) return {};
       chars += size;
       return headers;
     },
   };
 }
+
+/** Cuts long values in place. @returns the number of characters that are left. */
+function cutHeaders(headers: Protocol.Network.Headers): number {
+  let size = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value.length > MAX_HEADER_CHARS) headers[name] = value.slice(0, MAX_HEADER_CHARS);
+    size += name.length + Math.min(value.length, MAX_HEADER_CHARS);
+  }
+  return size;
+}
+
+/** A message whose headers are longer is kept without them where requests are noted for hours. */
+const MAX_NOTED_CHARS = 32_768;
+
+/** Keeps the headers of each message by itself, because it is let go soon. */
+export const keepNoted: HeaderBudget["keep"] = (headers) =>
+  cutHeaders(headers) > MAX_NOTED_CHARS ? {} : headers;

@@ -32,6 +32,8 @@ export interface TraceEntry {
   /** Target id of its page; null for a worker of no page. */
   page_id: string | null;
   page_url: string;
+  /** Of the frame that asked for it; null for a worker. */
+  frame_id: string | null;
   /** Epoch seconds. */
   wall_time: number;
   /** Monotonic seconds. */
@@ -79,7 +81,7 @@ function sentDigest({ hasPostData, postDataEntries, headers }: Protocol.Network.
 
 /** A request as it begins. */
 export function entryOf(
-  target: Tracked,
+  target: Pick<Tracked, "page">,
   p: Protocol.Network.RequestWillBeSentEvent,
   keep: Keep,
 ): TraceEntry {
@@ -90,6 +92,7 @@ export function entryOf(
     type: p.type ?? "Other",
     page_id: target.page?.target_id ?? null,
     page_url: target.page?.url || p.documentURL,
+    frame_id: p.frameId ?? null,
     wall_time: p.wallTime,
     started: p.timestamp,
     request_headers: keep(p.request.headers),

@@ -172,6 +172,8 @@ export async function answerCall(
   deps: CallDeps,
 ): Promise<SessionReply> {
   const { action, args } = message;
+  // The hub adds the values of placeholders.
+  live.trace?.know(Object.values(args.secrets ?? {}));
   // What only reads the session says nothing of what happened in it.
   const is_told =
     live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action));

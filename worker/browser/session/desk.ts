@@ -5,6 +5,7 @@ import type {
   HubCloseSession,
   HubOpenSession,
   HubSessionCall,
+  HubViewerEvents,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
 import { narrowedBy } from "../fetch/way-out.ts";
@@ -29,6 +30,8 @@ export interface SessionDesk {
   open(link: SessionLink, message: HubOpenSession): void;
   close(message: HubCloseSession): void;
   call(link: SessionLink, message: HubSessionCall): void;
+  /** What viewers did, for whoever records the session; nobody, where nothing is recorded. */
+  viewed(message: HubViewerEvents): void;
   /** The session of an accepted job: a new one, or the live one it runs in. */
   forJob(assignment: HubAssignJob, hold: LaneHold): Live;
   /** Lends a live session to a job (attach_to_job): returns the hold to run it with, or the reason why not. */
@@ -78,6 +81,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           dialog_policy: message.dialog_policy,
         },
       );
+      if (message.trace) deps.traces.ofSession(live);
       deps.record(live, link, message);
       const entry: Opened = { live, releasing: false, done: Promise.resolve() };
       opened.set(session_id, entry);
@@ -104,6 +108,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       }
       void answerCall(live, link, message, deps).then((reply) => link.send(reply));
     },
+    viewed: (message) => tellViewed(liveOf(message.session_id), message),
     forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
       const live = liveOf(extras.in_session);
       return (
@@ -124,6 +129,10 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       while (opened.size > 0) await Promise.all([...opened.values()].map((entry) => entry.done));
     },
   };
+}
+
+function tellViewed(live: Live | null, { events }: HubViewerEvents): void {
+  for (const event of events) live?.tell(event);
 }
 
 const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({

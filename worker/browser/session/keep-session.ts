@@ -11,15 +11,18 @@ import { holdTo } from "../fetch/way-out.ts";
 import type { LaneArchive, LaneBrowser } from "../lanes/types.ts";
 import { ProfileError } from "../profile/cache.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
+import type { Traces } from "../trace/traces.ts";
 import type { CallDeps } from "./calls.ts";
 import type { SessionLink } from "./link.ts";
 import { type Live, SessionEnd } from "./live.ts";
+import { showReplay } from "./show-replay.ts";
 
 export interface KeepDeps extends Pick<CallDeps, "refusal" | "hubFiles"> {
   log: Log;
   replays: Replays;
   /** Puts a profile into a new browser (rules/profiles#profile-of-a-run). */
   profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
+  traces: Traces;
 }
 
 /**
@@ -76,6 +79,7 @@ export async function keepSession(
       { session_id, lane_idx: live.lane_idx, reason: errorMessage(live.signal.reason) },
       "session ended",
     );
+    await deps.traces.storeSession(live, link);
     onReleasing();
     await live.hold.release();
   }
@@ -126,7 +130,7 @@ async function openPage(
 async function archiveOf(
   { log, hubFiles, replays }: KeepDeps,
   link: SessionLink,
-  { replay: job_id }: HubOpenSession,
+  { replay: job_id, replay_clock }: HubOpenSession,
   live: Live,
 ): Promise<LaneArchive | null> {
   const { session_id } = live;
@@ -136,7 +140,8 @@ async function archiveOf(
       { session_id, method, url: url.slice(0, 500), reason },
       "not in the replayed capture",
     );
-  return live.openReplay(replays, { job_id, hub: hubFiles(link), onMissed });
+  const clock = replay_clock ?? "now";
+  return showReplay(live, replays, { job_id, clock, hub: hubFiles(link), onMissed });
 }
 
 async function refusalOf(

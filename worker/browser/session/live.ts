@@ -7,21 +7,23 @@ import type { Viewport } from "#shared/protocol/schema/session.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { JobStory } from "#worker/link/story.ts";
-import type { OpenReplay, Replay, Replays } from "#worker/replay/replays.ts";
+import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
 import { trueNetError } from "../fetch/net-errors.ts";
+import { factsOf } from "../fetch/way-out.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/types.ts";
+import type { JobTab, LaneBrowser } from "../lanes/types.ts";
 import type { RunRecorder } from "../recording/recorder.ts";
 import type { ScriptPage } from "../scripted/run-scripted.ts";
+import type { RunTrace } from "../trace/run-trace.ts";
 import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { listDialogs } from "./dialog-calls.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
-import { createNetworkLog } from "./network-log.ts";
+import { createNetworkLog, heardToo } from "./network-log.ts";
 import type { TabInfo } from "./tabs.ts";
 import { dialogState, tellConsole, toldOf } from "./told.ts";
 import type { LiveSession, Sessions } from "./types.ts";
@@ -95,11 +97,15 @@ export class Live implements LiveSession {
       this.tell({ type: "request_failed", url, error: error ?? "failed", resource: type }),
   );
   /** What is told to `tell` goes to all of them. */
-  readonly recorders = new Set<Pick<RunRecorder, "tell">>();
+  readonly recorders = new Set<Pick<RunRecorder, "tell" | "hide">>();
+  /** Notes its requests in its recording; null where it is not recorded. */
+  requests: RunRecorder["requests"] = null;
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
   /** The capture that answers its browser; the session closes it. */
   replay: Replay | null = null;
+  /** What Playwright does in it is traced; null: it is not. */
+  trace: RunTrace | null = null;
   /** Where the hub's script began, while a scripted job runs in the session. */
   script: ScriptPage | null = null;
   readonly guard: Judge;
@@ -153,6 +159,11 @@ export class Live implements LiveSession {
     for (const recorder of this.recorders) recorder.tell(event);
   }
 
+  /** These values are entered: whoever records the session shows them nowhere. */
+  hide(secrets: readonly string[]): void {
+    for (const recorder of this.recorders) recorder.hide(secrets);
+  }
+
   browser(): LaneBrowser | null {
     return this.use?.browser ?? null;
   }
@@ -182,7 +193,10 @@ export class Live implements LiveSession {
       connection: browser.connection,
       alone,
       only: only ?? null,
-      network: this.network,
+      network: heardToo(
+        this.network,
+        this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
+      ),
       dialogs: this.dialogs,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? held().refusalOfUrl(url) : null),
       // With a gate in between, nothing was sent to a refused address, and the reported address is the gate's.
@@ -335,20 +349,12 @@ export class Live implements LiveSession {
     this.remove();
     this.over.abort(why);
     const pages = this.use?.pages;
-    void pages?.then((p) => p.close()).catch(() => {});
+    // The trace is read out of the connection before that is closed.
+    void Promise.all([pages, this.trace?.end()]).then(
+      ([p]) => p?.close(),
+      () => {},
+    );
     void this.replay?.close().catch((err) => this.log.error({ err }, "replay not closed"));
-  }
-
-  /**
-   * Opens the capture that its browser is to show, and keeps it until the session ends. @throws ReplayError, or why
-   * the session has ended meanwhile
-   */
-  async openReplay(replays: Replays, options: Omit<OpenReplay, "signal">): Promise<LaneArchive> {
-    const replay = await replays.open({ ...options, signal: this.signal });
-    if (this.signal.aborted) await replay.close();
-    this.signal.throwIfAborted();
-    this.replay = replay;
-    return replay.archive;
   }
 
   private inUse(): Use {
@@ -362,10 +368,12 @@ export class Live implements LiveSession {
     const drop = () => {
       if (use.pages === connecting) use.pages = null;
     };
-    const options = { viewport: this.viewport, target_id: this.activeTarget() };
-    const connecting = openPages(browser, options).then((pages) => {
+    const { viewport, trace } = this;
+    const options = { viewport, target_id: this.activeTarget(), artifacts_dir: trace?.dir };
+    const connecting = openPages(browser, options).then(async (pages) => {
       void pages.closed.then(drop);
       tellConsole(pages.context, (event) => this.tell(event));
+      await trace?.begin(pages.context);
       if (this.signal.aborted) void pages.close();
       return pages;
     });

@@ -115,4 +115,16 @@ export function createNetworkLog(
   };
 }
 
+/** The same log; what it listens to is heard by somebody else too. */
+export const heardToo = (
+  log: NetworkWatch,
+  hear: NetworkWatch["listen"] | undefined,
+): NetworkWatch => ({
+  ...log,
+  listen: (session) => {
+    log.listen(session);
+    hear?.(session);
+  },
+});
+
 const millis = (seconds: number): number => Math.max(0, Math.round(seconds * 10_000) / 10);

@@ -26,6 +26,7 @@ export async function runSessionRecipe(
   const secrets = (given ?? {}) as Record<string, string>;
   const missing = missingSecret(actions, secrets);
   if (missing) throw new ActionFailure("invalid", { name: "Error", message: missing });
+  live.hide(Object.values(secrets));
   const pages = await live.pages();
   const steps: string[] = [];
   try {

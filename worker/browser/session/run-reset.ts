@@ -36,6 +36,7 @@ export async function resetRun(
   if (live.script) await live.focus(live.script.target_id);
   const page = await tabOf(pages, clock);
   if (fresh) await startOver(live, pages, page, cookies);
+  if (live.trace?.of === "job") await live.trace.again();
   await openFirst(page, url, Math.max(1, timeout_ms - (performance.now() - since)));
   return null;
 }
