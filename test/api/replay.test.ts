@@ -13,12 +13,14 @@ afterEach(() => hub.close());
 
 const lane_novnc_urls = ["http://127.0.0.1:6901/", "http://127.0.0.1:6902/"];
 const PLAIN = { max_concurrent: 2, lane_novnc_urls };
-const ABLE = { ...PLAIN, replay: true } as never;
+const ABLE = { ...PLAIN, replay: true, replay_clock: true } as never;
 const connect = (options: FakeWorkerOptions = {}): Promise<FakeWorker> =>
   hub.worker({ lanes: 2, capabilities: ABLE, ...options });
 
+const CAPTURED = Date.parse("2026-11-20T10:00:00.000Z");
+
 const entryOf = (url: string, more: object = {}, request: object = {}) => ({
-  startedDateTime: "2026-11-20T10:00:00.000Z",
+  startedDateTime: new Date(CAPTURED).toISOString(),
   time: 5,
   request: { method: "GET", url, httpVersion: "h2", headers: [], ...request },
   response: {
@@ -45,6 +47,13 @@ async function capture(worker: FakeWorker): Promise<string> {
     mime: "text/plain",
     source_url: "http://site.test/lone",
     status: 206,
+  });
+  // What the browser saved has no status, and neither has a picture of the page, which is none of the site's.
+  const saved = { mime: "text/csv", source_url: "http://site.test/file", status: null };
+  await worker.putAsset(job, "a,b", { name: "räport.csv", page_url: TARGET, ...saved });
+  await worker.putAsset(job, "shot", {
+    ...{ name: "shot.png", mime: "image/png", status: null },
+    ...{ source_url: TARGET, page_url: TARGET },
   });
   const entries = [
     entryOf(TARGET, content("page.html")),
@@ -94,6 +103,7 @@ test("a session in replay begins at the job's URL, and its worker may read that 
       status: 200,
       headers: [["content-type", "text/html"]],
       body: { name: "page.html", size: 4 },
+      at: CAPTURED,
     },
     {
       method: "POST",
@@ -102,6 +112,7 @@ test("a session in replay begins at the job's URL, and its worker may read that 
       headers: [["content-type", "text/html"]],
       body: null,
       digest: "abcd",
+      at: CAPTURED,
       lacks: "the capture does not have its body",
     },
     {
@@ -118,6 +129,20 @@ test("a session in replay begins at the job's URL, and its worker may read that 
       status: 200,
       headers: [["content-type", "text/plain"]],
       body: { name: "lone.txt", size: 4 },
+      is_second_hand: true,
+    },
+    {
+      method: "GET",
+      url: "http://site.test/file",
+      status: 200,
+      headers: [
+        ["content-type", "text/csv"],
+        [
+          "content-disposition",
+          "attachment; filename=r_port.csv; filename*=UTF-8''r%C3%A4port.csv",
+        ],
+      ],
+      body: { name: "räport.csv", size: 3 },
       is_second_hand: true,
     },
   ]);
@@ -164,6 +189,7 @@ test("what cannot be replayed is 422, and says why (rules/replay#open-a-replay)"
     [{ replay: "none" }, "replay", "there is no such job"],
     [{ replay: running }, "replay", "has not ended"],
     [{ replay: job_id, proxy: "http://proxy.test:1" }, "proxy", "cannot be used with replay"],
+    [{ replay_clock: "capture" }, "replay_clock", "is only for use with replay"],
   ];
   for (const [input, field, words] of tries) {
     const session = await hub.call("POST", "/sessions", input);
@@ -178,4 +204,28 @@ test("a worker of an earlier version is given no replay (rules/replay#open-a-rep
   const job_id = await capture(worker);
   const session = await hub.call("POST", "/sessions", { replay: job_id });
   expect(session).toMatchObject(refused(["body", "replay"], "of a version that cannot do it"));
+});
+
+test("the clock of a capture is asked of workers that can move it, and of no others (rules/replay#the-clock)", async () => {
+  const older = await connect({
+    capabilities: { ...PLAIN, replay: true } as never,
+    worker_id: "older",
+  });
+  const replay = await capture(older);
+  const asked = { replay, replay_clock: "capture" };
+  const refusal = refused(["body", "replay_clock"], "of a version that cannot do it");
+  expect(await hub.call("POST", "/sessions", asked)).toMatchObject(refusal);
+  const job = await hub.call("POST", "/jobs", { url: TARGET, options: asked });
+  expect(job).toMatchObject(refused(["body", "options", "replay_clock"], "worker older"));
+
+  const newer = await connect({ worker_id: "newer" });
+  const session = await hub.call("POST", "/sessions", asked);
+  expect(session).toMatchObject({ status: 201, body: { worker_id: "newer" } });
+  expect(await newer.opening.next()).toMatchObject(asked);
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET, options: asked })).body;
+  const assigned = await newer.assigned.next((one) => one.job_id === job_id);
+  expect(assigned).toMatchObject({ options: asked });
+  const plain = await hub.call("POST", "/sessions", { replay, worker_id: "older" });
+  expect(plain.status).toBe(201);
+  expect(await older.opening.next()).not.toHaveProperty("replay_clock");
 });

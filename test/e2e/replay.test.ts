@@ -138,17 +138,98 @@ test(
   LONG,
 );
 
+/** What time the page sees, in each way that a script may ask. */
+const TIMES = `(async () => {
+  const blob = (code) => URL.createObjectURL(new Blob([code]));
+  const worker = new Promise((seen) => {
+    const nested = "new Worker(URL.createObjectURL(new Blob(['postMessage(Date.now())']))).onmessage = (e) => postMessage(e.data)";
+    new Worker(blob(nested)).onmessage = (e) => seen(e.data);
+  });
+  const shared = new Promise((seen) => {
+    const { port } = new SharedWorker(blob("onconnect = (e) => e.ports[0].postMessage(Date.now())"));
+    port.onmessage = (e) => seen(e.data);
+  });
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  const inner = frame.contentWindow;
+  return {
+    now: Date.now(),
+    made: new Date().getTime(),
+    text: Date.parse(Date()),
+    frame: inner.Date.now(),
+    frame_made: +new inner.Date(),
+    format: Date.parse(new Intl.DateTimeFormat("en-US", { dateStyle: "short", timeStyle: "long", timeZone: "UTC" }).format()),
+    instant: Temporal.Now.instant().epochMilliseconds,
+    zoned: Temporal.Now.zonedDateTimeISO("UTC").epochMilliseconds,
+    origin: Math.ceil(performance.timeOrigin + performance.now()),
+    service_worker: Number(await (await fetch("/clock")).text()),
+    worker: await worker,
+    shared: await shared,
+  };
+})()`;
+
+test(
+  "the clock of a capture begins when it was made, in pages, frames and workers, and goes on (rules/replay#the-clock)",
+  async () => {
+    await fleet.lanesWarm(60_000);
+    const since = Date.now();
+    const session = await json<Session>("POST", "/sessions", {
+      replay: captured.job_id,
+      replay_clock: "capture",
+      headless: true,
+    });
+    const path = `/sessions/${session.session_id}`;
+    await until("the page's service worker", 60_000, async () => {
+      return (await evaluate(session, "document.title")) === "done";
+    });
+    const { replay } = await json<Session>("GET", `${path}/state`);
+    const began = Date.parse(replay?.clock_began ?? "");
+    expect(began).toBeWithin(
+      Date.parse(captured.started_at ?? ""),
+      Date.parse(captured.finished_at ?? ""),
+    );
+    const seen = (await evaluate(session, TIMES)) as Record<string, number>;
+    const latest = began + Date.now() - since;
+    // Text has no milliseconds.
+    const earliest = began - (began % 1_000);
+    const wrong = Object.entries(seen).filter(([, ms]) => !(ms >= earliest && ms <= latest));
+    expect({ wrong, earliest, latest }).toMatchObject({ wrong: [] });
+    expect(Object.keys(seen)).toHaveLength(12);
+    const facts = `[new Date(2020, 1, 2).getFullYear(), new Date().constructor === Date,
+      new Date() instanceof Date, Date.length, typeof Date(), performance.now() < 100000, String(Date.now)]`;
+    expect(await evaluate(session, facts)).toEqual([
+      ...[2020, true, true, 7, "string", true],
+      "function () { [native code] }",
+    ]);
+    expect((await fetch(fleet.url + path, { method: "DELETE" })).status).toBe(204);
+    await fleet.lanesWarm(60_000);
+  },
+  LONG,
+);
+
 test(
   "a script is run against the capture, and fails where it has no answer (rules/replay#scripts)",
   async () => {
     const code = `import { session } from "flotilla";
 for (let i = 0; i < 100; i += 1)
   if ((await session.evaluate("document.title")) === "done") break;
-export default { facts: JSON.parse(await session.text({ selector: "h1" })) };`;
-    const job = await run({ mode: "rerun", code, replay: captured.job_id });
+export default {
+  facts: JSON.parse(await session.text({ selector: "h1" })),
+  now: await session.evaluate("Date.now()"),
+};`;
+    const since = Date.now();
+    const job = await run({
+      mode: "rerun",
+      code,
+      replay: captured.job_id,
+      replay_clock: "capture",
+    });
     expect(job).toMatchObject({ status: "completed", capture: { replay: { missed: [] } } });
     const result = await fetch(`${fleet.url}/jobs/${job.job_id}/assets/result.json`);
-    expect(await result.json()).toEqual({ facts });
+    const seen = (await result.json()) as { facts: object; now: number };
+    expect(seen.facts).toEqual(facts);
+    const began = Date.parse(job.capture?.replay?.clock_began ?? "");
+    expect(seen.now).toBeWithin(began, began + Date.now() - since);
     const { job_id } = await fleet.submit(`${site.origin}/elsewhere`, { replay: captured.job_id });
     expect(await fleet.finished(job_id, 120_000)).toMatchObject({
       status: "failed",

@@ -115,6 +115,32 @@ describe("a capture answers (rules/replay#what-is-answered)", () => {
     expect([await post("one"), await post("two")]).toEqual([200, 504]);
   });
 
+  test("without its body to a script that may not read it, and not as a page (rules/replay#what-is-not-in-the-capture)", async () => {
+    const lacks = { status: 201, lacks: "the capture does not have its body" };
+    const ask = serve([
+      answer("/sent", null, { method: "POST", ...lacks }),
+      answer("/api", null, lacks),
+      answer("/cut", null, { status: 0, lacks: "it had no answer then" }),
+    ]);
+    const by_script = { headers: { "sec-fetch-dest": "empty" } };
+    const as_page = {
+      headers: { "sec-fetch-dest": "document", "upgrade-insecure-requests": "1" },
+    };
+    const sent = await ask("/sent", { method: "POST", body: "x" });
+    expect([sent.status, sent.headers.get("content-type"), await sent.text()]).toEqual([
+      ...[201, "text/plain", ""],
+    ]);
+    const statuses = [
+      (await ask("/api", by_script)).status,
+      (await ask("/api", as_page)).status,
+      (await ask("/api")).status,
+      (await ask("/cut", by_script)).status,
+    ];
+    expect(statuses).toEqual([201, 504, 504, 504]);
+    expect(tally.report()).toMatchObject({ answered: 0, missed_count: 5 });
+    expect(tally.report().missed).toHaveLength(3);
+  });
+
   test("304 only to a condition, and a preflight where it knows the URL (rules/replay#matching)", async () => {
     const call = serve([
       answer("/unchanged", null, { status: 304 }),

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
-import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
+import type { ReplayClock, ReplayEntry } from "#shared/protocol/schema/replay.ts";
 import { openReplays, type Replay, type Replays } from "#worker/replay/replays.ts";
 
 /** Captures as a worker opens them, from a hub that serves an index and bodies. */
@@ -49,9 +49,10 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const open = (job_id: string, missed: string[] = []): Promise<Replay> =>
+const open = (job_id: string, missed: string[] = [], clock: ReplayClock = "now"): Promise<Replay> =>
   replays.open({
     job_id,
+    clock,
     hub: {
       base_url: Promise.resolve(`http://127.0.0.1:${hub.port}`),
       worker_id: "w1",
@@ -94,6 +95,34 @@ describe("a capture from the hub (rules/replay#limits)", () => {
     );
     index = ['{"method": "GET"}\n'];
     expect(open("job1")).rejects.toThrow("the capture of job job1 cannot be read");
+  });
+});
+
+describe("the clock of a capture (rules/replay#the-clock)", () => {
+  const began = Date.parse("2026-01-02T03:04:05.000Z");
+  const tell = (entries: ReplayEntry[]) => {
+    index = entries.map((one) => `${JSON.stringify(one)}\n`);
+  };
+
+  test("begins at its first request, whichever line that is", async () => {
+    tell([
+      { ...entry("/b", "b"), at: began + 700 },
+      { ...entry("/a", "a"), at: began },
+    ]);
+    const { archive, report, close } = await open("job1", [], "capture");
+    const wrong_ms = Date.now() + (archive.clock_offset_ms ?? 0) - began;
+    expect(wrong_ms).toBeWithin(0, 60_000);
+    expect(report()).toMatchObject({ clock_began: "2026-01-02T03:04:05.000Z" });
+    await close();
+  });
+
+  test("is left alone where nobody asked for it, and a capture without a time cannot give it", async () => {
+    tell([{ ...entry("/a", "a"), at: began }]);
+    const { archive, report, close } = await open("job1");
+    expect([archive.clock_offset_ms, "clock_began" in report()]).toEqual([null, false]);
+    await close();
+    tell([entry("/a", "a")]);
+    expect(open("job1", [], "capture")).rejects.toThrow("does not say when it was made");
   });
 });
 

@@ -10,8 +10,8 @@ interface Asked {
   digest: string | null;
 }
 
-/** What the capture has for a request, or why it has nothing. */
-type Found = { entry: ReplayEntry } | { reason: string };
+/** What the capture has for a request, or why it has nothing; `head`: all that it has is status and headers. */
+type Found = { entry: ReplayEntry } | { reason: string; head?: ReplayEntry };
 
 /** The answers of a capture, each request's in their order (rules/replay#matching). */
 export interface Matcher {
@@ -85,7 +85,9 @@ export function createMatcher(entries: readonly ReplayEntry[]): Matcher {
     const answers = answersTo(known, digest);
     const entry = answers && take(answers);
     if (!entry) return { reason: "the capture has this request only with another body" };
-    return entry.lacks === undefined ? { entry } : { reason: entry.lacks };
+    if (entry.lacks === undefined) return { entry };
+    const has_head = entry.status >= 200 && entry.status <= 599;
+    return { reason: entry.lacks, ...(has_head && { head: entry }) };
   };
   return {
     find: ({ method, url, digest }) => {

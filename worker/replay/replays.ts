@@ -6,7 +6,11 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { makeOwnDir } from "#shared/kit/own-dir.ts";
 import { newToken } from "#shared/protocol/ids.ts";
-import { ReplayEntry, type ReplayReport } from "#shared/protocol/schema/replay.ts";
+import {
+  type ReplayClock,
+  ReplayEntry,
+  type ReplayReport,
+} from "#shared/protocol/schema/replay.ts";
 import type { StandIn } from "#worker/egress/gate.ts";
 import { makeOwnKey, type OwnKey } from "./certificate.ts";
 import { type HubFiles, ReplayError, readFromHub } from "./from-hub.ts";
@@ -19,7 +23,7 @@ import { createBodySpool } from "./spool.ts";
 export interface Replay {
   readonly job_id: string;
   /** What the lane's gate connects to, and the key by which its browser knows it. */
-  readonly archive: { stand_in: StandIn; key: string };
+  readonly archive: { stand_in: StandIn; key: string; clock_offset_ms: number | null };
   report(): ReplayReport;
   /** Every request begins with its first answer again, as for a page that is opened anew. */
   rewind(): void;
@@ -29,6 +33,8 @@ export interface Replay {
 
 export interface OpenReplay {
   job_id: string;
+  /** Whether the clock of its pages begins at the time of the capture (rules/replay#the-clock). */
+  clock: ReplayClock;
   hub: HubFiles;
   signal: AbortSignal;
   /** Called once for each different request without an answer, as far as the report lists them. */
@@ -61,7 +67,7 @@ export async function openReplays({
   await rm(dir, { recursive: true, force: true });
   let key: OwnKey | null = null;
   return {
-    open: async ({ job_id, hub, signal, onMissed }) => {
+    open: async ({ job_id, clock: asked, hub, signal, onMissed }) => {
       key ??= makeOwnKey(clock.now());
       const { worker_id } = hub;
       const reading = { clock, signal };
@@ -70,7 +76,9 @@ export async function openReplays({
       });
       const root = placeOf(dir);
       const over = new AbortController();
-      const tally = createTally(job_id);
+      const began = asked === "capture" ? beginOf(entries) : null;
+      const clock_offset_ms = began === null ? null : began - clock.now();
+      const tally = createTally(job_id, began);
       const matcher = createMatcher(entries);
       makeOwnDir(root);
       const spool = createBodySpool({
@@ -91,13 +99,21 @@ export async function openReplays({
       };
       return {
         job_id,
-        archive: { stand_in: server.stand_in, key: key.spki_sha256 },
+        archive: { stand_in: server.stand_in, key: key.spki_sha256, clock_offset_ms },
         report: tally.report,
         rewind: matcher.rewind,
         close: () => (closed ??= close()),
       };
     },
   };
+}
+
+/** When the first request of a capture was made. @throws ReplayError when it does not say so */
+function beginOf(entries: readonly ReplayEntry[]): number {
+  const began = entries.reduce((first, { at = first }) => Math.min(first, at), Number.MAX_VALUE);
+  if (began === Number.MAX_VALUE)
+    throw new ReplayError("the capture does not say when it was made");
+  return began;
 }
 
 /** A directory of its own below `dir`, or where its sockets would have too long a path, below the system's. */

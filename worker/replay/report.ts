@@ -1,3 +1,4 @@
+import { isoTime } from "#shared/kit/clock.ts";
 import { MAX_MISSED, type ReplayReport } from "#shared/protocol/schema/replay.ts";
 
 const MAX_URL = 2_000;
@@ -11,7 +12,8 @@ export interface Tally {
   report(): ReplayReport;
 }
 
-export function createTally(job_id: string): Tally {
+/** @param clock_began when the clock of its pages began, in milliseconds; null: they see the present time */
+export function createTally(job_id: string, clock_began: number | null = null): Tally {
   const missed = new Map<string, ReplayReport["missed"][number]>();
   let answered = 0;
   let missed_count = 0;
@@ -30,6 +32,9 @@ export function createTally(job_id: string): Tally {
       });
       return true;
     },
-    report: () => ({ job_id, answered, missed_count, missed: [...missed.values()] }),
+    report: () => ({
+      ...{ job_id, answered, missed_count, missed: [...missed.values()] },
+      ...(clock_began !== null && { clock_began: isoTime(clock_began) }),
+    }),
   };
 }

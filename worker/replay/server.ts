@@ -63,7 +63,12 @@ async function answer(deps: ReplayServerDeps, request: Request): Promise<Respons
   const found = deps.matcher.find({ method, url, digest });
   if ("reason" in found && isPreflight(request) && deps.matcher.knows(url))
     return preflight(request);
-  if ("reason" in found) return miss(found.reason);
+  if ("reason" in found) {
+    const { head } = found;
+    if (!head || !isFetched(request)) return miss(found.reason);
+    miss(found.reason);
+    return responseOf(head, { path: null, part: "whole" });
+  }
   const { entry } = found;
   if (entry.status === 304 && !isConditional(headers))
     return miss("the browser had it already when the page was captured");
@@ -87,6 +92,16 @@ function isOfBrowser({ url, headers }: Request): boolean {
   if (/[?&]cup2key=/.test(url)) return true;
   const about = ["site", "mode", "dest"].map((what) => headers.get(`sec-fetch-${what}`));
   return about.join(" ") === "none no-cors empty";
+}
+
+/**
+ * What a script fetches it may read or not: for many of them the status is enough. Over HTTP to other machines Chromium
+ * does not say what asks; nothing but a script sends these methods.
+ */
+function isFetched({ method, headers }: Request): boolean {
+  if (headers.get("upgrade-insecure-requests") !== null) return false;
+  const dest = headers.get("sec-fetch-dest");
+  return dest === null ? !["GET", "HEAD"].includes(method) : dest === "empty";
 }
 
 const isConditional = (headers: Headers): boolean =>

@@ -34,7 +34,16 @@ export async function sendJob(
   });
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
   // A worker of an earlier version rejects options that it does not know.
-  const { egress, proxy: _own, final_state: _told, record, replay, ...options } = row.options;
+  const {
+    egress,
+    proxy: _own,
+    final_state: _told,
+    record,
+    replay,
+    replay_clock,
+    trace,
+    ...options
+  } = row.options;
   const host = await hostForJob(ctx, row.host);
   const extras = await runExtras(ctx, row, host);
   if (replay) link.replays.add(replay);
@@ -55,6 +64,8 @@ export async function sendJob(
       ...options,
       ...(egress && { egress }),
       ...(replay && { replay }),
+      ...(replay_clock === "capture" && { replay_clock }),
+      ...(trace && { trace }),
       min_asset_size_bytes,
       // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),

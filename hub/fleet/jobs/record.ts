@@ -1,7 +1,7 @@
 import type { AssetRow, EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import type { JobDocument } from "#shared/protocol/documents.ts";
-import { humanSize } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
 import type { Job, JobEvent, WaitingFor } from "#shared/protocol/schema/job.ts";
 

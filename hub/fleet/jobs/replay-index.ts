@@ -1,4 +1,5 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
+import { contentDisposition } from "#hub/platform/http/file-response.ts";
 import { replayEntryOf, replayEntryOfAsset } from "#shared/archive/replay-entry.ts";
 import { type Issue, invalid } from "#shared/kit/errors.ts";
 import { HarEntry } from "#shared/protocol/schema/har.ts";
@@ -6,7 +7,7 @@ import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { documentKey } from "./files.ts";
-import { harOf, readableAsset } from "./warc-sources.ts";
+import { harOf, isMadeByHub, readableAsset } from "./warc-sources.ts";
 
 /** The job whose capture is to be replayed. @throws AppError invalid when there is none, or it has no capture */
 export async function requireReplayable(
@@ -38,7 +39,7 @@ export async function withReplayedUrl(
 /** The requests of a job's capture in their order, then the bodies that no request names. */
 async function* replayEntries(
   ctx: FleetContext,
-  { job_id }: Pick<JobRow, "job_id">,
+  { job_id, capture }: Pick<JobRow, "job_id" | "capture">,
 ): AsyncGenerator<ReplayEntry> {
   const assets = await ctx.db.assets.list(job_id);
   const readable = new Map(assets.map((asset) => [asset.name, readableAsset(ctx, asset)]));
@@ -49,18 +50,22 @@ async function* replayEntries(
     const { _asset = "" } = entry.response.content;
     yield replayEntryOf(entry, readable.get(_asset));
   }
-  for (const { name, status, partial, refetched, source_url } of assets) {
+  for (const one of assets) {
+    const { name, status, partial, refetched, source_url } = one;
     const asset = readable.get(name);
-    // Without a status it is a download, a picture of the page, or what a script saved.
-    if (!asset || status === null || partial || refetched || !/^https?:/.test(source_url)) continue;
-    yield replayEntryOfAsset(asset, status === 206 ? 200 : status);
+    if (!asset || partial || refetched || isMadeByHub(one) || !/^https?:/.test(source_url))
+      continue;
+    // A file that the browser saved; its answer was seen by nobody.
+    const is_download = status === null && !capture?.imported;
+    const disposition = is_download ? contentDisposition(name, "attachment") : null;
+    yield replayEntryOfAsset(asset, status === null || status === 206 ? 200 : status, disposition);
   }
 }
 
 /** The same as lines of JSON, read as fast as they are wanted. */
 export function replayIndex(
   ctx: FleetContext,
-  row: Pick<JobRow, "job_id">,
+  row: Pick<JobRow, "job_id" | "capture">,
 ): ReadableStream<Uint8Array> {
   const entries = replayEntries(ctx, row);
   const encoder = new TextEncoder();

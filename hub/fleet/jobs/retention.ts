@@ -4,6 +4,7 @@ import type { FleetContext } from "../context.ts";
 import { retainRecordings } from "../recordings/keep.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { endLostSessions } from "../sessions/past.ts";
+import { removeLeftTraces } from "../sessions/traces.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
 
@@ -51,7 +52,13 @@ async function retainSessions(ctx: FleetContext): Promise<void> {
   const too_many = await ctx.db.sessions.endOfNth(MOST_SESSIONS);
   const ended_by = Math.max(too_old ?? 0, too_many ?? 0);
   if (ended_by === 0) return;
-  while ((await ctx.db.sessions.deleteEnded(ended_by, BATCH)) === BATCH);
+  let deleted = 0;
+  let last = BATCH;
+  while (last === BATCH) {
+    last = await ctx.db.sessions.deleteEnded(ended_by, BATCH);
+    deleted += last;
+  }
+  if (deleted > 0) await removeLeftTraces(ctx);
 }
 
 async function expireJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {

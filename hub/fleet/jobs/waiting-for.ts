@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
-import { stopShortage } from "../links/drain.ts";
+import { hubShortage } from "../links/hub-shortage.ts";
 import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import { thoseFor } from "../links/way-out.ts";
@@ -17,8 +17,8 @@ import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /** What the answer depends on besides the job, read once for many jobs. */
 export interface QueueFacts {
-  /** This hub was asked to stop, and no worker is linked to another one. */
-  readonly stopping: WaitingFor | null;
+  /** This hub was asked to stop or its disk is short, and no worker is linked to another one. */
+  readonly hub: WaitingFor | null;
   readonly workers: readonly Worker[];
   /** Whether a runner is free at a hub of the fleet, and how many one hub has. */
   readonly runner_free: boolean;
@@ -58,7 +58,7 @@ async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
     workers,
     runner_free,
     runners: scripted.most,
-    stopping: stopShortage(ctx, workers),
+    hub: hubShortage(ctx, workers),
     local_worker: await hasLocalWorker(ctx),
     reserve_ms: scripted.reserve.ms,
     queue: config.queue,
@@ -69,7 +69,7 @@ async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
 /** What this queued job waits for; the detail goes on from "it waits: ". */
 export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
   const { workers, runners, queue } = facts;
-  if (facts.stopping) return facts.stopping;
+  if (facts.hub) return facts.hub;
   if (isScripted(row) && !facts.runner_free)
     return {
       reason: "runners_busy",

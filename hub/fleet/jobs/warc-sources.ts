@@ -23,6 +23,10 @@ export const readableAsset = (ctx: FleetContext, asset: AssetRow): ReadableAsset
   read: () => read(ctx, assetKey(asset.job_id, asset.name)),
 });
 
+/** A screenshot or a script's result: no browser received it, and its URL is that of the page. */
+export const isMadeByHub = ({ status, source_url, page_url }: AssetRow): boolean =>
+  status === null && source_url === page_url;
+
 /** The pages and entries of a job's HAR; nothing while there is none. */
 export async function* harOf(ctx: FleetContext, job_id: string): AsyncGenerator<HarElement> {
   const body = await ctx.objects.read(documentKey(job_id, "har.json"));

@@ -16,7 +16,14 @@ import { HarEntry } from "#shared/protocol/schema/har.ts";
 import type { FleetContext } from "../context.ts";
 import { screenshotTime } from "./screenshot.ts";
 import { createPages } from "./warc-pages.ts";
-import { harOf, pageBody, pictureBody, readableAsset, textOfPage } from "./warc-sources.ts";
+import {
+  harOf,
+  isMadeByHub,
+  pageBody,
+  pictureBody,
+  readableAsset,
+  textOfPage,
+} from "./warc-sources.ts";
 
 /** What is learnt while the records are made. */
 interface WarcNotes {
@@ -100,10 +107,6 @@ async function* recordsOfHar(
     });
   }
 }
-
-/** A screenshot or a script's result: no browser received it, and its URL is that of the page. */
-const isMadeByHub = ({ status, source_url, page_url }: AssetRow): boolean =>
-  status === null && source_url === page_url;
 
 /** Where replay finds an asset that no request names: never in place of an answer from the same URL. */
 function resourceUri(asset: AssetRow, answered: ReadonlySet<string>): string {

@@ -21,6 +21,8 @@ export const ReplayEntry = z
       .nullable(),
     /** Of the body that was sent with the request: `bodyDigest`. */
     digest: z.string().max(64).optional(),
+    /** When it was requested, in milliseconds since 1970. Absent in what earlier hubs send. */
+    at: z.number().optional(),
     /** The browser had it from its cache or a service worker: it counts where nothing else answers. */
     is_second_hand: z.boolean().optional(),
     /** Why it cannot be answered. */
@@ -28,6 +30,19 @@ export const ReplayEntry = z
   })
   .openapi("ReplayEntry");
 export type ReplayEntry = z.infer<typeof ReplayEntry>;
+
+/** What pages of a replay see as the time (rules/replay#the-clock). */
+export const ReplayClock = z.enum(["capture", "now"]);
+export type ReplayClock = z.infer<typeof ReplayClock>;
+
+/** As an option of sessions and jobs. */
+export const ReplayClockOption = ReplayClock.default("now").meta({
+  description:
+    "The time that pages of a replay see: now, or capture, where their clock begins when the capture was made and goes on from there.",
+});
+
+/** What a clock without a replay is answered with. */
+export const NEEDS_REPLAY = { path: ["replay_clock"], error: "is only for use with replay" };
 
 /** How many of the requests without an answer a report lists. */
 export const MAX_MISSED = 100;
@@ -47,5 +62,10 @@ export const ReplayReport = z.object({
     .array(MissedRequest)
     .max(MAX_MISSED)
     .meta({ description: `The first ${MAX_MISSED} different ones of those` }),
+  clock_began: z
+    .string()
+    .max(40)
+    .optional()
+    .meta({ description: "The time at which the clock of its pages began; absent: the present" }),
 });
 export type ReplayReport = z.infer<typeof ReplayReport>;

@@ -10,6 +10,7 @@ import type { BrowserExit, LaneArchive, LaneBrowser, LaneGate, RunDirs } from ".
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
+import { movePageClock } from "./page-clock.ts";
 import { type Spawned, spawnTagged } from "./spawn.ts";
 
 export interface LaunchOptions {
@@ -77,6 +78,8 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       spawned.child.stdio[4] as unknown as Readable,
     ),
   );
+  const clock_offset_ms = options.archive?.clock_offset_ms ?? null;
+  if (clock_offset_ms !== null) movePageClock(connection, clock_offset_ms);
   let ended: Promise<void> | undefined;
   let removed: Promise<void> | undefined;
   const end = async (ask: boolean, ask_ms?: number) => {
