@@ -4,6 +4,7 @@ import { createClient } from "#shared/client/index.ts";
 import { COMPARISON_LIMITS } from "#shared/protocol/limits.ts";
 import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { painted } from "#test/support/models/made-png.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
@@ -22,16 +23,23 @@ const start = async (): Promise<HubAssignJob> => {
 interface Captured {
   title?: string;
   page?: string;
+  picture?: Uint8Array;
   /** Bodies by URL. */
   bodies?: Record<string, string>;
 }
 
 /** A job that ended with what is given; its id. */
-async function completed({ title = "Shop", page, bodies = {} }: Captured): Promise<string> {
+async function completed({
+  title = "Shop",
+  page,
+  picture,
+  bodies = {},
+}: Captured): Promise<string> {
   const job = await start();
   for (const [n, [source_url, body]] of Object.entries(bodies).entries())
     await worker.putAsset(job, body, { name: `a${n}.txt`, mime: "text/plain", source_url });
   if (page !== undefined) await worker.putDocument(job, "page.html", page);
+  if (picture) await worker.putDocument(job, "screenshot.png", picture);
   worker.finish(job, { title, final_url: TARGET });
   await hub.signals.next("job finished", { job_id: job.job_id });
   return job.job_id;
@@ -106,6 +114,44 @@ test("GET /jobs/{id}/diff/{other} says what changed from one job to the other (r
   expect(await createClient({ base_url: hub.url }).jobs.compare(before, after)).toEqual(body);
 });
 
+const plain = (height: number, x = -1) =>
+  painted(60, height, (at) => (at === x ? [200, 0, 0] : [255, 255, 255]));
+
+test("the pictures of both jobs are compared (rules/comparison#picture)", async () => {
+  const before = await completed({ picture: plain(40) });
+  const after = await completed({ picture: plain(50, 7) });
+  const { picture, picture_missing } = (await diff(before, after)).body.page;
+  expect(picture_missing).toBeNull();
+  expect(picture).toEqual({
+    ratio: (40 + 10 * 60) / (50 * 60),
+    before: { href: `/jobs/${before}/screenshot.png`, width: 60, height: 40 },
+    after: { href: `/jobs/${after}/screenshot.png`, width: 60, height: 50 },
+    boxes: [
+      { x: 7, y: 0, width: 1, height: 40 },
+      { x: 0, y: 40, width: 60, height: 10 },
+    ],
+  });
+  expect((await hub.call("GET", picture.after.href)).status).toBe(200);
+  expect((await diff(after, after)).body.page.picture).toMatchObject({ ratio: 0, boxes: [] });
+  // rules/comparison#on-the-command-line
+  expect((await command([before, after])).out).toContain("picture: 21.33 % differs, in 2 places\n");
+});
+
+test("a picture that is missing or cannot be compared says why, and the rest is compared (rules/comparison#picture)", async () => {
+  const good = await completed({ picture: plain(40) });
+  const bare = await completed({});
+  const hostile = await completed({ picture: Buffer.from("<script>no picture</script>") });
+  for (const [a, b, why] of [
+    [good, bare, `job ${bare} has no picture`],
+    [bare, good, `job ${bare} has no picture`],
+    [good, hostile, `the picture of job ${hostile} is not a PNG file`],
+  ] as const)
+    expect(await diff(a, b)).toMatchObject({
+      status: 200,
+      body: { page: { picture: null, picture_missing: why, title: { changed: false } } },
+    });
+});
+
 test("a job has not changed against itself, and without a page there is no text (rules/comparison#compare-two-jobs)", async () => {
   const id = await completed(BEFORE);
   const same = (await diff(id, id)).body;
@@ -150,6 +196,7 @@ test("flotilla diff prints the comparison, and steers no terminal (rules/compari
       "-12 €",
       "+14 €",
       " In stock",
+      `picture: not compared, because job ${before} has no picture`,
       "assets: 1 new, 1 gone, 1 changed, 2 unchanged",
       "+ http://site.test/new.png (text/plain, 3 B)",
       "- http://site.test/old.png (text/plain, 3 B)",

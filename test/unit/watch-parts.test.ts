@@ -32,6 +32,8 @@ function comparison({ text = { ...TEXT, changed: false }, ...of }: Differing): J
       final_url: pairOf<string | null>(url, of.final_url ?? url),
       http_status: pairOf<number | null>(200, of.status ?? 200),
       text,
+      picture: null,
+      picture_missing: "a watch does not compare pictures",
     },
     assets: {
       counts: { new: 0, gone: 0, changed: 0, unchanged: 9, ...of.counts },

@@ -9,10 +9,15 @@ import type { FleetContext } from "../context.ts";
 import { readDocument } from "../jobs/documents.ts";
 import type { Comparisons, Ignored } from "../jobs/parts.ts";
 import { getRow } from "../jobs/read.ts";
+import { documentHref } from "../jobs/record.ts";
 import type { PageText } from "../page-text/text-lines.ts";
 import { visibleText } from "../page-text/visible-text.ts";
+import { comparePictures } from "./compare-pictures.ts";
 import { compareText } from "./compare-text.ts";
 import { compareAssets } from "./match-assets.ts";
+import { PictureError } from "./png-file.ts";
+
+const PICTURE = "screenshot.png";
 
 /** @throws AppError not_found; conflict for a job that has not completed. */
 async function completedRow(ctx: FleetContext, job_id: string): Promise<JobRow> {
@@ -40,6 +45,58 @@ async function readPage(ctx: FleetContext, row: JobRow): Promise<PageText | null
   }
   const text = await visibleText(html);
   return { lines: text.lines, cut: left < 0 || text.cut };
+}
+
+async function* timely(ctx: FleetContext, name: string, body: ReadableStream<Uint8Array>) {
+  const until = ctx.clock.monotonic() + COMPARISON_LIMITS.read_ms;
+  for await (const chunk of chunksOf(body)) {
+    if (ctx.clock.monotonic() > until)
+      throw new AppError("timed_out", `${name} could not be read in time`);
+    yield chunk;
+  }
+}
+
+type Pictures = Pick<JobComparison["page"], "picture" | "picture_missing">;
+
+const withoutPicture = (picture_missing: string): Pictures => ({ picture: null, picture_missing });
+
+/** The pictures of two pages, or why they are not compared. @throws AppError timed_out */
+async function picturesCompared(
+  ctx: FleetContext,
+  before: JobRow,
+  after: JobRow,
+): Promise<Pictures> {
+  const nameOf = ({ job_id }: JobRow) => `the picture of job ${job_id}`;
+  const first = await readDocument(ctx, before, PICTURE);
+  if (!first) return withoutPicture(`job ${before.job_id} has no picture`);
+  const second = await readDocument(ctx, after, PICTURE).catch(async (err) => {
+    await first.cancel();
+    throw err;
+  });
+  if (!second) {
+    await first.cancel();
+    return withoutPicture(`job ${after.job_id} has no picture`);
+  }
+  const part = (row: JobRow, body: ReadableStream<Uint8Array>) => {
+    const name = nameOf(row);
+    return { name, chunks: timely(ctx, name, body), close: () => body.cancel() };
+  };
+  const parts = [part(before, first), part(after, second)] as const;
+  try {
+    const found = await comparePictures(...parts);
+    const picture = {
+      ...found,
+      before: { href: documentHref(before.job_id, PICTURE), ...found.before },
+      after: { href: documentHref(after.job_id, PICTURE), ...found.after },
+    };
+    return { picture, picture_missing: null };
+  } catch (err) {
+    if (err instanceof PictureError) return withoutPicture(err.message);
+    throw err;
+  } finally {
+    // One that was never begun still holds its file.
+    for (const { close } of parts) await close().catch(() => {});
+  }
 }
 
 async function readText(
@@ -93,6 +150,10 @@ async function compareRows(
       final_url: pair(before.final_url, after.final_url),
       http_status: pair(before.http_status, after.http_status),
       text: await textCompared(ctx, before, after, ignored),
+      // What a watch counts as a change does not depend on pictures.
+      ...(ignored
+        ? withoutPicture("a watch does not compare pictures")
+        : await picturesCompared(ctx, before, after)),
     },
     assets: compareAssets(assets_before ?? [], assets_after ?? []),
   };

@@ -46,11 +46,16 @@ async function decideLeft(ctx: FleetContext, watch_id: string, job_id: string): 
 
 type Pending = Awaited<ReturnType<FleetContext["db"]["watches"]["pending"]>>[number];
 
+const isAhead = ({ capturing, next_at }: Pending): boolean =>
+  capturing === null && next_at !== null;
+
 function workFor(ctx: FleetContext, pending: Pending): (() => Promise<void>) | null {
   const { watch_id, next_at, capturing, job_status, finished_at } = pending;
   const now = ctx.clock.now();
   if (capturing === null)
-    return next_at !== null && next_at <= now ? () => captureDue(ctx, watch_id, next_at) : null;
+    return next_at !== null && next_at <= now && ctx.disk_room.shortage === null
+      ? () => captureDue(ctx, watch_id, next_at)
+      : null;
   const over = job_status === null || isTerminal(job_status);
   if (!over || (finished_at !== null && now - finished_at < LEFT_MS)) return null;
   return () => decideLeft(ctx, watch_id, capturing);
@@ -73,7 +78,8 @@ export async function watchOnce(ctx: FleetContext): Promise<number> {
           run?.().catch((err) => ctx.log.error({ watch_id, err }, "a watch failed")),
         ),
     );
-  const later = all.filter(({ capturing, next_at }) => capturing === null && next_at !== null);
+  // Where a disk is short, what is due waits for a later look.
+  const later = ctx.disk_room.shortage === null ? all.filter(isAhead) : [];
   return Math.min(Number.POSITIVE_INFINITY, ...later.map(({ next_at }) => next_at as number));
 }
 

@@ -77,6 +77,23 @@ export const TextCompared = z
   .openapi("TextCompared");
 export type TextCompared = z.infer<typeof TextCompared>;
 
+const PictureSide = z.object({ href: z.string(), width: z.int(), height: z.int() });
+
+/** The pictures of two pages at their ends (rules/comparison#picture). */
+export const PictureCompared = z
+  .object({
+    ratio: z.number().min(0).max(1).meta({
+      description: "How much of what either shows differs; what only one of them shows does",
+    }),
+    before: PictureSide,
+    after: PictureSide,
+    boxes: z
+      .array(z.object({ x: z.int(), y: z.int(), width: z.int(), height: z.int() }))
+      .meta({ description: "Every pixel that differs is in one of them; in pixels of both" }),
+  })
+  .openapi("PictureCompared");
+export type PictureCompared = z.infer<typeof PictureCompared>;
+
 const pair = <T extends z.ZodType>(value: T) =>
   z.object({ changed: z.boolean(), before: value, after: value });
 
@@ -90,6 +107,11 @@ export const JobComparison = z
       final_url: pair(z.string().nullable()),
       http_status: pair(z.int().nullable()),
       text: TextCompared.nullable().meta({ description: "null where a job has no page.html" }),
+      picture: PictureCompared.nullable(),
+      picture_missing: z
+        .string()
+        .nullable()
+        .meta({ description: "Why there is no `picture`; null where there is one" }),
     }),
     assets: AssetsCompared,
   })
