@@ -33,7 +33,7 @@ test("without the stream of changes and without WebSockets a jobs table, a runni
   const { job_id } = await submit("/slow");
   await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { url: proxy.url });
   const { page } = ui;
-  await page.getByRole("status").getByText("Polling").waitFor();
+  await page.getByRole("status").getByText("Connected").waitFor();
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await until("one job", 60_000, async () => (await rows.count()) === 1);
   const other = await submit("/page");

@@ -6,6 +6,7 @@ import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import {
   type Colour,
   jpegUpdate,
+  madeEntry,
   makeRecording,
   plainUpdate,
 } from "#test/support/rigs/made-recording.ts";
@@ -163,7 +164,7 @@ test("an ended job is played: each moment has its picture, its box and its lines
   await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.locator('[role=slider]:not([aria-valuenow="12000"])').waitFor();
   await page.keyboard.press("Space");
-  await page.getByRole("button", { name: "Play" }).waitFor();
+  await page.getByRole("button", { name: "Play", exact: true }).waitFor();
   // A press on the film strip goes there.
   const strip = await page.getByRole("slider").boundingBox();
   await page.mouse.click((strip?.x ?? 0) + (strip?.width ?? 0) * 0.75, (strip?.y ?? 0) + 10);
@@ -171,6 +172,38 @@ test("an ended job is played: each moment has its picture, its box and its lines
   expect(await page.locator(".player-marks i[data-kind=error]").getAttribute("title")).toBe(
     "buy is not a function",
   );
+});
+
+test("the player's menu Export has a video made, and then offers it (rules/recordings#export-as-a-video)", async () => {
+  const job = await runningJob();
+  const { job_id, lease_token } = job;
+  const { bytes } = madeFor("job", job_id).done();
+  await send(`jobs/${job_id}`, lease_token, 0, bytes);
+  await using ui = await rig.open(`/ui/jobs/${job_id}?tab=recording`, { url: hub.url });
+  const { page } = ui;
+  const menu = page.getByRole("button", { name: "Export" });
+  const video = page.getByRole("menuitem", { name: "MP4 video" });
+  await menu.click();
+  await video.getByText("When the run has ended").waitFor();
+  await page.keyboard.press("Escape");
+
+  const end = makeRecording(WIDTH, HEIGHT).end(41_000).done().bytes;
+  await send(`jobs/${job_id}`, lease_token, bytes.length, end);
+  worker.finish(job);
+  await page.locator('[aria-valuemax="41000"]').waitFor();
+  // With keys alone; it stays open while the video is made.
+  await menu.focus();
+  await page.keyboard.press("Enter");
+  await video.getByText("Press to have it made").waitFor();
+  await page.getByRole("menuitem", { name: "HAR" }).waitFor();
+  await video.press("Enter");
+  await video.getByText("Made: press to download").waitFor({ timeout: 60_000 });
+  // The live screen of this worker has no bridge.
+  await ui.judge(/status of (404|502)|code: 4502/);
+  const href = await video.getAttribute("href");
+  const answer = await fetch(new URL(href ?? "", hub.url));
+  expect(answer.headers.get("content-type")).toBe("video/mp4");
+  expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
 });
 
 test("a running job is followed at its right end, and plays what was recorded until now", async () => {
@@ -225,4 +258,41 @@ test("a session that has ended is played on its page, and one that was not recor
   await ui.judge(MISSING);
   await page.goto(`${hub.url}/ui/sessions/${lost.session_id}`);
   await page.getByRole("heading", { name: "Nothing was recorded" }).waitFor();
+});
+
+test("an open session's requests appear as they are noted, and each leads to its moment", async () => {
+  const { body } = await hub.call("POST", "/sessions", { url: "http://shop.test/" });
+  const { session_id, lease_token } = await worker.opening.next(
+    (each) => each.session_id === body.session_id,
+  );
+  const har = (path: string, status: number, more: object = {}) => {
+    const entry = madeEntry(`http://shop.test${path}`, { _resourceType: "fetch", ...more });
+    return { ...entry, response: { ...entry.response, status } };
+  };
+  const first = madeFor("session", session_id)
+    .request(40_000, { n: 1, at_ms: 4_000, har: har("/cart", 200) })
+    .request(40_000, { n: 2, at_ms: 20_000, har: har("/stream", 0, { _unfinished: true }) })
+    .request(40_100, { n: 3, at_ms: 38_000, har: har("/late", 500) })
+    .done().bytes;
+  const path = `sessions/${session_id}`;
+  await send(path, lease_token, 0, first);
+  await using ui = await rig.open(`/ui/sessions/${session_id}?t=35`, { url: hub.url });
+  const { page } = ui;
+  await shown(page, 35_000);
+  await page.getByRole("tab", { name: "Requests (3)" }).click();
+  const rows = page.getByRole("list", { name: "Requests" }).getByRole("listitem");
+  await rows.nth(1).getByText("open").waitFor();
+  // What began later than the moment is not listed.
+  expect(await rows.count()).toBe(2);
+  const more = makeRecording(WIDTH, HEIGHT)
+    .request(41_000, { n: 2, at_ms: 20_000, har: har("/stream", 204) })
+    .request(41_000, { n: 4, at_ms: 30_000, har: har("/prices", 404) })
+    .done().bytes;
+  await send(path, lease_token, first.length, more);
+  await rows.nth(1).getByText("204").waitFor();
+  await rows.nth(2).getByText("404").waitFor();
+  await rows.nth(0).getByRole("button").click();
+  await shown(page, 4_000);
+  await page.getByText("http://shop.test/cart").waitFor();
+  expect(await rows.count()).toBe(1);
 });

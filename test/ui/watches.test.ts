@@ -28,7 +28,7 @@ test("a watch is made; what the API refuses is said at its field (rules/web-app#
   await using ui = await rig.open("/ui/watches");
   const { page } = ui;
   await page.getByRole("button", { name: "New watch" }).click();
-  await page.getByRole("textbox", { name: "Address" }).fill("shop");
+  await page.getByRole("textbox", { name: "Address" }).fill("shop floor");
   await page.getByRole("textbox", { name: "Times" }).fill("* * * * * *");
   await page.getByRole("button", { name: "Save the watch" }).click();
   await page
@@ -93,6 +93,15 @@ test("the captures of a watch lead to what changed between two of them (rules/co
   await page.getByRole("link", { name: `Difference of capture ${second.job_id}` }).click();
   await page.waitForURL(`**/ui/jobs/${first.job_id}/diff/${second.job_id}`);
   await page.getByRole("region", { name: "Changes of the text" }).waitFor();
+  // rules/comparison#picture
+  await page.getByText(/of the picture differs, in/).waitFor();
+  const frames = page.locator(".picture-frame");
+  expect(await frames.count()).toBeGreaterThan(1);
+  for (const name of ["before", "after"])
+    await page.getByRole("img", { name: `The page ${name}` }).waitFor();
+  await page.getByRole("checkbox", { name: "Frame what differs" }).uncheck();
+  expect(await frames.count()).toBe(0);
+  await page.getByRole("checkbox", { name: "Frame what differs" }).check();
   await ui.judge();
   await page.getByRole("link", { name: second.job_id }).click();
   await page.getByRole("link", { name: watch_id }).waitFor();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { mergeEvents, readOnFrom } from "#hub/ui/client/fleet/player/model/events.ts";
+import { failureMs } from "#hub/ui/client/fleet/player/model/failure.ts";
 import {
   actsOf,
   consoleOf,
@@ -17,7 +18,14 @@ import {
   stepFrom,
   stripMoments,
 } from "#hub/ui/client/fleet/player/model/moment.ts";
+import {
+  mergeRequests,
+  NO_REQUESTS,
+  requestLine,
+} from "#hub/ui/client/fleet/player/model/requests.ts";
+import { Har, HarEntry } from "#shared/protocol/schema/har.ts";
 import type { TimedEvent } from "#shared/recording/events.ts";
+import { madeEntry } from "#test/support/rigs/made-recording.ts";
 
 /** What the player makes of the events of a recording (rules/recordings#the-player). */
 
@@ -156,6 +164,30 @@ describe("the scrubber", () => {
     ]);
   });
 
+  test("people are marked with who they are, and their input where it began", () => {
+    const ada = { by: "ada", from: "10.0.0.7", mode: "control" } as const;
+    const seen: TimedEvent[] = [
+      { type: "viewer", state: "connected", ...ada, at_ms: 100 },
+      { type: "viewer", state: "took_over", ...ada, at_ms: 900 },
+      {
+        ...{ type: "input", kind: "pointer", count: 2, x: 30, y: 4, by: "ada" },
+        ms: 700,
+        at_ms: 1_600,
+      },
+      { type: "viewer", state: "disconnected", by: "10.0.0.8", from: "10.0.0.8", at_ms: 2_000 },
+    ];
+    const texts = [
+      "ada (10.0.0.7) came to act",
+      "ada (10.0.0.7) took over",
+      "Pointer by ada at 30, 4, 2×",
+      "10.0.0.8 left",
+    ];
+    expect(marksOf(seen).map(({ at_ms, text }) => [at_ms, text])).toEqual(
+      [100, 900, 900, 2_000].map((at, i) => [at, texts[i] as string]),
+    );
+    expect(logOf(seen).map(({ text }) => text)).toEqual(texts);
+  });
+
   test("marks that would lie on each other are one, and errors lie on top", () => {
     const groups = groupMarks(marksOf(EVENTS), 10_000, 10);
     expect(groups.map(({ kind, count }) => [kind, count])).toEqual([
@@ -200,5 +232,62 @@ describe("events of a recording that grows", () => {
     ]);
     expect(mergeEvents(known, 4, [at(5, "b")])).toBe(known);
     expect(readOnFrom([])).toBe(-1);
+  });
+});
+
+describe("the requests of a session", () => {
+  const request = (n: number, status: number, more: object = {}) => {
+    const entry = madeEntry(`http://a.test/${n}`, { _n: n, ...more });
+    return HarEntry.parse({ ...entry, response: { ...entry.response, status } });
+  };
+  const harOf = (ms: number, ...entries: HarEntry[]) =>
+    Har.parse({ log: { version: "1.2", entries, _ms: ms } });
+
+  test("what is known of a request now stands for what was known before", () => {
+    const first = mergeRequests(NO_REQUESTS, harOf(50, request(1, 200), request(2, 0)));
+    const { entries, ms } = mergeRequests(first, harOf(70, request(3, 404), request(2, 204)));
+    expect(ms).toBe(70);
+    expect(entries.map(({ _n, response }) => [_n, response.status])).toEqual([
+      [1, 200],
+      [2, 204],
+      [3, 404],
+    ]);
+  });
+
+  test("a line says whether a request goes on, has failed, or broke off", () => {
+    const lines = [
+      request(1, 0, { _unfinished: true }),
+      request(2, 0, { _error: "net::ERR_FAILED" }),
+      request(3, 200, { _error: "net::ERR_ABORTED" }),
+      request(4, 200),
+    ].map(requestLine);
+    expect(lines.map(({ name, level }) => [name, level])).toEqual([
+      ["open", "info"],
+      ["failed", "error"],
+      ["200", "error"],
+      ["200", "info"],
+    ]);
+  });
+});
+
+describe("the moment at which a run failed (rules/recordings#the-player)", () => {
+  const of = (events: TimedEvent[]) => failureMs(events, actsOf(events), 60_000);
+  const failing = (at_ms: number, ms: number): TimedEvent => ({
+    ...{ type: "action", name: "click", outcome: "failed", error: "gone", ms, at_ms },
+  });
+
+  test("is the end of the last act that failed, and not an error of the page after it", () => {
+    expect(of(EVENTS)).toBe(5_000);
+    expect(of([...EVENTS, failing(30_000, 20_000)])).toBe(30_000);
+  });
+
+  test("is the begin of the act where another had begun by its end", () => {
+    const other: TimedEvent = { ...failing(4_950, 0), outcome: "done" } as TimedEvent;
+    expect(of([other, failing(5_000, 100)])).toBe(4_900);
+  });
+
+  test("is the last error of the page where no act failed, else the end", () => {
+    expect(of(EVENTS.filter((event) => event.type !== "action"))).toBe(9_700);
+    expect(of(EVENTS.slice(0, 3))).toBe(60_000);
   });
 });

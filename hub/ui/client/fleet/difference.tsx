@@ -14,6 +14,7 @@ import { Fact, FactList } from "../parts/facts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loadable } from "../parts/states.tsx";
 import { Clip, Status } from "../parts/text.tsx";
+import { Pictures } from "./difference/pictures.tsx";
 
 const KINDS: Record<string, { kind: string; mark: string }> = {
   "+": { kind: "added", mark: "+" },
@@ -133,7 +134,7 @@ function PageFacts({ comparison: { before, after, page } }: { comparison: JobCom
     <FactList label="Compared">
       {Object.entries(jobs).map(([name, { job_id, finished_at }]) => (
         <Fact key={name} name={name}>
-          <Anchor component={Link} href={`/ui/jobs/${seg(job_id)}`} size="sm">
+          <Anchor component={Link} href={`/ui/jobs/${seg(job_id)}`} size="sm" underline="always">
             {job_id}
           </Anchor>
           {finished_at && `, ${timeText(finished_at)}`}
@@ -173,6 +174,7 @@ export function Page({ params }: { params: Record<string, string> }) {
                 <Lines text={comparison.page.text} />
               )}
             </Stack>
+            <Pictures page={comparison.page} />
             <Assets comparison={comparison} />
           </Stack>
         )}

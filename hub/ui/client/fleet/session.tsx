@@ -15,6 +15,7 @@ import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable, Loading } from "../parts/states.tsx";
+import { ReplayBadge, Replayed } from "./replay/replay.tsx";
 import { AddressBar } from "./session/address-bar.tsx";
 import { Downloads } from "./session/downloads.tsx";
 import { EndSession } from "./session/end-session.tsx";
@@ -24,6 +25,7 @@ import { OpenDialogs } from "./session/open-dialogs.tsx";
 import { Pictures } from "./session/pictures.tsx";
 import { SaveProfile } from "./session/save-profile.tsx";
 import { Tabs } from "./session/tabs.tsx";
+import { TraceLink } from "./session/trace-link.tsx";
 import { hasEnded, useSession } from "./viewer/use-session.ts";
 import { Viewer } from "./viewer/viewer.tsx";
 
@@ -51,7 +53,7 @@ function SessionPage({ sid }: { sid: string }) {
 
 function Open({ session }: { session: Session }) {
   const [, navigate] = useLocation();
-  const { session_id, title, url, headless, job_id } = session;
+  const { session_id, title, url, headless, job_id, replay } = session;
   const [filters, setFilters] = useFilters({ show: "screen", t: "" });
   // A link to a moment is one to the recording.
   const show = filters.t === "" ? filters.show : "recording";
@@ -61,11 +63,14 @@ function Open({ session }: { session: Session }) {
         title={title || url}
         crumbs={CRUMBS}
         badges={
-          headless && (
-            <Badge variant="default" className="status">
-              headless
-            </Badge>
-          )
+          <>
+            {replay && <ReplayBadge replay={replay} link />}
+            {headless && (
+              <Badge variant="default" className="status">
+                headless
+              </Badge>
+            )}
+          </>
         }
         note={
           job_id !== null && (
@@ -110,16 +115,19 @@ function Open({ session }: { session: Session }) {
 
 /** Its screen with everything that can be done to it. */
 function OpenScreen({ session }: { session: Session }) {
+  const { session_id, job_id, replay } = session;
   return (
     <>
       <Box className="session-page">
         <Stack gap="xs" miw={0}>
           <AddressBar session={session} />
           <OpenDialogs session={session} />
-          <Viewer sid={session.session_id} />
+          {/* A replay is there to be clicked in, and no site notices. */}
+          <Viewer sid={session_id} takeOver={replay !== null && job_id === null} />
         </Stack>
         <Stack gap="lg" miw={0}>
           <Facts session={session} />
+          {replay && <Replayed replay={replay} />}
           <KeepAlive session={session} />
           <Tabs session={session} />
         </Stack>
@@ -145,6 +153,7 @@ function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
                 Its job
               </Anchor>
             )}
+            {last?.trace && <TraceLink sid={sid} />}
             <Anchor component={Link} href="/ui/wall">
               The wall
             </Anchor>

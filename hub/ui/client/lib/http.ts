@@ -7,6 +7,7 @@ import type {
   JsonOperation,
   Operation,
 } from "#shared/client/operation.ts";
+import { fetchHeard } from "./connection.ts";
 import { askLogin, type LoginKind, loginStore, setWho, type WhoIAm } from "./logins.ts";
 
 /** Fields that pages and addresses filter by: people write into addresses what they like, and the server judges it. */
@@ -32,7 +33,12 @@ let made: Http | undefined;
 /** The server that the page came from. Tests read this file where there is no page. */
 const http = (): Http => {
   const { location } = globalThis as unknown as { location: { origin: string } };
-  made ??= createHttp({ base_url: location.origin, headers: HEADERS, timeout_ms: TIMEOUT_MS });
+  made ??= createHttp({
+    base_url: location.origin,
+    headers: HEADERS,
+    timeout_ms: TIMEOUT_MS,
+    fetch: fetchHeard,
+  });
   return made;
 };
 

@@ -17,6 +17,7 @@ import {
   type Operation,
   pathOf,
 } from "#shared/client/operation.ts";
+import { offlineSince, subscribeConnection } from "./connection.ts";
 import { call, type Read } from "./http.ts";
 import { isLive } from "./live.ts";
 
@@ -26,6 +27,8 @@ const EVERY_MS = { live: 15_000, alone: 3_000 };
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
+      // A browser that knows of no network still reaches a server of its own machine.
+      networkMode: "always",
       staleTime: 1_000,
       refetchInterval: () => (isLive() ? EVERY_MS.live : EVERY_MS.alone),
       refetchOnWindowFocus: true,
@@ -34,7 +37,13 @@ export const queryClient = new QueryClient({
         failures < 2 && err instanceof FlotillaError && (err.status === 0 || err.status >= 502),
       retryDelay: (n) => 500 * 2 ** n,
     },
+    mutations: { networkMode: "always" },
   },
+});
+
+// What was missed while the server could not be reached.
+subscribeConnection(() => {
+  if (offlineSince() === null) void queryClient.invalidateQueries();
 });
 
 /** What changes it: the first part of a path, `v1/` before those of the control plane (hub/platform/changes.ts). */

@@ -1,19 +1,8 @@
-const STEPS = ["B", "kB", "MB", "GB", "TB"] as const;
+import { humanSize } from "#shared/kit/words.ts";
 
-/** Bytes as people read them: 1.4 MB. */
-export function bytesText(bytes: number | null | undefined): string {
-  if (bytes === null || bytes === undefined) return "–";
-  let value = bytes;
-  let step = 0;
-  while (value >= 1_000 && step < STEPS.length - 1) {
-    value /= 1_000;
-    step += 1;
-  }
-  return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${STEPS[step]}`;
-}
-
-/** A limit of the API, which counts in powers of two: 5 MiB. */
-export const mebibytesText = (bytes: number): string => `${bytes / 1_024 ** 2} MiB`;
+/** Bytes as people read them, where they are known: 1.4 MB. */
+export const bytesText = (bytes: number | null | undefined): string =>
+  bytes === null || bytes === undefined ? "–" : humanSize(bytes);
 
 /** Milliseconds as people read them: 840 ms, 12.3 s, 4 min 10 s, 2 h 5 min, 3 d 4 h. */
 export function durationText(ms: number | null | undefined): string {
@@ -48,7 +37,7 @@ const roughly = (ms: number): string =>
   ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms).replace(/^(\d+ \S+) .*$/, "$1");
 
 /** How long ago, from now or ahead of it. */
-export function agoText(at: string | null | undefined, now = Date.now()): string {
+export function agoText(at: string | null | undefined, now: number): string {
   if (!at) return "–";
   const ms = now - Date.parse(at);
   if (Math.abs(ms) < 2_000) return "just now";

@@ -2,37 +2,39 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { type ChartSeries, type Range, stacked } from "./chart/model.ts";
+import { plotOptions } from "./chart/plot.ts";
 
-export interface ChartSeries {
-  label: string;
-  /** CSS colour. */
-  color: string;
-  /** One value per x; null leaves a gap. */
-  values: (number | null)[];
-  fill?: boolean;
-}
+export type { ChartSeries, Range };
 
 interface ChartProps {
   /** Says what is drawn, for screen readers. */
   label: string;
   /** Seconds since the epoch. */
   x: number[];
-  series: ChartSeries[];
+  series: readonly ChartSeries[];
+  /** What of the time is shown; from the first to the last x where it is left out. */
+  range?: Range;
+  /** A part was marked with the pointer, or a double click asks for all of it again. */
+  onRange?: (range: Range | null) => void;
   height?: number;
   /** Of the values on the left axis. */
   unit?: (value: number) => string;
   max?: number;
+  log?: boolean;
 }
 
-/** Lines over time, drawn on a canvas; pages that use it are loaded when they are opened. */
-export function Chart({ label, x, series, height = 200, unit, max }: ChartProps) {
+/** Values over time, drawn on a canvas; pages that use it are loaded when they are opened. */
+export function Chart(props: ChartProps) {
+  const { label, x, series, range, onRange, height = 200, unit, max, log = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const dark = useComputedColorScheme("light") === "dark";
-  const shape = series.map((one) => `${one.label} ${one.color}`).join();
-  const data = [x, ...series.map((one) => one.values)] as uPlot.AlignedData;
-  const latest = useRef(data);
-  latest.current = data;
+  const drawn = stacked(series);
+  const shape = drawn.map(({ label: name, color, draw }) => `${name} ${color} ${draw}`).join();
+  const data = [x, ...drawn.map(({ heights }) => heights)] as uPlot.AlignedData;
+  const latest = useRef({ data, drawn, range, onRange });
+  latest.current = { data, drawn, range, onRange };
   // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for another shape, not for other values
   useEffect(() => {
     const element = box.current;
@@ -41,39 +43,20 @@ export function Chart({ label, x, series, height = 200, unit, max }: ChartProps)
     let remove = () => {};
     const draw = (Plot: typeof uPlot) => {
       if (done) return;
-      const ink = dark ? "#c1c2c5" : "#495057";
-      const line = dark ? "#373a40" : "#e9ecef";
-      const axis = {
-        stroke: ink,
-        grid: { stroke: line, width: 1 },
-        ticks: { stroke: line, width: 1 },
-      };
-      const made = new Plot(
-        {
-          width: element.clientWidth,
-          height,
-          cursor: { points: { size: 6 } },
-          scales: { y: { range: (_, _low, high) => [0, Math.max(max ?? 0, high * 1.1, 1)] } },
-          axes: [
-            axis,
-            { ...axis, size: 64, ...(unit && { values: (_, ticks) => ticks.map(unit) }) },
-          ],
-          series: [
-            {},
-            ...series.map((one) => ({
-              label: one.label,
-              stroke: one.color,
-              width: 1.5,
-              points: { show: x.length < 3 },
-              ...(one.fill && { fill: `${one.color}22` }),
-              value: (_: uPlot, value: number | null) =>
-                value === null ? "–" : unit ? unit(value) : String(value),
-            })),
-          ],
-        },
-        latest.current,
-        element,
-      );
+      const options = plotOptions(Plot, {
+        width: element.clientWidth,
+        height,
+        series: drawn,
+        valueAt: (one, at) => latest.current.drawn[one]?.values[at],
+        range: () => latest.current.range,
+        unit,
+        max,
+        log,
+        dark,
+        onMark: (marked) => latest.current.onRange?.(marked),
+      });
+      const made = new Plot(options, latest.current.data, element);
+      made.over.addEventListener("dblclick", () => latest.current.onRange?.(null));
       chart.current = made;
       const resized = new ResizeObserver(() =>
         made.setSize({ width: element.clientWidth, height }),
@@ -91,10 +74,10 @@ export function Chart({ label, x, series, height = 200, unit, max }: ChartProps)
       done = true;
       remove();
     };
-  }, [shape, dark, height, max]);
+  }, [shape, dark, height, max, log]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values
   useEffect(() => {
-    chart.current?.setData(latest.current);
-  }, [x, series]);
+    chart.current?.setData(latest.current.data);
+  }, [x, series, range?.from, range?.until]);
   return <div ref={box} role="img" aria-label={label} className="chart" />;
 }

@@ -1,6 +1,7 @@
 import { Alert, Anchor, Box, Stack, Text } from "@mantine/core";
 import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
+import { counted } from "#shared/kit/words.ts";
 import type { Degraded, Stopping } from "#shared/protocol/schema/health.ts";
 import { info } from "../lib/info.ts";
 import { loginStore, whoAmI } from "../lib/logins.ts";
@@ -10,15 +11,14 @@ const PART: Record<Degraded["part"], string> = {
   database: "Database",
   worker_registry: "Worker registry",
   object_store: "Object store",
+  disk: "Disk",
   backup: "Backup",
 };
-
-const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;
 
 const waitsFor = ({ jobs, sessions, left_s }: Stopping): string =>
   jobs + sessions === 0
     ? "Nothing runs here any more."
-    : `It waits for ${count(jobs, "job")} and ${count(sessions, "session")}, for at most ${left_s} s; whatever still runs then continues on its worker.`;
+    : `It waits for ${counted(jobs, "job")} and ${counted(sessions, "session")}, for at most ${left_s} s; whatever still runs then continues on its worker.`;
 
 /** That anybody may do anything here. */
 function OpenNote() {

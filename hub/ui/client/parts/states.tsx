@@ -1,8 +1,9 @@
 import { Alert, Box, Button, Center, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { IconAlertTriangle, IconInbox } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useSyncExternalStore } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
+import { offlineSince, subscribeConnection } from "../lib/connection.ts";
 import { errorText } from "../lib/query.ts";
 import { Command } from "./copy.tsx";
 
@@ -71,6 +72,8 @@ interface LoadableProps<T> {
 /** Shows grey lines until there is something, what there is with a note when it could not be read again, or the error. */
 export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
   const { data, error, refetch } = query;
+  // Of which the page as a whole tells.
+  const offline = useSyncExternalStore(subscribeConnection, offlineSince);
   if (data === undefined)
     return error ? (
       <ErrorNote error={error} retry={() => void refetch()} />
@@ -79,9 +82,9 @@ export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
     );
   return (
     <>
-      {error && (
+      {error && offline === null && (
         <Alert color="yellow" mb="sm" role="status">
-          Not up to date: {errorText(error)}
+          Shown as it was last read: {errorText(error)}. The page tries again by itself.
         </Alert>
       )}
       {children(data)}

@@ -55,8 +55,20 @@ const COLORS: Record<string, string> = {
   warn: "orange",
 };
 
-export function Status({ value, title }: { value: string; title?: string }) {
-  const color = COLORS[value] ?? "gray";
+interface StatusProps {
+  value: string;
+  /** What it says in place of the value, and in which colour. */
+  word?: string;
+  color?: string;
+  title?: string;
+}
+
+export function Status({
+  value,
+  word = value.replaceAll("_", " "),
+  color = COLORS[value] ?? "gray",
+  title,
+}: StatusProps) {
   return (
     <span
       className="state"
@@ -67,7 +79,7 @@ export function Status({ value, title }: { value: string; title?: string }) {
       title={title}
       data-status={value}
     >
-      {value.replaceAll("_", " ")}
+      {word}
     </span>
   );
 }

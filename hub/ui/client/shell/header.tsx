@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Anchor,
-  Badge,
   Box,
   Burger,
   Button,
@@ -18,10 +17,10 @@ import { useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
 import { logout } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
-import { isLive, subscribeLive } from "../lib/live.ts";
 import { loginStore, type WhoIAm, whoAmI } from "../lib/logins.ts";
 import { queryClient } from "../lib/query.ts";
 import { guideFor } from "../pages.tsx";
+import { ConnectionBadge } from "./connection.tsx";
 
 function Leave({ who: { name, role } }: { who: WhoIAm }) {
   const label = role === "admin" && name === "admin" ? "Leave administrator" : "Log out";
@@ -61,7 +60,6 @@ function Guide() {
 export function Header({ opened, toggle }: { opened: boolean; toggle: () => void }) {
   const { setColorScheme } = useMantineColorScheme();
   const dark = useComputedColorScheme("light") === "dark";
-  const live = useSyncExternalStore(subscribeLive, isLive);
   const who = useSyncExternalStore(loginStore.subscribe, whoAmI);
   return (
     <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -95,13 +93,7 @@ export function Header({ opened, toggle }: { opened: boolean; toggle: () => void
           <IconSearch size={16} />
         </ActionIcon>
         {who?.kind === "session" && <Leave who={who} />}
-        <Tooltip
-          label={live ? "Changes are shown as they happen" : "Asks the server every few seconds"}
-        >
-          <Badge variant="dot" color={live ? "teal" : "yellow"} className="status" role="status">
-            {live ? "Live" : "Polling"}
-          </Badge>
-        </Tooltip>
+        <ConnectionBadge />
         <Guide />
         <ActionIcon
           variant="default"

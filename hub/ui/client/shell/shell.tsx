@@ -6,6 +6,7 @@ import { HOME, PAGES } from "../pages.tsx";
 import { HubBanner } from "../parts/hub-banner.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Boundary } from "./boundary.tsx";
+import { ConnectionBar } from "./connection.tsx";
 import { Header } from "./header.tsx";
 import { Keys } from "./keys.tsx";
 import { LazyPage } from "./lazy-page.tsx";
@@ -59,6 +60,7 @@ export function Shell() {
           </Switch>
         </Boundary>
       </AppShell.Main>
+      <ConnectionBar />
       <Palette />
       <Keys />
     </AppShell>

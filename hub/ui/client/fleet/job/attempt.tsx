@@ -22,7 +22,7 @@ export function AttemptView({ job, n }: { job: Job; n: number }) {
 }
 
 function Parts({ job, attempt }: { job: Job; attempt: Attempt }) {
-  const [filters, setFilters] = useFilters({ part: "script" });
+  const [filters, setFilters] = useFilters({ part: "" });
   const parts = [
     {
       name: "script",
@@ -55,13 +55,15 @@ function Parts({ job, attempt }: { job: Job; attempt: Attempt }) {
           },
         ]),
   ];
-  const now = parts.find(({ name }) => name === filters.part) ?? parts[0];
+  // A script that threw has its traceback there.
+  const first = attempt.verdict?.class === "script_error" ? "output" : "script";
+  const now = parts.find(({ name }) => name === (filters.part || first)) ?? parts[0];
   return (
     <Stack>
       <Summary job={job} attempt={attempt} />
       <Tabs
         value={now?.name ?? null}
-        onChange={(part) => setFilters({ part: part ?? "script" })}
+        onChange={(part) => setFilters({ part: part ?? "" })}
         keepMounted={false}
         variant="outline"
       >

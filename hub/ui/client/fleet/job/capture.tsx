@@ -1,4 +1,5 @@
 import { Group, Paper, Progress, Table, Text, Title } from "@mantine/core";
+import { counted } from "#shared/kit/words.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { countText, percentText } from "../../lib/units.ts";
 
@@ -19,7 +20,6 @@ const REASONS: Record<string, string> = {
 export function Capture({ report }: { report: CaptureReport }) {
   const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
   const { late = 0, unanswered = 0, warnings = [] } = report;
-  const share = (n: number) => (seen === 0 ? 0 : (n / seen) * 100);
   const parts = [
     { name: "captured", n: captured, color: "teal" },
     { name: "partial", n: partial, color: "yellow" },
@@ -32,19 +32,27 @@ export function Capture({ report }: { report: CaptureReport }) {
           Capture
         </Title>
         <Text size="sm">
-          <b>{percentText(ratio)}</b> of {countText(seen)} bodies whole
+          {seen === 0 ? (
+            "No answer had a body"
+          ) : (
+            <>
+              <b>{percentText(ratio)}</b> of {counted(seen, "body", "bodies")} whole
+            </>
+          )}
         </Text>
       </Group>
-      <Progress.Root size="lg" aria-label="Bodies">
-        {parts.map(({ name, n, color }) => (
-          <Progress.Section
-            key={name}
-            value={share(n)}
-            color={color}
-            aria-label={`${name}: ${n} of ${seen}`}
-          />
-        ))}
-      </Progress.Root>
+      {seen > 0 && (
+        <Progress.Root size="lg" aria-label="Bodies">
+          {parts.map(({ name, n, color }) => (
+            <Progress.Section
+              key={name}
+              value={(n / seen) * 100}
+              color={color}
+              aria-label={`${name}: ${n} of ${seen}`}
+            />
+          ))}
+        </Progress.Root>
+      )}
       <Group gap="lg" mt="xs">
         {parts.map(({ name, n }) => (
           <Text key={name} size="sm">

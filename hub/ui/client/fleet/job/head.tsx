@@ -8,6 +8,7 @@ import {
 } from "@tabler/icons-react";
 import { Link, useLocation } from "wouter";
 import { pathOf } from "#shared/client/operation.ts";
+import { counted } from "#shared/kit/words.ts";
 import { DOCUMENT_NAMES, JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call, seg } from "../../lib/http.ts";
@@ -15,9 +16,11 @@ import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Ago, Elapsed, Status } from "../../parts/text.tsx";
+import { Ago } from "../../parts/text.tsx";
+import { ReplayButton } from "../replay/replay-button.tsx";
 import { optionsAgain, submitAgain } from "./again.ts";
 import { SmallPicture } from "./pictures.tsx";
+import { JobDuration, JobState } from "./state.tsx";
 
 const CRUMBS = [{ title: "Jobs", href: "/ui/jobs" }];
 const RERUN = {
@@ -68,7 +71,7 @@ export function JobHead({ job }: { job: Job }) {
       }
       badges={
         <>
-          <Status value={job.status} />
+          <JobState job={job} />
           <Badge variant="default" className="status">
             {job.mode}
           </Badge>
@@ -97,6 +100,7 @@ export function JobHead({ job }: { job: Job }) {
           Cancel
         </ConfirmButton>
       )}
+      {job.status === "completed" && <ReplayButton job={job} />}
       {ended && (
         <Button
           leftSection={<IconRefresh size={16} />}
@@ -117,7 +121,7 @@ export function JobHead({ job }: { job: Job }) {
       <Downloads job={job} />
       <ConfirmButton
         question="Delete this job?"
-        text={`Its record, its log and its ${job.asset_count} files are gone for good.${ended ? "" : " It is cancelled first."}`}
+        text={`Its record, its log and its ${counted(job.asset_count, "file")} are gone for good.${ended ? "" : " It is cancelled first."}`}
         confirm="Delete the job"
         color="red"
         variant="light"
@@ -144,8 +148,7 @@ function HeadNote({ job }: { job: Job }) {
         {job.started_at && (
           <>
             {" · "}
-            {job.finished_at ? "ran" : "running for"}{" "}
-            <Elapsed since={job.started_at} until={job.finished_at} />
+            {job.finished_at ? "ran" : "running for"} <JobDuration job={job} />
           </>
         )}
         {" · "}
@@ -159,6 +162,7 @@ function HeadNote({ job }: { job: Job }) {
 
 function Downloads({ job }: { job: Job }) {
   const of = { params: { id: job.job_id } };
+  const names = DOCUMENT_NAMES.filter((name) => name !== "trace.zip" || job.options.trace);
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -171,7 +175,7 @@ function Downloads({ job }: { job: Job }) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {DOCUMENT_NAMES.map((name) => (
+        {names.map((name) => (
           <Menu.Item
             key={name}
             component="a"

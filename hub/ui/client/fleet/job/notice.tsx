@@ -1,9 +1,12 @@
-import { Alert, Stack, Text } from "@mantine/core";
-import { IconAlertTriangle, IconClock } from "@tabler/icons-react";
+import { Alert, Button, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle, IconClock, IconPlayerPlay } from "@tabler/icons-react";
+import { Link } from "wouter";
 import type { Job, WaitingFor } from "#shared/protocol/schema/job.ts";
+import { seg } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
 import { Elapsed } from "../../parts/text.tsx";
 import { adviceFor } from "./advice.ts";
-import { stageTitle } from "./stages.ts";
+import { stageWhere } from "./stages.ts";
 
 /** Above everything: why the job waits, or why it failed and what to do. */
 export function JobNotice({ job }: { job: Job }) {
@@ -21,14 +24,38 @@ export function JobNotice({ job }: { job: Job }) {
           {job.error}
         </Text>
         {job.status === "failed" && <Text size="sm">{adviceFor(job.error)}</Text>}
+        {job.status === "failed" && <FailureLink job={job} />}
       </Stack>
     </Alert>
   );
 }
 
+/** To the recording where it went wrong; the player finds the moment (rules/recordings#the-player). */
+function FailureLink({ job: { job_id, started_at } }: { job: Job }) {
+  const recording = useGet(
+    "/jobs/{id}/recording",
+    { params: { id: job_id } },
+    { enabled: started_at !== null, refetchInterval: false, retry: false },
+  );
+  if (!recording.data) return null;
+  return (
+    <Button
+      component={Link}
+      size="xs"
+      variant="default"
+      w="fit-content"
+      mt={4}
+      leftSection={<IconPlayerPlay size={14} />}
+      href={`/ui/jobs/${seg(job_id)}?tab=recording&t=failure`}
+    >
+      See the moment it failed
+    </Button>
+  );
+}
+
 function titleOf({ status, stage }: Job): string {
   const what = status === "cancelled" ? "It was cancelled" : "It failed";
-  return stage && stage !== "done" ? `${what} (${stageTitle(stage).toLowerCase()})` : what;
+  return `${what} ${stageWhere(stage ?? "")}`.trim();
 }
 
 function Queued({ job }: { job: Job }) {
@@ -54,6 +81,7 @@ const HELP: Partial<Record<WaitingFor["reason"], string>> = {
   stopping: "It starts when the next hub is running.",
   no_worker: "Start one with: flotilla worker. The job then starts by itself.",
   workers_paused: "Set one to active on the Browser workers page.",
+  hub_disk_full: "It starts when there is room.",
   disk_full: "Make room on a worker's disk.",
   no_lane: "The worker's log says why its browsers do not start.",
 };

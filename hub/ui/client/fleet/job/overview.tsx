@@ -3,9 +3,11 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { seg } from "../../lib/http.ts";
-import { bytesText, countText, durationText, timeText } from "../../lib/units.ts";
+import { bytesText, countText, timeText } from "../../lib/units.ts";
+import { Replayed } from "../replay/replay.tsx";
 import { Capture } from "./capture.tsx";
 import { Answer, FinalPage } from "./final-state.tsx";
+import { JobDuration } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 import type { JobEvents } from "./use-events.ts";
 
@@ -24,6 +26,11 @@ export function Overview({ job, feed }: { job: Job; feed: JobEvents }) {
       </div>
       {job.answer !== null && <Answer answer={job.answer} />}
       {job.capture && <Capture report={job.capture} />}
+      {job.capture?.replay && (
+        <Paper withBorder p="md">
+          <Replayed replay={job.capture.replay} />
+        </Paper>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Facts job={job} />
         <Options job={job} />
@@ -81,7 +88,7 @@ function Facts({ job }: { job: Job }) {
     { name: "Submitted", value: timeText(job.created_at) },
     { name: "Started", value: timeText(job.started_at) },
     { name: "Finished", value: timeText(job.finished_at) },
-    { name: "Took", value: durationText(job.duration_ms) },
+    { name: "Took", value: <JobDuration job={job} /> },
     ...(job.idempotency_key ? [{ name: "Idempotency-Key", value: job.idempotency_key }] : []),
   ];
   return (

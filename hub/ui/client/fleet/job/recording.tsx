@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import type { Har } from "#shared/protocol/schema/har.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useGet } from "../../lib/query.ts";
+import { requestLine } from "../player/model/requests.ts";
 import type { TimedRow } from "../player/player.tsx";
 import { Recording } from "../player/recording.tsx";
 import { Viewer } from "../viewer/viewer.tsx";
@@ -38,18 +39,12 @@ export function JobRecording({ job, feed }: { job: Job; feed: JobEvents }) {
 
 /** Requests at the moment at which they began. */
 const requestRows = ({ log }: Har): TimedRow[] =>
-  log.entries.map((entry, i) => {
-    const { request, response, startedDateTime } = entry;
-    const failed = response.status === 0 || response.status >= 400;
-    return {
-      key: `q${i}`,
-      at: Date.parse(startedDateTime),
-      name: response.status === 0 ? "failed" : String(response.status),
-      text: `${request.method === "GET" ? "" : `${request.method} `}${request.url}`,
-      level: failed ? "error" : "info",
-      note: typeOf(entry),
-    };
-  });
+  log.entries.map((entry, i) => ({
+    key: `q${i}`,
+    at: Date.parse(entry.startedDateTime),
+    ...requestLine(entry),
+    note: typeOf(entry),
+  }));
 
 const logRows = ({ events }: JobEvents): TimedRow[] =>
   events.map((event) => {

@@ -37,6 +37,30 @@ const TITLES: Record<string, string> = {
   session: "Session kept open",
 };
 
+/** Where a job ended that did not come to its end. */
+const WHERE: Record<string, string> = {
+  queued: "while it waited in the queue",
+  lane: "while its browser was prepared",
+  navigate: "before the page was open",
+  wait: "while it waited for the page",
+  settle: "while it waited for the page",
+  scroll: "while it scrolled the page",
+  idle: "while it waited for the network",
+  recipe: "in the recipe of the host",
+  login: "while it logged in",
+  page: "while the page was saved",
+  video: "while videos were downloaded",
+  upload: "while its files were stored",
+  plan: "while its script was planned",
+  check: "while its script was checked",
+  run: "while its script ran",
+  judge: "while the result was judged",
+  offer: "after its script had run",
+};
+
+/** Follows "It failed": `before the page was open`; empty at the end. */
+export const stageWhere = (name: string): string => WHERE[name] ?? "";
+
 export const stageTitle = (name: string): string => TITLES[name] ?? name.replaceAll("_", " ");
 
 /**

@@ -1,5 +1,6 @@
 import { Button, Group, Paper, Text } from "@mantine/core";
 import { useState } from "react";
+import { counted } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 import { tellDone, tellError, useChange } from "../../lib/query.ts";
@@ -22,7 +23,7 @@ interface Work {
 }
 
 /** Which jobs; said as "1 job", "3 jobs". */
-const countOf = (jobs: number) => `${jobs} ${jobs === 1 ? "job" : "jobs"}`;
+const countOf = (jobs: number) => counted(jobs, "job");
 
 interface BulkBarProps {
   jobs: readonly Job[];

@@ -2,20 +2,19 @@ import { Group, Text } from "@mantine/core";
 import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText, percentText } from "../../lib/units.ts";
 import type { Column } from "../../parts/data-table.tsx";
-import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
+import { Ago, Clip } from "../../parts/text.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
+import { JobDuration, JobState } from "../job/state.tsx";
 
-/** The target's host name: what the host filter takes. */
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
+const PARTS = /^https?:\/\/(?:[^/?#]*@)?([^/?#]+)(.*)$/is;
 
-/** Begins with the path where the host has its own column. */
+/** Host with port, then the path, as they were written: two servers of one machine are two sites. */
 function Address({ url }: { url: string }) {
-  const origin =
-    URL.canParse(url) && url.startsWith(new URL(url).origin) ? new URL(url).origin : "";
+  const [, host = "", rest = url] = PARTS.exec(url) ?? [];
   return (
     <span className="clip" title={url}>
-      <span className="job-origin">{origin}</span>
-      {url.slice(origin.length)}
+      {host && <span className="job-host">{host}</span>}
+      {rest}
     </span>
   );
 }
@@ -35,7 +34,7 @@ function Target({ job }: { job: Job }) {
 }
 
 function Capture({ report }: { report: CaptureReport | null }) {
-  if (report === null) return <>–</>;
+  if (report === null || report.seen === 0) return <>–</>;
   const { seen, captured, partial, lost } = report;
   const parts = [`${countText(captured)} of ${countText(seen)} bodies`];
   if (partial > 0) parts.push(`${countText(partial)} partial`);
@@ -44,7 +43,7 @@ function Capture({ report }: { report: CaptureReport | null }) {
 }
 
 function State({ job }: { job: Job }) {
-  const status = <Status value={job.status} title={job.stage ?? undefined} />;
+  const status = <JobState job={job} />;
   if (job.queue_position === null) return status;
   return (
     <Group gap={4} wrap="nowrap">
@@ -57,20 +56,13 @@ function State({ job }: { job: Job }) {
 }
 
 export const COLUMNS: Column<Job>[] = [
-  { key: "status", title: "Status", width: "118px", cell: (job) => <State job={job} /> },
+  { key: "status", title: "Status", width: "156px", cell: (job) => <State job={job} /> },
   {
     key: "page",
     title: "Page",
     width: "68px",
     from: "sm",
     cell: (job) => <SmallPicture className="job-thumbnail" src={job.thumbnail_href} />,
-  },
-  {
-    key: "host",
-    title: "Host",
-    width: "minmax(90px, 1fr)",
-    from: "lg",
-    cell: (job) => <Clip text={hostOf(job.url)} />,
   },
   {
     key: "url",
@@ -109,7 +101,7 @@ export const COLUMNS: Column<Job>[] = [
     width: "92px",
     align: "end",
     from: "sm",
-    cell: (job) => <Elapsed since={job.started_at} until={job.finished_at} />,
+    cell: (job) => <JobDuration job={job} />,
   },
   {
     key: "assets",

@@ -21,7 +21,7 @@ const GROUPS: { title: string; names: string[] }[] = [
     names: ["capture_assets", "download_video", "min_asset_size_bytes", "final_state", "record"],
   },
   { title: "Recipes and request", names: ["fetch_strategy", "referer", "cookies_from"] },
-  { title: "Network", names: ["egress", "proxy", "replay"] },
+  { title: "Network", names: ["egress", "proxy", "replay", "replay_clock"] },
   {
     title: "Browser",
     names: [
@@ -33,7 +33,7 @@ const GROUPS: { title: string; names: string[] }[] = [
       "clone_chrome_profile",
     ],
   },
-  { title: "Scripts", names: ["max_codegen_attempts", "attempt_timeout_s"] },
+  { title: "Scripts", names: ["max_codegen_attempts", "attempt_timeout_s", "trace"] },
 ];
 
 /** Shown above the groups: what nearly every job of a mode is about. */
@@ -45,6 +45,7 @@ const MODES: Record<string, string[]> = {
   codegen_engine: ["codegen-loop"],
   max_codegen_attempts: ["codegen-loop"],
   attempt_timeout_s: ["codegen-loop", "rerun"],
+  trace: ["codegen-loop", "rerun"],
   rerun_from: ["rerun"],
   code: ["rerun"],
   keep_session: ["fetch"],

@@ -17,10 +17,12 @@ interface ControlsProps {
   /** Whether there is an action before and behind this moment. */
   steps: { back: boolean; on: boolean };
   onStep: (by: 1 | -1) => void;
+  /** What the recording can be saved as. */
+  exports: React.ReactNode;
 }
 
 /** Play, speed, from action to action, and where we are. */
-export function Controls({ state, act, steps, onStep }: ControlsProps) {
+export function Controls({ state, act, steps, onStep, exports }: ControlsProps) {
   const { ms, whole_ms, playing, speed, following, live } = state;
   return (
     <Group gap="xs" role="group" aria-label="Player">
@@ -70,6 +72,7 @@ export function Controls({ state, act, steps, onStep }: ControlsProps) {
         label="Copy a link to this moment"
         text={linkTo(following ? null : ms)}
       />
+      {exports}
     </Group>
   );
 }

@@ -3,6 +3,8 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import type { TimedEvent } from "#shared/recording/events.ts";
 import type { Recording } from "#shared/recording/record.ts";
 import { Controls } from "./controls.tsx";
+import { ExportMenu } from "./export-menu.tsx";
+import { failureMs } from "./model/failure.ts";
 import { actsOf, consoleOf, logOf, marksOf, unheardOf } from "./model/happenings.ts";
 import type { KeyCommand } from "./model/keys.ts";
 import { actAt, pageAt, stepFrom } from "./model/moment.ts";
@@ -18,10 +20,8 @@ import { usePlayerKeys } from "./use-player-keys.ts";
 import { useScreens } from "./use-screens.ts";
 import { useTransport } from "./use-transport.ts";
 
-/** A line that the recording itself does not have; `at` is epoch milliseconds. */
-export interface TimedRow extends Omit<MomentRow, "at_ms"> {
-  at: number;
-}
+/** A line from elsewhere, at a time in epoch milliseconds or at a moment of the recording. */
+export type TimedRow = Omit<MomentRow, "at_ms"> & ({ at: number } | { at_ms: number });
 
 export interface PlayerProps {
   of: RecordingOf;
@@ -37,13 +37,9 @@ export interface PlayerProps {
 /** The rows in the time of the recording, which begins with its run. */
 const inTime = (rows: readonly TimedRow[], started_at: string): MomentRow[] => {
   const began = Date.parse(started_at);
-  return rows.map(({ at, key, name, text, level, note }) => ({
-    key,
-    name,
-    text,
-    at_ms: Math.max(0, at - began),
-    ...(level !== undefined && { level }),
-    ...(note !== undefined && { note }),
+  return rows.map((row) => ({
+    ...row,
+    at_ms: "at" in row ? Math.max(0, row.at - began) : row.at_ms,
   }));
 };
 
@@ -66,7 +62,10 @@ export function Player({ of, info, events, requests, no_requests, log, live }: P
   );
   const seek = useCallback((ms: number) => act({ do: "seek", ms }), [act]);
   const { ms, following } = state;
-  useMomentInAddress(state, seek);
+  // Before the last event has come, a later one could be where it failed.
+  const whole = info.state !== "live" && events.length >= info.events;
+  const failure_ms = whole ? failureMs(events, acts, whole_ms) : null;
+  useMomentInAddress(state, seek, failure_ms);
   const step = (by: 1 | -1) => {
     act({ do: "pause" });
     const next = stepFrom(acts, ms, by);
@@ -98,6 +97,7 @@ export function Player({ of, info, events, requests, no_requests, log, live }: P
           state={state}
           act={act}
           onStep={step}
+          exports={<ExportMenu of={of} info={info} />}
           steps={{
             back: stepFrom(acts, ms, -1) !== null,
             on: stepFrom(acts, ms, 1) !== null,

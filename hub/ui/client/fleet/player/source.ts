@@ -1,7 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { pathOf } from "#shared/client/operation.ts";
 import type { TimedEvent } from "#shared/recording/events.ts";
-import type { Recording, RecordingEvents } from "#shared/recording/record.ts";
+import type { Recording, RecordingEvents, VideoFormat } from "#shared/recording/record.ts";
 import { call, open } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { mergeEvents, readOnFrom } from "./model/events.ts";
@@ -16,17 +17,25 @@ export interface RecordingOf {
 /** A recording that grows is sent to the hub once a second. */
 const LIVE_MS = 1_000;
 
-/** The same three routes exist below each. */
+/** The same routes exist below each. */
 const ROUTES = {
   job: {
     record: "/jobs/{id}/recording",
     data: "GET /jobs/{id}/recording/data",
     events: "GET /jobs/{id}/recording/events",
+    exports: "/jobs/{id}/recording/exports",
+    ask: "POST /jobs/{id}/recording/exports",
+    mp4: "GET /jobs/{id}/recording/video.mp4",
+    webm: "GET /jobs/{id}/recording/video.webm",
   },
   session: {
     record: "/sessions/{sid}/recording",
     data: "GET /sessions/{sid}/recording/data",
     events: "GET /sessions/{sid}/recording/events",
+    exports: "/sessions/{sid}/recording/exports",
+    ask: "POST /sessions/{sid}/recording/exports",
+    mp4: "GET /sessions/{sid}/recording/video.mp4",
+    webm: "GET /sessions/{sid}/recording/video.webm",
   },
 } as const;
 /** Each route reads its own of the two. */
@@ -88,3 +97,23 @@ export const readerOf =
     });
     return new Uint8Array(await response.arrayBuffer());
   };
+
+/** The videos of a recording that has ended; while one is made, how far it is. */
+export const useExports = ({ kind, id }: RecordingOf, enabled: boolean) =>
+  useGet(
+    ROUTES[kind].exports,
+    { params: paramsOf(id) },
+    {
+      enabled,
+      refetchInterval: ({ state }) =>
+        state.data?.items.some(({ status }) => status === "queued" || status === "running")
+          ? LIVE_MS
+          : false,
+    },
+  );
+
+export const askForVideo = ({ kind, id }: RecordingOf, format: VideoFormat) =>
+  call(ROUTES[kind].ask, { params: paramsOf(id), json: { format } });
+
+export const videoAddress = ({ kind, id }: RecordingOf, format: VideoFormat): string =>
+  pathOf(ROUTES[kind][format], { params: paramsOf(id) });

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { useFilters } from "../../lib/filters.ts";
+import { FAILURE } from "./model/failure.ts";
 import { momentOfParam, momentOfTime, momentParam, type Transport } from "./model/transport.ts";
 
 /** While somebody drags, the address stays as it is: browsers refuse pages that change it all the time. */
@@ -15,16 +16,19 @@ export function useMomentParam(started_at: string): number | null {
   return first.current;
 }
 
-/** The moment in the address is written where the player stands still, and a link that is opened on the same page goes there. */
-
+/**
+ * The moment in the address is written where the player stands still, and a link that is opened on the same page goes
+ * there. `?t=failure` goes to `failure_ms`, as soon as that is known.
+ */
 export function useMomentInAddress(
   { ms, playing, following }: Transport,
   onSeek: (ms: number) => void,
+  failure_ms: number | null,
 ): void {
   const [{ t }, setFilters] = useFilters({ t: "", at: "" });
   const written = useRef(t);
   useEffect(() => {
-    if (playing) return;
+    if (playing || t === FAILURE) return;
     const timer = setTimeout(() => {
       const now = following || ms === 0 ? "" : momentParam(ms);
       if (now === written.current) return;
@@ -32,11 +36,18 @@ export function useMomentInAddress(
       setFilters({ t: now, at: "" });
     }, QUIET_MS);
     return () => clearTimeout(timer);
-  }, [ms, playing, following, setFilters]);
+  }, [ms, playing, following, t, setFilters]);
   useEffect(() => {
     if (t === written.current) return;
     written.current = t;
     const asked = momentOfParam(t);
     if (asked !== null) onSeek(asked);
   }, [t, onSeek]);
+  useEffect(() => {
+    if (t !== FAILURE || failure_ms === null) return;
+    onSeek(failure_ms);
+    // An address has tenths of a second only: it follows the player, and not the player it.
+    written.current = momentParam(failure_ms);
+    setFilters({ t: written.current, at: "" });
+  }, [t, failure_ms, onSeek, setFilters]);
 }

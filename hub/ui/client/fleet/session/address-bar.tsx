@@ -2,9 +2,9 @@ import { ActionIcon, Button, Group, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconArrowRight, IconReload } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import { addressOf } from "../../lib/address.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
-import { withScheme } from "./new-session.ts";
 
 const MOVES = [
   { move: "back", label: "Back", icon: IconArrowLeft },
@@ -26,7 +26,7 @@ export function AddressBar({ session }: { session: Session }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const address = (typed ?? session.url).trim();
-    if (address !== "") go.mutate(withScheme(address));
+    if (address !== "") go.mutate(addressOf(address));
   };
   return (
     <form onSubmit={submit}>

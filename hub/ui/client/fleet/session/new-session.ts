@@ -3,10 +3,15 @@ import type { EgressOption } from "#shared/protocol/egress.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import type { ReplayClock } from "#shared/protocol/schema/replay.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import { numberOf } from "../../forms/number-props.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
+import { addressOf } from "../../lib/address.ts";
 import { proxyBody } from "../options/way-out.ts";
+
+/** The hub waits 8 s for a lane, and then the page may take its minute to load. */
+export const OPEN_MS = 80_000;
 
 /** The fields of the form; a number field that was emptied holds "". */
 export interface NewSession {
@@ -20,6 +25,8 @@ export interface NewSession {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
   record: RecordMode | null;
+  replay: string;
+  replay_clock: ReplayClock;
 }
 
 /** Of POST /sessions (rules/sessions#open-a-session). */
@@ -37,15 +44,18 @@ export const DEFAULTS: NewSession = {
   egress: null,
   proxy: null,
   record: null,
+  replay: "",
+  replay_clock: "now",
 };
 
 /** Body of POST /sessions: what differs from the defaults. */
 export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
   const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s } = values;
-  const { egress, proxy, record } = values;
+  const { egress, proxy, record, replay_clock } = values;
+  const replay = values.replay.trim();
   const { width, height } = values.viewport;
   return {
-    ...(url.trim() !== "" && { url: withScheme(url.trim()) }),
+    ...(url.trim() !== "" && { url: addressOf(url) }),
     ...(use_profile !== "" && { use_profile }),
     ...(headless && { headless }),
     ...(worker_id !== "" && { worker_id }),
@@ -54,6 +64,8 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
     ...(egress && { egress }),
     ...(proxy && { proxy: proxyBody(proxy) }),
     ...(record && { record }),
+    ...(replay !== "" && { replay }),
+    ...(replay_clock !== DEFAULTS.replay_clock && { replay_clock }),
     ...((width !== "" || height !== "") && {
       viewport: {
         width: numberOf(width) ?? RESOLUTION.width,
@@ -61,11 +73,4 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
       },
     }),
   };
-}
-
-/** People leave out the scheme; servers on their own machine have no certificate. */
-export function withScheme(address: string): string {
-  const is_host_and_port = /^[^/]+:\d+(\/|$)/.test(address);
-  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !is_host_and_port) return address;
-  return `${/^(localhost|127\.)/i.test(address) ? "http" : "https"}://${address}`;
 }

@@ -25,10 +25,12 @@ import { Command } from "../../parts/copy.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
 import { shownProxy } from "../options/way-out.ts";
 import { EgressFields, ProxyFields } from "../options/way-out-fields.tsx";
-import { bodyOf, DEFAULTS, RULES } from "./new-session.ts";
+import { bodyOf, DEFAULTS, OPEN_MS, RULES } from "./new-session.ts";
 
-/** The hub waits 8 s for a lane, and then the page may take its minute to load. */
-const OPEN_MS = 80_000;
+const CLOCKS = [
+  { value: "now", label: "The present time" },
+  { value: "capture", label: "The time of the capture" },
+];
 
 /** The fields that are shown before "More". */
 const FIRST = new Set(["url", "use_profile", "headless"]);
@@ -157,6 +159,20 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
               error={issueOf("proxy")}
               onChange={(proxy) => form.setValues({ proxy })}
             />
+            <TextInput
+              label="Replay of the job"
+              description="Show its capture, and nothing leaves the machine"
+              placeholder="The id of a job; empty: the web"
+              {...form.getInputProps("replay")}
+            />
+            {values.replay.trim() !== "" && (
+              <Select
+                label="Clock of the replay"
+                allowDeselect={false}
+                {...form.getInputProps("replay_clock")}
+                data={CLOCKS}
+              />
+            )}
             <Command
               text={`curl -X POST ${location.origin}/sessions -H 'content-type: application/json' \\\n  -d ${quote(JSON.stringify(shown))}`}
             />

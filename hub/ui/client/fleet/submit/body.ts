@@ -1,3 +1,4 @@
+import { addressOf } from "../../lib/address.ts";
 import type { Options } from "../options/fields.ts";
 import { proxyBody, proxyOf, shownProxy } from "../options/way-out.ts";
 
@@ -10,7 +11,7 @@ export interface Draft {
 
 /** Body of POST /jobs: only what was set, so that presets and defaults apply to the rest. */
 export const bodyOf = ({ url, preset, given }: Draft) => ({
-  url: url.trim(),
+  url: addressOf(url),
   ...(preset !== null && { preset }),
   ...(Object.keys(given).length > 0 && { options: optionsBody(given) }),
 });

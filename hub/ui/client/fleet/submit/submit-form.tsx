@@ -5,6 +5,7 @@ import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { targetFault } from "#shared/protocol/target-url.ts";
 import type { Faults } from "../../forms/faults.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
+import { addressOf } from "../../lib/address.ts";
 import { seg } from "../../lib/http.ts";
 import { Command } from "../../parts/copy.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
@@ -24,7 +25,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
     rules: OPTION_RULES,
     bodyOf,
     check: ({ url }): Faults => {
-      const fault = targetFault(url.trim());
+      const fault = targetFault(addressOf(url));
       return fault === undefined ? {} : { url: fault };
     },
     send,
@@ -57,6 +58,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
             autoComplete="off"
             required
             {...form.getInputProps("url")}
+            onBlur={() => form.setFieldValue("url", addressOf(draft.url))}
           />
           <PresetSelect
             presets={presets}

@@ -1,6 +1,7 @@
 import { Badge, Box, Button, Group, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconEyeOff, IconPlus } from "@tabler/icons-react";
 import { Clip, Status } from "../../parts/text.tsx";
+import { ReplayBadge } from "../replay/replay.tsx";
 import { STATE_TEXTS, type WallLane } from "./lanes.ts";
 import { usePreview } from "./previews.ts";
 
@@ -49,6 +50,7 @@ export function Tile({ one, interval_ms, onOpen, onNew }: TileProps) {
             Lane {lane.lane_idx}
           </Text>
           <Group gap={4} wrap="nowrap">
+            {session?.replay && <ReplayBadge replay={session.replay} />}
             {lane.mode === "headless" && (
               <Badge variant="default" className="status" title="Its browser shows no window">
                 headless

@@ -16,6 +16,7 @@ import type { Faults } from "../../forms/faults.ts";
 import { numberProps } from "../../forms/number-props.ts";
 import { choicesOf, rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { useApiForm } from "../../forms/use-api-form.ts";
+import { addressOf } from "../../lib/address.ts";
 import { asWritten, call } from "../../lib/http.ts";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
@@ -49,7 +50,7 @@ type Draft = ReturnType<typeof draftOf>;
 
 const bodyOf = ({ kind, given, ignore_text, ignore_assets, webhook_url, ...draft }: Draft) => ({
   ...draft,
-  url: draft.url.trim(),
+  url: addressOf(draft.url),
   cron: kind === "cron" ? draft.cron.trim() : null,
   every_s: kind === "interval" ? draft.every_s : null,
   options: optionsBody(given),
@@ -83,7 +84,7 @@ export function WatchForm({ watch, onDone }: WatchFormProps) {
     rules: RULES,
     bodyOf,
     check: ({ url }): Faults => {
-      const fault = targetFault(url.trim());
+      const fault = targetFault(addressOf(url));
       return fault === undefined ? {} : { url: fault };
     },
     send: sender(watch),

@@ -1,12 +1,13 @@
 import { Anchor, Button, FileButton, Group, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { pathOf } from "#shared/client/operation.ts";
+import { limitText } from "#shared/kit/words.ts";
 import type { PluginBlob } from "#shared/protocol/schema/plugin.ts";
 import { pluginLimits } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { useFilters } from "../../lib/filters.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
-import { bytesText, mebibytesText } from "../../lib/units.ts";
+import { bytesText } from "../../lib/units.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
@@ -141,7 +142,7 @@ export function Blobs({ slug }: { slug: string }) {
               command={`curl -X PUT ${location.origin}${at}/chart.png -H 'content-type: image/png' --data-binary @chart.png`}
             >
               The plugin, its page or anybody else may store files of at most{" "}
-              {mebibytesText(LIMITS.blob)}.
+              {limitText(LIMITS.blob)}.
             </Empty>
           ) : (
             <>

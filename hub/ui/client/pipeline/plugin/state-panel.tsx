@@ -2,11 +2,11 @@ import { Button, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
+import { limitText } from "#shared/kit/words.ts";
 import type { PluginState } from "#shared/protocol/schema/plugin.ts";
 import { pluginLimits } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { call, open } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
-import { mebibytesText } from "../../lib/units.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { Loadable } from "../../parts/states.tsx";
@@ -101,7 +101,7 @@ export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
         )}
         <Textarea
           label="Value"
-          description={`JSON, at most ${mebibytesText(LIMITS.state)}`}
+          description={`JSON, at most ${limitText(LIMITS.state)}`}
           autosize
           minRows={8}
           maxRows={24}

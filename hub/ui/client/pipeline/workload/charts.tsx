@@ -1,8 +1,12 @@
 import { Paper, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
-import { useDeferredValue } from "react";
+import { useDeferredValue, useState } from "react";
+import { counted } from "#shared/kit/words.ts";
+import type { FlowRates } from "#shared/protocol/schema/flow.ts";
+import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";
-import { Chart } from "../../parts/chart.tsx";
+import { distribution, type Value } from "../../parts/chart/model.ts";
+import { Chart, type ChartSeries, type Range } from "../../parts/chart.tsx";
 
 const COLORS = {
   submitted: "#868e96",
@@ -10,6 +14,7 @@ const COLORS = {
   failed: "#fa5252",
   expired: "#fd7e14",
 } as const;
+const QUANTILE = "#4c6ef5";
 const SPANS = [
   { value: "60", label: "1 h" },
   { value: "360", label: "6 h" },
@@ -38,22 +43,13 @@ export function Charts({
     { params: { slug }, query: { limit: RUNS, brief: true } },
     { enabled: settled },
   );
+  const now = useNow();
+  const [zoom, setZoom] = useState<Range | null>(null);
   const minutes = Number(span);
-  const now = Math.floor(Date.now() / 60_000) * 60_000;
-  const points = rates.data?.series[0]?.points ?? [];
-  const x =
-    points.length > 0
-      ? points.map(([ms]) => ms / 1_000)
-      : Array.from({ length: minutes }, (_, i) => (now - (minutes - 1 - i) * 60_000) / 1_000);
-  const series = Object.entries(COLORS).map(([metric, color]) => ({
-    label: metric,
-    color,
-    values:
-      rates.data?.series.find((one) => one.metric === metric)?.points.map(([, n]) => n) ??
-      x.map(() => 0),
-    fill: metric === "succeeded",
-  }));
-  const ended = [...(runs.data?.runs ?? [])].reverse();
+  // To the minute that is going on, so that both charts begin and end at the same time.
+  const until = Math.ceil(now / 60_000) * 60;
+  const range = zoom ?? { from: until - minutes * 60, until };
+  const ended = runs.data?.runs ?? [];
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
       <Paper withBorder p="sm">
@@ -66,13 +62,17 @@ export function Charts({
             aria-label="Span"
             data={SPANS}
             value={span}
-            onChange={onSpan}
+            onChange={(next) => {
+              setZoom(null);
+              onSpan(next);
+            }}
           />
         </div>
         <Chart
           label={`Tasks of ${slug} per minute, over the last ${minutes} minutes`}
-          x={x}
-          series={series}
+          {...ratesOf(rates.data)}
+          range={range}
+          onRange={setZoom}
           height={HEIGHT}
           unit={(n) => `${Math.round(n * 10) / 10} /min`}
         />
@@ -84,7 +84,7 @@ export function Charts({
           </Title>
           {runs.data && (
             <Text size="xs" c="dimmed">
-              the last {ended.length} runs
+              {ended.length < RUNS ? counted(ended.length, "run") : `the last ${RUNS} runs`}
             </Text>
           )}
         </div>
@@ -95,24 +95,64 @@ export function Charts({
         ) : (
           <Chart
             label={`Durations of the last ${ended.length} runs of ${slug}`}
-            x={ended.map(({ finished_at }) => Date.parse(finished_at) / 1_000)}
-            series={[
-              {
-                label: "succeeded",
-                color: COLORS.succeeded,
-                values: ended.map((run) => (run.success ? run.duration_ms : null)),
-              },
-              {
-                label: "failed",
-                color: COLORS.failed,
-                values: ended.map((run) => (run.success ? null : run.duration_ms)),
-              },
-            ]}
+            {...durationsOf(ended, range)}
+            range={range}
+            onRange={setZoom}
             height={HEIGHT}
             unit={durationText}
+            log
           />
         )}
       </Paper>
     </SimpleGrid>
   );
+}
+
+/** Counts of each minute: what became of tasks on top of each other, and around them how many came. */
+function ratesOf(rates: FlowRates | undefined) {
+  const points = rates?.series[0]?.points ?? [];
+  return {
+    x: points.map(([ms]) => ms / 1_000),
+    series: Object.entries(COLORS).map(
+      ([metric, color]): ChartSeries => ({
+        label: metric,
+        color,
+        values: rates?.series.find((one) => one.metric === metric)?.points.map(([, n]) => n) ?? [],
+        draw: metric === "submitted" ? "outline" : "bars",
+      }),
+    ),
+  };
+}
+
+interface Ended {
+  success: boolean;
+  finished_at: string;
+  duration_ms: number;
+}
+
+/** Every run as a point, and what half and nearly all of them took at most. */
+function durationsOf(runs: readonly Ended[], range: Range) {
+  const group = (success: boolean) =>
+    runs
+      .filter((run) => run.success === success)
+      // A scale of powers of ten has no zero.
+      .map((run) => ({
+        at: Date.parse(run.finished_at) / 1_000,
+        value: Math.max(1, run.duration_ms),
+      }));
+  const { x, points, quantiles } = distribution([group(true), group(false)], range, [0.5, 0.95]);
+  const row = (label: string, color: string, values: Value[] | undefined): ChartSeries => ({
+    label,
+    color,
+    values: values ?? [],
+  });
+  return {
+    x,
+    series: [
+      { ...row("succeeded", COLORS.succeeded, points[0]), draw: "points" as const },
+      { ...row("failed", COLORS.failed, points[1]), draw: "points" as const },
+      row("p50", QUANTILE, quantiles[0]),
+      { ...row("p95", QUANTILE, quantiles[1]), dash: true },
+    ],
+  };
 }

@@ -49,7 +49,7 @@ export function WorkloadRuns({ slug }: { slug: string }) {
         <TextInput
           label="Task"
           data-filter
-          placeholder="its whole key"
+          placeholder="Task key, for example invoices-37"
           value={text}
           onChange={(event) => {
             setText(event.currentTarget.value);

@@ -85,18 +85,24 @@ function markOf(event: TimedEvent): Omit<Mark, "at_ms"> | null {
       return { kind: "error", text: short(`${event.error}: ${event.url}`) };
     case "input":
       return { kind: "input", text: inputText(event) };
+    case "viewer":
+      return { kind: "input", text: viewerText(event) };
     default:
       return null;
   }
 }
 
-/** An action stands where it began, because that is where the picture is about to change. */
+/** What is written when it is over stands where it began: there the picture is about to change. */
+function beganAt(event: TimedEvent): number {
+  const over = event.type === "action" || event.type === "input";
+  return over ? Math.max(0, event.at_ms - (event.ms ?? 0)) : event.at_ms;
+}
+
 export function marksOf(events: readonly TimedEvent[]): Mark[] {
   return events.flatMap((event): Mark[] => {
     const mark = markOf(event);
     if (mark === null) return [];
-    const at_ms = event.type === "action" ? Math.max(0, event.at_ms - event.ms) : event.at_ms;
-    return [{ at_ms, kind: mark.kind, text: mark.text }];
+    return [{ at_ms: beganAt(event), kind: mark.kind, text: mark.text }];
   });
 }
 
@@ -104,7 +110,19 @@ const INPUTS = { pointer: "Pointer", keys: "Keys", wheel: "Wheel", paste: "Paste
 
 function inputText(event: TimedEvent & { type: "input" }): string {
   const by = event.by ? ` by ${event.by}` : "";
-  return `${INPUTS[event.kind]}${by}, ${event.count}×`;
+  const at = event.x === undefined || event.y === undefined ? "" : ` at ${event.x}, ${event.y}`;
+  return `${INPUTS[event.kind]}${by}${at}, ${event.count}×`;
+}
+
+const STATES = { connected: "came", took_over: "took over", disconnected: "left" } as const;
+const MODES = { view: "to watch", control: "to act" } as const;
+
+/** Who, what, and where from: `desk of anna (10.0.0.7) came to watch`. */
+function viewerText({ state, by, from, mode }: TimedEvent & { type: "viewer" }): string {
+  const who = [by ?? "somebody", from && from !== by ? `(${from})` : ""].filter(Boolean).join(" ");
+  return [who, STATES[state], state === "connected" && mode ? MODES[mode] : ""]
+    .filter(Boolean)
+    .join(" ");
 }
 
 const said = (
@@ -151,6 +169,7 @@ export function logOf(events: readonly TimedEvent[]): Said[] {
       case "navigation":
         return [said(i, event, "navigation", [event.status, event.url].filter(Boolean).join(" "))];
       case "viewer":
+        return [said(i, event, "viewer", viewerText(event))];
       case "cdp":
         return [said(i, event, event.type, [event.by, event.state].filter(Boolean).join(" "))];
       case "input":

@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { distribution, quantile, stacked } from "#hub/ui/client/parts/chart/model.ts";
+
+const bars = (label: string, values: number[]) =>
+  ({ label, color: "red", values, draw: "bars" }) as const;
+
+test("bars stand on each other, the top one drawn first; nothing of something is no bar", () => {
+  const drawn = stacked([
+    { label: "came", color: "grey", values: [5, 0, 2], draw: "outline" },
+    bars("good", [1, 0, 2]),
+    bars("none", [0, 0, 0]),
+    bars("bad", [2, 1, 0]),
+  ]);
+  expect(drawn.map(({ label, heights }) => [label, heights])).toEqual([
+    ["came", [5, null, 2]],
+    ["bad", [3, 1, null]],
+    ["none", [null, null, null]],
+    ["good", [1, null, 2]],
+  ]);
+});
+
+test("a line is drawn as it was measured, with its gaps", () => {
+  const [drawn] = stacked([{ label: "cpu", color: "blue", values: [0, null, 0] }]);
+  expect(drawn?.heights).toEqual([0, null, 0]);
+});
+
+test("quantiles lie between the values", () => {
+  expect(quantile([7], 0.95)).toBe(7);
+  expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5);
+  expect(quantile([0, 100], 0.95)).toBeCloseTo(95);
+});
+
+test("a distribution stays within its range, has every point once, and a gap where nothing was measured", () => {
+  const good = [0, 10, 11, 12, 90, 400].map((at) => ({ at, value: at + 1 }));
+  const bad = [{ at: 15, value: 1_000 }];
+  const { x, points, quantiles } = distribution([good, bad], { from: 5, until: 105 }, [0.5, 1], 4);
+  expect(x).toEqual([10, 11, 12, 15, 17.5, 42.5, 67.5, 90, 92.5]);
+  expect(points[0]?.filter((value) => value !== undefined)).toEqual([11, 12, 13, 91]);
+  expect(points[1]?.filter((value) => value !== undefined)).toEqual([1_000]);
+  const at = (row: number) => quantiles[row]?.filter((value) => value !== undefined);
+  expect(at(0)).toEqual([12.5, null, null, 91]);
+  expect(at(1)).toEqual([1_000, null, null, 91]);
+});
