@@ -305,12 +305,19 @@ export const LAYERS: readonly Layer[] = [
     may: ["cdp", "process", "lanes", "session"],
     packages: [],
   },
-  // What happens in a session, and its screen.
+  // What happens in a session, its screen, and what its pages request.
   {
     name: "recording",
     files: /^worker\/browser\/recording\//,
-    may: ["cdp", "bridge"],
+    may: ["cdp", "record", "bridge"],
     packages: [],
+  },
+  // What Playwright traces of a run, without the secrets in it.
+  {
+    name: "trace",
+    files: /^worker\/browser\/trace\//,
+    may: [],
+    packages: ["playwright-core"],
   },
   { name: "browser/jobs", files: /^worker\/browser\/jobs\//, packages: [] },
 

@@ -48,7 +48,7 @@ const E2E: Group = {
 /** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
 const UI: Group = {
   name: "ui",
-  files: ["test/ui/{guide,keyboard,login,pages,shell}.test.ts"],
+  files: ["test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts"],
 };
 /** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
 const ATTACKS_OF_LANES =
@@ -70,10 +70,8 @@ const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"] };
 /** Judge what the build made: that it works, and that it can be operated. */
 const UPDATE_TESTS = "test/ops/{updates,upgrade}.test.ts";
 const OPS_UPDATES: Group = { name: "ops-updates", files: [UPDATE_TESTS] };
-const OF_BINARY: Group[] = [
-  { name: "binary", files: [BINARY_TESTS] },
-  { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] },
-];
+const OF_THE_BINARY: Group = { name: "binary", files: [BINARY_TESTS] };
+const OPS: Group = { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] };
 
 const UNIT: Group = { name: "unit", files: ["test/unit/**/*.test.ts"] };
 const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"] };
@@ -86,7 +84,7 @@ const FLOW_2: Group = { name: "flow-2", files: ["test/flow/[p-z]*.test.ts"] };
 
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
- * Those of the first start no browser. Each round has three lines, because they wait for more than they compute.
+ * Those of the first start no browser. Each round has three lines or four, because they wait for more than they compute.
  */
 const ROUNDS: Group[][][] = [
   [
@@ -94,9 +92,14 @@ const ROUNDS: Group[][][] = [
     [API, FLOW],
     [FLOW_2, CLIENTS],
   ],
-  [[E2E, UI], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES]],
-  // Chaos waits much, and so do those who wait for a fleet's updates.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2, OPS_UPDATES], OF_BINARY],
+  [[E2E], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES, UI]],
+  // Four: chaos waits much, and so do those who wait for a fleet's updates.
+  [
+    [{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }],
+    [FLEET_API_2],
+    [OPS_UPDATES, OF_THE_BINARY],
+    [OPS],
+  ],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
@@ -106,7 +109,7 @@ const ASKED_FOR = [UI_ALL, OPS_LAN];
 /** Outside of the rounds. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */
-const BUILT = [...OF_BINARY, OPS_UPDATES, OPS_LAN].map(({ name }) => name);
+const BUILT = [OF_THE_BINARY, OPS, OPS_UPDATES, OPS_LAN].map(({ name }) => name);
 
 /** Each benchmark in its smallest form: it must end well, its figures are not judged. */
 const BENCH_TIMEOUT_MS = 240_000;

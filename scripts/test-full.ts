@@ -12,6 +12,12 @@ const FULL: Group[] = [
     env: { CAPTURE_RUNS: "10" },
   },
   {
+    name: "replays of the task set",
+    files: ["test/e2e/replay-proof.test.ts"],
+    silent_s: 900,
+    env: { REPLAY_ALL: "1" },
+  },
+  {
     name: "bodies and lanes",
     files: ["test/e2e/fetch-rules.test.ts", "test/e2e/lanes{,-crashes}.test.ts"],
     silent_s: 600,

@@ -9,6 +9,7 @@ export const BENCH_NAMES = [
   "action",
   "cdp",
   "viewer",
+  "recording",
   "fleet",
   "boot",
   "runner",

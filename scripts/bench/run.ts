@@ -18,6 +18,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   action: async () => (await import("./action.ts")).action,
   cdp: async () => (await import("./cdp.ts")).cdp,
   viewer: async () => (await import("./viewer.ts")).viewer,
+  recording: async () => (await import("./recording.ts")).recording,
   fleet: async () => (await import("./fleet.ts")).fleet,
   boot: async () => (await import("./boot.ts")).boot,
   runner: async () => (await import("./runner.ts")).runner,
