@@ -33,6 +33,8 @@ export interface HttpOptions extends ClientOptions {
   headers?: Readonly<Record<string, string>>;
   /** Decides when a call is late. */
   clock?: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
+  /** Sends every call; the runtime's own by default. */
+  fetch?: (address: string, init: RequestInit) => Promise<Response>;
 }
 
 /** Every call takes these. */
@@ -148,10 +150,11 @@ interface Sender {
   tls: { tls?: { ca: string } };
   usual_ms: number;
   clock: NonNullable<HttpOptions["clock"]>;
+  send: NonNullable<HttpOptions["fetch"]>;
 }
 
 /** Sends one call; the deadline covers what `read` does, `signal` its body too. */
-function requester({ url, headers, tls, usual_ms, clock }: Sender) {
+function requester({ url, headers, tls, usual_ms, clock, send }: Sender) {
   return async <T>(
     operation: Operation,
     call: Call,
@@ -170,7 +173,7 @@ function requester({ url, headers, tls, usual_ms, clock }: Sender) {
     // One that lives as long as the program would gather the listeners of all calls; a body that is still read needs its own.
     const letGo = () => signal?.removeEventListener("abort", stop);
     try {
-      const response = await fetch(url + path, {
+      const response = await send(url + path, {
         method,
         headers: {
           ...headers,
@@ -207,7 +210,7 @@ function requester({ url, headers, tls, usual_ms, clock }: Sender) {
 
 /** @throws TypeError when base_url is not an http or https URL, or for an authority if the runtime accepts none. */
 export function createHttp(options: HttpOptions): Http {
-  const { base_url, token, tls_ca, timeout_ms, clock = systemClock } = options;
+  const { base_url, token, tls_ca, timeout_ms, clock = systemClock, fetch: send = fetch } = options;
   const base = new URL(base_url);
   if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
   if (tls_ca !== undefined && !isBun())
@@ -220,7 +223,7 @@ export function createHttp(options: HttpOptions): Http {
   const tls = tls_ca === undefined ? {} : { tls: { ca: tls_ca } };
   const usual_ms = timeout_ms ?? DEFAULT_TIMEOUT_MS;
 
-  const request = requester({ url, headers, tls, usual_ms, clock });
+  const request = requester({ url, headers, tls, usual_ms, clock, send });
   return {
     base_url: url,
     headers,

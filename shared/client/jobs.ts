@@ -8,6 +8,7 @@ import type {
   Asset,
   Attempt,
   AttemptSummary,
+  ExportRecordingInput,
   Job,
   JobComparison,
   JobDocument,
@@ -17,8 +18,10 @@ import type {
   JobResult,
   LinkList,
   Recording,
+  RecordingExport,
   ScreenshotRequest,
   SubmitJobInput,
+  VideoFormat,
 } from "./types.ts";
 
 export interface SubmitOptions extends CallOptions {
@@ -121,6 +124,23 @@ function resultCalls(http: Http) {
     /** What is recorded of the job: its state, length and chunks. */
     recording: (job_id: string, call?: CallOptions): Promise<Recording> =>
       http.call("GET /jobs/{id}/recording", { ...call, ...of(job_id) }),
+    /** Asks for a video of the recording, which the hub makes in the background. */
+    exportRecording: (
+      job_id: string,
+      json: ExportRecordingInput,
+      call?: CallOptions,
+    ): Promise<RecordingExport> =>
+      http.call("POST /jobs/{id}/recording/exports", { ...call, ...of(job_id), json }),
+    /** The videos of the recording: those that are made, on their way, or have failed. */
+    recordingExports: async (job_id: string, call?: CallOptions): Promise<RecordingExport[]> =>
+      (await http.call("GET /jobs/{id}/recording/exports", { ...call, ...of(job_id) })).items,
+    /** A video of the recording, streamed; 404 until it was asked for, 409 while it is made. */
+    recordingVideo: (job_id: string, format: VideoFormat, call?: CallOptions): Promise<Response> =>
+      http.open(`GET /jobs/{id}/recording/video.${format}`, {
+        timeout_ms: BODY_MS,
+        ...call,
+        ...of(job_id),
+      }),
     /** An asset's body, streamed. */
     download: (job_id: string, name: string, call?: CallOptions): Promise<Response> =>
       http.open("GET /jobs/{id}/assets/{name}", {

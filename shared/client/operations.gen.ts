@@ -38,6 +38,7 @@ import type { PutSkill, Skill, SkillList } from "#shared/protocol/schema/skill.t
 import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
 import type { CreateToken, CreatedToken, TokenList } from "#shared/protocol/schema/token.ts";
 import type { ApproveUpdate, FleetUpdates, PinUpdate } from "#shared/protocol/schema/updates.ts";
+import type { VIEWER_EVENTS } from "#shared/protocol/schema/viewer-event.ts";
 import type { PatchWatch, PutWatch, Watch, WatchList } from "#shared/protocol/schema/watch.ts";
 import type { SetWorkerStatus, Worker, WorkerList } from "#shared/protocol/schema/worker.ts";
 import type { CreatedWorkload, SetEnabled, SetSupervisorEnabled, Workload, WorkloadCreate, WorkloadList, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
@@ -158,6 +159,12 @@ export interface Operations {
   "GET /jobs/{id}/links.json": {
     params: { id: string | number };
     answer: z.output<typeof LinkList>;
+    refusals: Plain<404>;
+  };
+  /** Download the Playwright trace of a script */
+  "GET /jobs/{id}/trace.zip": {
+    params: { id: string | number };
+    answer: never;
     refusals: Plain<404>;
   };
   /** Read what the browser requested and received, as HAR 1.2 */
@@ -746,7 +753,7 @@ export interface Operations {
     answer: { items: ({ name: string; size: number; sha256: string } | { name: string; error: { status: number; detail: string | ({ loc: (string | number)[]; msg: string; type: string })[] } })[] };
     refusals: Plain<400 | 401 | 409 | 413 | 422>;
   };
-  /** Upload page.html, screenshot.png, thumbnail.webp, links.json or har.json */
+  /** Upload page.html, screenshot.png, thumbnail.webp, links.json, trace.zip or har.json */
   "PUT /workers/{worker_id}/jobs/{job_id}/documents/{name}": {
     params: { worker_id: string | number; job_id: string | number; name: string | number };
     body: CallBody;
@@ -770,7 +777,7 @@ export interface Operations {
   /** Read what is recorded of a job */
   "GET /jobs/{id}/recording": {
     params: { id: string | number };
-    answer: { state: "live" | "whole" | "cut"; mode: z.output<typeof RecordMode>; job_id: string | null; session_id: string; started_at: string; ended_at: string | null; end_reason: string | null; ms: number; bytes: number; width: number | null; height: number | null; events: number; chunks: { at_ms: number; ms: number; offset: number; length: number; width: number; height: number }[] };
+    answer: { state: "live" | "whole" | "cut"; mode: z.output<typeof RecordMode>; job_id: string | null; session_id: string; started_at: string; ended_at: string | null; end_reason: string | null; ms: number; bytes: number; width: number | null; height: number | null; events: number; requests: number; chunks: { at_ms: number; ms: number; offset: number; length: number; width: number; height: number }[] };
     refusals: Plain<404 | 503>;
   };
   /** Read the bytes of the recording of a job */
@@ -783,13 +790,13 @@ export interface Operations {
   "GET /jobs/{id}/recording/events": {
     params: { id: string | number };
     query?: { after_ms?: number };
-    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | { type: "viewer"; state: "connected" | "disconnected"; by?: string } | { type: "input"; kind: "pointer" | "keys" | "wheel" | "paste"; count: number; x?: number; y?: number; by?: string } | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
+    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
     refusals: Plain<404 | 422 | 503>;
   };
   /** Read what is recorded of a session, also of one that has ended */
   "GET /sessions/{sid}/recording": {
     params: { sid: string | number };
-    answer: { state: "live" | "whole" | "cut"; mode: z.output<typeof RecordMode>; job_id: string | null; session_id: string; started_at: string; ended_at: string | null; end_reason: string | null; ms: number; bytes: number; width: number | null; height: number | null; events: number; chunks: { at_ms: number; ms: number; offset: number; length: number; width: number; height: number }[] };
+    answer: { state: "live" | "whole" | "cut"; mode: z.output<typeof RecordMode>; job_id: string | null; session_id: string; started_at: string; ended_at: string | null; end_reason: string | null; ms: number; bytes: number; width: number | null; height: number | null; events: number; requests: number; chunks: { at_ms: number; ms: number; offset: number; length: number; width: number; height: number }[] };
     refusals: Plain<404 | 503>;
   };
   /** Read the bytes of the recording of a session, also of one that has ended */
@@ -798,12 +805,71 @@ export interface Operations {
     answer: never;
     refusals: Plain<404 | 416 | 503>;
   };
+  /** Read what a session requested */
+  "GET /sessions/{sid}/har.json": {
+    params: { sid: string | number };
+    query?: { after_ms?: number };
+    answer: z.output<typeof Har>;
+    refusals: Plain<404 | 422 | 503>;
+  };
   /** List the events in the recording of a session, also of one that has ended */
   "GET /sessions/{sid}/recording/events": {
     params: { sid: string | number };
     query?: { after_ms?: number };
-    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | { type: "viewer"; state: "connected" | "disconnected"; by?: string } | { type: "input"; kind: "pointer" | "keys" | "wheel" | "paste"; count: number; x?: number; y?: number; by?: string } | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
+    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
     refusals: Plain<404 | 422 | 503>;
+  };
+  /** Make a video of the recording of a job */
+  "POST /jobs/{id}/recording/exports": {
+    params: { id: string | number };
+    json: { format: "mp4" | "webm"; speed?: number };
+    answer: { id: string; format: "mp4" | "webm"; speed: number; status: "queued" | "running" | "done" | "failed"; progress: number; error: string | null; bytes: number | null; created_at: string };
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422 | 503>;
+  };
+  /** List the videos of the recording of a job */
+  "GET /jobs/{id}/recording/exports": {
+    params: { id: string | number };
+    query?: { limit?: number; cursor?: string };
+    answer: { items: ({ id: string; format: "mp4" | "webm"; speed: number; status: "queued" | "running" | "done" | "failed"; progress: number; error: string | null; bytes: number | null; created_at: string })[]; next_cursor: string | null };
+    refusals: Plain<404 | 422 | 503>;
+  };
+  /** Read the recording of a job as an MP4 file */
+  "GET /jobs/{id}/recording/video.mp4": {
+    params: { id: string | number };
+    answer: never;
+    refusals: Plain<404 | 409 | 416 | 503>;
+  };
+  /** Read the recording of a job as a WebM file */
+  "GET /jobs/{id}/recording/video.webm": {
+    params: { id: string | number };
+    answer: never;
+    refusals: Plain<404 | 409 | 416 | 503>;
+  };
+  /** Make a video of the recording of a session */
+  "POST /sessions/{sid}/recording/exports": {
+    params: { sid: string | number };
+    json: { format: "mp4" | "webm"; speed?: number };
+    answer: { id: string; format: "mp4" | "webm"; speed: number; status: "queued" | "running" | "done" | "failed"; progress: number; error: string | null; bytes: number | null; created_at: string };
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422 | 503>;
+  };
+  /** List the videos of the recording of a session */
+  "GET /sessions/{sid}/recording/exports": {
+    params: { sid: string | number };
+    query?: { limit?: number; cursor?: string };
+    answer: { items: ({ id: string; format: "mp4" | "webm"; speed: number; status: "queued" | "running" | "done" | "failed"; progress: number; error: string | null; bytes: number | null; created_at: string })[]; next_cursor: string | null };
+    refusals: Plain<404 | 422 | 503>;
+  };
+  /** Read the recording of a session as an MP4 file */
+  "GET /sessions/{sid}/recording/video.mp4": {
+    params: { sid: string | number };
+    answer: never;
+    refusals: Plain<404 | 409 | 416 | 503>;
+  };
+  /** Read the recording of a session as a WebM file */
+  "GET /sessions/{sid}/recording/video.webm": {
+    params: { sid: string | number };
+    answer: never;
+    refusals: Plain<404 | 409 | 416 | 503>;
   };
   /** Add to the recording of a running job */
   "PUT /workers/{worker_id}/jobs/{job_id}/recording": {
@@ -820,6 +886,19 @@ export interface Operations {
     body: CallBody;
     answer: { length: number };
     refusals: Plain<400 | 401 | 409 | 413 | 422 | 503>;
+  };
+  /** Upload the Playwright trace of a session */
+  "PUT /workers/{worker_id}/sessions/{session_id}/trace": {
+    params: { worker_id: string | number; session_id: string | number };
+    body: CallBody;
+    answer: { name: string; size: number; sha256: string };
+    refusals: Plain<400 | 401 | 404 | 413 | 422 | 503>;
+  };
+  /** Download the Playwright trace of a session that has ended */
+  "GET /sessions/{sid}/trace.zip": {
+    params: { sid: string | number };
+    answer: never;
+    refusals: Plain<404 | 416 | 503>;
   };
   /** The program's sources, as workers fetch them */
   "GET /worker-source.tar.gz": {

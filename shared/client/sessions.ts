@@ -5,14 +5,18 @@ import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   ActionReply,
   CreateSessionInput,
+  ExportRecordingInput,
+  Har,
   NetworkLog,
   PastSession,
   Profile,
   Recording,
+  RecordingExport,
   Session,
   SessionActionInputs,
   SessionCookie,
   SessionFile,
+  VideoFormat,
 } from "./types.ts";
 
 type SessionActionName = keyof SessionActionInputs;
@@ -62,6 +66,7 @@ export interface OpenOptions extends CallOptions {
 }
 
 const OPEN_MS = 60_000;
+const TRACE_MS = 60_000;
 /** A profile of hundreds of megabytes is packed and sent. */
 const SAVE_MS = 600_000;
 const OPEN_PATIENCE_MS = 60_000;
@@ -93,6 +98,43 @@ export function sessionCalls(http: Http) {
     /** What is recorded of a session, also of one that has ended. */
     recording: (session_id: string, call?: CallOptions): Promise<Recording> =>
       http.call("GET /sessions/{sid}/recording", { ...call, params: { sid: session_id } }),
+    /** What a session requested, as HAR 1.2, also of one that has ended. */
+    har: (session_id: string, call?: CallOptions): Promise<Har> =>
+      http.call("GET /sessions/{sid}/har.json", { ...call, params: { sid: session_id } }),
+    /** The Playwright trace of a session that was opened with `trace` and has ended, streamed; 404 until it is there. */
+    trace: (session_id: string, call?: CallOptions): Promise<Response> =>
+      http.open("GET /sessions/{sid}/trace.zip", {
+        timeout_ms: TRACE_MS,
+        ...call,
+        params: { sid: session_id },
+      }),
+    /** As `exportRecording`, `recordingExports` and `recordingVideo` of jobs. */
+    exportRecording: (
+      session_id: string,
+      json: ExportRecordingInput,
+      call?: CallOptions,
+    ): Promise<RecordingExport> =>
+      http.call("POST /sessions/{sid}/recording/exports", {
+        ...call,
+        params: { sid: session_id },
+        json,
+      }),
+    recordingExports: async (
+      session_id: string,
+      call?: CallOptions,
+    ): Promise<RecordingExport[]> => {
+      const asked = { ...call, params: { sid: session_id } };
+      return (await http.call("GET /sessions/{sid}/recording/exports", asked)).items;
+    },
+    recordingVideo: (
+      session_id: string,
+      format: VideoFormat,
+      call?: CallOptions,
+    ): Promise<Response> =>
+      http.open(`GET /sessions/{sid}/recording/video.${format}`, {
+        ...call,
+        params: { sid: session_id },
+      }),
     /** One page of the records of sessions that have ended, the last one first. */
     ended: async (
       query: { limit?: number; cursor?: string } = {},

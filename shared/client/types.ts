@@ -24,6 +24,7 @@ import type {
 import type { PutSkill } from "#shared/protocol/schema/skill.ts";
 import type { PatchWatch, PutWatch } from "#shared/protocol/schema/watch.ts";
 import type { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import type { ExportRecording } from "#shared/recording/record.ts";
 
 /**
  * What the client takes and returns: the only place where it uses the schemas, of which it needs just the types. The
@@ -38,6 +39,7 @@ export type { Convention } from "#shared/protocol/schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
 export type { Engine } from "#shared/protocol/schema/engine.ts";
 export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+export type { Har } from "#shared/protocol/schema/har.ts";
 export type { Host } from "#shared/protocol/schema/host.ts";
 export type {
   Job,
@@ -74,7 +76,7 @@ export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 export type { Watch } from "#shared/protocol/schema/watch.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";
-export type { Recording } from "#shared/recording/record.ts";
+export type { Recording, RecordingExport, VideoFormat } from "#shared/recording/record.ts";
 
 export type Health = z.infer<typeof HealthSchema>;
 export type JobResult = z.infer<typeof JobResultSchema>;
@@ -83,6 +85,7 @@ export type QueuePeek = z.infer<typeof QueuePeekSchema>;
 export type QueueState = (typeof QUEUE_STATES)[number];
 
 /** In requests, fields with a default may be left out. */
+export type ExportRecordingInput = z.input<typeof ExportRecording>;
 export type CreateSessionInput = z.input<typeof CreateSession>;
 export type LoginRecipeInput = z.input<typeof LoginRecipeSchema>;
 export type PutConventionInput = z.input<typeof PutConvention>;

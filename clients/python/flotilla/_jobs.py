@@ -163,6 +163,20 @@ class Jobs:
         """What is recorded of the job: its state, length and chunks."""
         return self._http.json("GET", self._at(job_id, "/recording"))
 
+    def export_recording(self, job_id: str, format: str, speed: int = 1) -> Json:
+        """Asks for a video of the recording, ``mp4`` or ``webm``, which the hub makes in the background."""
+        body = {"format": format, "speed": speed}
+        return self._http.json("POST", self._at(job_id, "/recording/exports"), body=body)
+
+    def recording_exports(self, job_id: str) -> List[Json]:
+        """The videos of the recording: those that are made, on their way, or have failed."""
+        return self._http.json("GET", self._at(job_id, "/recording/exports"))["items"]
+
+    def recording_video(self, job_id: str, format: str) -> Any:
+        """A video of the recording, to be read and closed; 404 until it was asked for, 409 while it is made."""
+        path = self._at(job_id, f"/recording/video.{quoted(format)}")
+        return self._http.open("GET", path, timeout_s=BODY_S)
+
     def download(self, job_id: str, name: str) -> Any:
         """An asset's body, to be read and closed (``with``)."""
         return self._http.open("GET", self._at(job_id, f"/assets/{quoted(name)}"), timeout_s=BODY_S)

@@ -11,6 +11,7 @@ __all__ = ["ACTIONS", "OpenSession", "Sessions"]
 OPEN_S = 60.0
 OPEN_PATIENCE_S = 60.0
 SAVE_S = 600.0
+TRACE_S = 60.0
 # On top of an action's own timeout: the hub answers 504 by then.
 GRACE_S = 10.0
 
@@ -102,6 +103,29 @@ class Sessions:
     def recording(self, session_id: str) -> Json:
         """What is recorded of a session, also of one that has ended."""
         return self._http.json("GET", f"/sessions/{quoted(session_id)}/recording")
+
+    def har(self, session_id: str) -> Json:
+        """What a session requested, as HAR 1.2, also of one that has ended."""
+        return self._http.json("GET", f"/sessions/{quoted(session_id)}/har.json")
+
+    def trace(self, session_id: str) -> Any:
+        """The Playwright trace of a session that was opened with ``trace`` and has ended, to be read and closed; 404 until it is there."""
+        path = f"/sessions/{quoted(session_id)}/trace.zip"
+        return self._http.open("GET", path, timeout_s=TRACE_S)
+
+    def export_recording(self, session_id: str, format: str, speed: int = 1) -> Json:
+        """Asks for a video of the recording, ``mp4`` or ``webm``, which the hub makes in the background."""
+        path = f"/sessions/{quoted(session_id)}/recording/exports"
+        return self._http.json("POST", path, body={"format": format, "speed": speed})
+
+    def recording_exports(self, session_id: str) -> List[Json]:
+        """The videos of the recording: those that are made, on their way, or have failed."""
+        return self._http.json("GET", f"/sessions/{quoted(session_id)}/recording/exports")["items"]
+
+    def recording_video(self, session_id: str, format: str) -> Any:
+        """A video of the recording, to be read and closed; 404 until it was asked for, 409 while it is made."""
+        path = f"/sessions/{quoted(session_id)}/recording/video.{quoted(format)}"
+        return self._http.open("GET", path)
 
     def ended(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Json:
         """One page of the records of sessions that have ended, the last one first: ``sessions`` and ``next_cursor``."""
