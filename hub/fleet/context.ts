@@ -23,6 +23,7 @@ import type { Awaited, CandidateTeller, FleetCache } from "./links/parts.ts";
 import type { StoresHealth } from "./links/stores-health.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
 import type { OpenParts } from "./recordings/open-parts.ts";
+import type { VideoExports } from "./recordings/video/parts.ts";
 import type { SettingsCache } from "./registries/settings-cache.ts";
 import type { HubSession, LaneWanted, PendingCall } from "./sessions/types.ts";
 
@@ -52,6 +53,8 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly leases: LaneLeases;
   /** Recordings that workers send to this hub. */
   readonly recordings: OpenParts;
+  /** Videos that this hub makes of recordings. */
+  readonly video_exports: VideoExports;
   /** What the next hub must know of links and sessions (`fleet/links/kept.ts`). */
   readonly kept: KeptEntries;
   /** Workers and sessions of the previous hub that may still be taken up. */

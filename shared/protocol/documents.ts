@@ -97,6 +97,17 @@ export const JOB_DOCUMENTS = {
     summary: "List the links of the page",
     description: "Every link of the page with its text, resolved against the page's URL.",
   },
+  "trace.zip": {
+    mime: "application/zip",
+    max_bytes: 128 * 1024 * 1024,
+    made_by: "worker",
+    in_archive: true,
+    label: "The script's run, as a Playwright trace",
+    operation_id: "getJobTrace",
+    summary: "Download the Playwright trace of a script",
+    description:
+      "For `npx playwright show-trace`. Of jobs with the option trace, and of the last attempt; 404 where there is none. Known secrets are masked in its text; pictures show what the page showed.",
+  },
   "har.json": {
     mime: "application/json",
     made_by: "worker",

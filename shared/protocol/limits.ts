@@ -46,6 +46,8 @@ export const MAX_URL_LENGTH = 16_384;
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
 /** One document of a job, such as `page.html`. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
+/** What Playwright may write of one trace, not compressed, and how long it may trace. */
+export const TRACE_LIMITS = { max_bytes: 64 * 1024 * 1024, max_ms: 30 * 60_000 } as const;
 /** Videos of one job (`download_video`), and how long downloading them may take in total. */
 export const VIDEO_LIMITS = { max_count: 10, total_ms: 1_800_000 } as const;
 /** One message of the worker link. */
@@ -145,7 +147,15 @@ export const COMPARISON_LIMITS = {
   /** What is shown of the differences. */
   hunk_lines: 500,
   hunk_chars: 128 * 1024,
-  /** How long the object store may take for a page. */
+  /** What is compared of each picture: its file, its longer side, and its pixels. A worker's have 8 million at most. */
+  picture_bytes: 16 * 1024 * 1024,
+  picture_side: 32_767,
+  picture_pixels: 16_000_000,
+  /** How much a channel of 0 to 255 may differ before a pixel does: edges are not always smoothed alike. */
+  channel: 16,
+  /** Boxes that show where two pictures differ. */
+  boxes: 50,
+  /** How long the object store may take for a page, and for a picture. */
   read_ms: 30_000,
   /** Comparisons that wait for their turn. */
   waiting: 16,

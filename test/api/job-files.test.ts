@@ -51,7 +51,7 @@ test("GET /jobs/{id}/assets.json lists what was uploaded, with name, href, kind,
     ranges: [],
     sha256: sha256(BODY),
   });
-  expect(body.items[1]).toMatchObject({ name: "ünï.bin", size_h: "1.5 KB" });
+  expect(body.items[1]).toMatchObject({ name: "ünï.bin", size_h: "1.5 kB" });
   expect((await hub.call("GET", body.items[1].href)).text).toBe("x".repeat(1536));
   const record = (await hub.call("GET", `/jobs/${job.job_id}`)).body;
   expect(record).toMatchObject({ asset_count: 2, asset_bytes: 1546 });

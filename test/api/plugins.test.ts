@@ -108,7 +108,7 @@ describe("GET /plugins/available (rules/pipeline-plugins#list-plugins)", () => {
     // Sparse: it takes no room on the disk.
     await handle.truncate(PLUGIN_LIMITS.max_bytes + 1);
     await handle.close();
-    expect((await listed(slug)).errors).toEqual(["the folder holds more than 128.0 MB"]);
+    expect((await listed(slug)).errors).toEqual(["the folder holds more than 128 MiB"]);
   });
 
   test("a link or a hostile file name inside a plugin is an error of it; hidden files are passed over", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
@@ -192,10 +193,14 @@ test("downloads: listed with their hrefs, read through the bridge as attachments
 
 test("preview.jpg: one call however many ask, kept for preview_interval_s, never cached outside", async () => {
   const jpeg = { mime: "image/jpeg", content_base64: Buffer.from("jpg").toString("base64") };
-  const worker = await start({ on_call: () => ({ result: jpeg }) });
+  const clock = createFakeClock();
+  const worker = await start({ on_call: () => ({ result: jpeg }) }, { clock });
   const { session_id: sid } = await open();
-  await hub.ctx.db.settings.set("preview_interval_s", 3_600, 0);
-  hub.ctx.settings_cache.delete("preview_interval_s");
+  const keepFor = async (seconds: number) => {
+    await hub.ctx.db.settings.set("preview_interval_s", seconds, 0);
+    hub.ctx.settings_cache.delete("preview_interval_s");
+  };
+  await keepFor(3_600);
   const ask = () => hub.call("GET", `/sessions/${sid}/preview.jpg`);
   const answers = await Promise.all([ask(), ask(), ask()]);
   for (const { status, text, headers } of answers) {
@@ -203,10 +208,37 @@ test("preview.jpg: one call however many ask, kept for preview_interval_s, never
     expect(headers.get("content-type")).toBe("image/jpeg");
     expect(headers.get("cache-control")).toBe("no-store");
   }
-  await ask();
-  expect(worker.calls.all.length).toBe(1);
-  await hub.ctx.db.settings.set("preview_interval_s", 0.000_1, 0);
-  hub.ctx.settings_cache.delete("preview_interval_s");
-  await ask();
+  const DAY_MS = 86_400_000;
+  for (const by_ms of [-DAY_MS, 2 * DAY_MS]) {
+    clock.jump(by_ms);
+    expect(await ask()).toMatchObject({ status: 200, text: "jpg" });
+    expect(worker.calls.all.length).toBe(1);
+  }
+  clock.jump(-3 * DAY_MS);
+  await keepFor(0.01);
+  await clock.advance(10);
+  expect(await ask()).toMatchObject({ status: 200, text: "jpg" });
   expect(worker.calls.all.length).toBe(2);
+});
+
+test("preview.jpg: another hub's picture from a time that is yet to come is not shown", async () => {
+  const jpeg = { mime: "image/jpeg", content_base64: Buffer.from("new").toString("base64") };
+  const clock = createFakeClock();
+  await start({ on_call: () => ({ result: jpeg }) }, { clock });
+  const { session_id: sid } = await open();
+  const keep = (taken_at: number) =>
+    hub.ctx.kv.set(
+      `preview:${sid}`,
+      {
+        taken: { by: "another hub", at: 0 },
+        taken_at,
+        jpeg_base64: Buffer.from("old").toString("base64"),
+      },
+      60_000,
+    );
+  const ask = () => hub.call("GET", `/sessions/${sid}/preview.jpg`);
+  await keep(clock.now());
+  expect(await ask()).toMatchObject({ status: 200, text: "old" });
+  await keep(clock.now() + 1_000);
+  expect(await ask()).toMatchObject({ status: 200, text: "new" });
 });

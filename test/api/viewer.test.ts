@@ -157,6 +157,37 @@ describe("WS /sessions/{sid}/novnc/websockify (rules/viewer#viewer-stream)", () 
     full.socket.close();
   });
 
+  test("what a viewer does is told to a worker that records it, and to no other (rules/recordings#viewers-in-a-recording)", async () => {
+    for (const viewer_events of [true, undefined]) {
+      const session = await openSession();
+      const sent: unknown[] = [];
+      Object.assign(session.link.capabilities, { viewer_events });
+      session.link.send = (message) => sent.push(message) > 0;
+      const viewer = await watch(session);
+      viewer.socket.send(Buffer.concat([HANDSHAKE, KEY]));
+      await received(viewer.stream.received, HANDSHAKE.length + KEY.length);
+      viewer.socket.close();
+      await new Promise((resolve) => viewer.stream.socket.once("close", resolve));
+      const { session_id } = session;
+      const events = (...told: object[]) => ({ type: "HubViewerEvents", session_id, events: told });
+      const state = (name: string) =>
+        events({
+          ...{ type: "viewer", state: name, mode: "control" },
+          ...{ by: expect.stringContaining("127.0.0.1"), from: expect.any(String) },
+        });
+      const keys = { type: "input", kind: "keys", count: 1, ms: expect.any(Number) };
+      expect(sent).toEqual(
+        viewer_events !== true
+          ? []
+          : [
+              ...[state("connected"), state("took_over")],
+              events({ ...keys, by: expect.stringContaining("127.0.0.1") }),
+              state("disconnected"),
+            ],
+      );
+    }
+  });
+
   test("closes with the reason what is not RFB, and what comes as text", async () => {
     const session = await openSession();
     const wrong = await watch(session);

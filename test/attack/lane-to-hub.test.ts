@@ -86,7 +86,7 @@ afterAll(async () => {
 
 /** What this test itself, and the worker, call; scripts try all that is not here. */
 const EXPECTED =
-  /^(POST \/jobs|GET \/jobs\/[^/]+(\/(attempts(\/\d+)?|events))?|GET \/(health|workers)|PUT \/workers\/[^/]+\/(jobs\/.*|sessions\/[^/]+\/recording)|GET \/workers\/[^/]+\/link|POST \/api\/v1\/service-logs|PUT \/engines\/local|GET \/engines\/local\/resolve)$/;
+  /^(POST \/jobs|GET \/jobs\/[^/]+(\/(attempts(\/\d+)?|events))?|GET \/(health|workers)|PUT \/workers\/[^/]+\/(jobs\/.*|sessions\/[^/]+\/(recording|trace))|GET \/workers\/[^/]+\/link|POST \/api\/v1\/service-logs|PUT \/engines\/local|GET \/engines\/local\/resolve)$/;
 
 let marks = 0;
 /** Every call until now is in `answered`: the hub's log comes in its own time, and in its order. */

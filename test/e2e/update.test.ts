@@ -254,7 +254,7 @@ test(
       while (submitting) {
         const answer = await call("/jobs", { url: site.url.href }).catch(() => null);
         if (answer?.job_id) submitted.push(String(answer.job_id));
-        await Bun.sleep(100);
+        await Bun.sleep(400);
       }
     };
     /** With jobs all the while: lanes of a stub take no session, so that a canary shows by jobs that its version works. */

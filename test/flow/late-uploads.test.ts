@@ -112,7 +112,7 @@ describe("a job whose captured bodies the hub does not store", () => {
       `the hub cannot store anything now, and what was captured waits on the worker: ${WHY}`,
     );
     expect(said).toContain(
-      `3 files, 293.0 KB, wait 3600 s at most for the hub's store; the lane is given back: ${WHY}`,
+      `3 files, 300 kB, wait 3600 s at most for the hub's store; the lane is given back: ${WHY}`,
     );
     expect(said).toMatch(/the hub stores again after \d+ s/);
     expect(said).not.toContain("sent again");

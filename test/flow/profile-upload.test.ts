@@ -133,7 +133,7 @@ test("an entry of 10 GB, claimed or packed, is refused with flat memory (rules/p
   );
   expect([claimed.status, claimed.answer.detail]).toEqual([
     413,
-    "the archive unpacks to more than 1.3 GB",
+    "the archive unpacks to more than 1280 MiB",
   ]);
   const zeros = new Uint8Array(4 * MIB);
   const bomb = function* () {

@@ -28,7 +28,9 @@ function processOn(db: Db, clock: FakeClock, node = "a") {
     ...{ store, turns: createTurnQueue(store, 1) },
     wake: (workload_id: number) => woken.push(workload_id),
   };
-  const ctx = { db, clock, log: createLog("warn", (line) => log.push(line)), pipeline };
+  const disk_room: { shortage: string | null } = { shortage: null };
+  const to = createLog("warn", (line) => log.push(line));
+  const ctx = { db, clock, log: to, pipeline, disk_room };
   return { ctx, woken, log, pass: () => scheduleOnce(ctx as unknown as PipelineContext) };
 }
 
@@ -80,6 +82,22 @@ eachDialect((open) => {
         expect(await keysOf(first, id)).toEqual([]);
       }
       expect(all.reduce((n, each) => n + each.woken.length, 0)).toBe(5);
+    });
+
+    test("while a disk is short no tick is submitted, and with room the newest is, once (rules/pipeline-schedules#missed-ticks)", async () => {
+      const db = await open();
+      const clock = createFakeClock(START);
+      const id = await addWorkload(db, "short", { schedule: "*/2 * * * *" });
+      const one = processOn(db, clock);
+      await one.pass();
+      one.ctx.disk_room.shortage = "the disk is short";
+      await clock.advance(5 * MINUTE);
+      expect(await one.pass()).toBe(Number.POSITIVE_INFINITY);
+      expect(await keysOf(one, id)).toEqual([]);
+      one.ctx.disk_room.shortage = null;
+      await one.pass();
+      await one.pass();
+      expect(await keysOf(one, id)).toEqual(["2026-01-01T12:04:00.000Z"]);
     });
 
     test("of the ticks that were missed the newest is submitted once", async () => {

@@ -207,7 +207,7 @@ describe("an archive that is not taken leaves the worker on its version, and it 
     },
     {
       name: "a gzip bomb",
-      says: "unpacks to more than 50.0 MB",
+      says: "unpacks to more than 50 MiB",
       archive: () => archiveOf([...SMALL, ["worker/big.ts", zeros(51)]]),
     },
     {
@@ -245,7 +245,7 @@ describe("an archive that is not taken leaves the worker on its version, and it 
     const announced = whole(zeros(51));
     rig.serve(announced);
     rig.offer(B);
-    expect(await rig.refused()).toContain("is larger than 50.0 MB");
+    expect(await rig.refused()).toContain("is larger than 50 MiB");
     rig.serve((response) => {
       response.writeHead(200);
       for (let i = 0; i < 51; i += 1) response.write(zeros(1));
@@ -253,7 +253,7 @@ describe("an archive that is not taken leaves the worker on its version, and it 
     });
     await rig.clock.sleeperIn(30_000);
     await rig.clock.advance(30_000);
-    expect(await rig.refused()).toContain("is larger than 50.0 MB");
+    expect(await rig.refused()).toContain("is larger than 50 MiB");
     expect(rig.fetches()).toBe(2);
     expect(await readdir(rig.dir)).toEqual([]);
   });

@@ -96,7 +96,7 @@ test(
         expect(plain.stdout).toContain(path);
       const unasked = await call(dir, ["uninstall", "hub", "--purge"]);
       expect(unasked.code).toBe(1);
-      expect(unasked.stdout).toContain(`${data} (2.0 KB)`);
+      expect(unasked.stdout).toContain(`${data} (2.0 kB)`);
       expect(unasked.stderr).toContain(
         "this is not a terminal: use --yes to delete without asking",
       );

@@ -132,7 +132,7 @@ test("a full disk is told with its directory, what is needed and what is free", 
     const backup = flotilla.start(["backup", out], { cwd: dir, prefix: small(out, "64k") });
     expect(await flotilla.exitCode(backup)).toBe(1);
     expect(backup.stderr).toMatch(
-      /^flotilla: .*\/out: the disk is full: needs up to [\d.]+ [KM]B, has [\d.]+ [KM]B free\n$/,
+      /^flotilla: .*\/out: the disk is full: needs up to [\d.]+ [kM]B, has [\d.]+ [kM]B free\n$/,
     );
     const data = join(dir, "full");
     mkdirSync(data);

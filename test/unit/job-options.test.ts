@@ -40,9 +40,11 @@ describe("JobOptions defaults (rules/job-options#the-options)", () => {
       fetch_strategy: "recipe",
       fetch_recipe: null,
       record: null,
+      trace: false,
       egress: null,
       proxy: null,
       replay: null,
+      replay_clock: "now",
       keep_session: false,
     });
   });
@@ -121,6 +123,13 @@ describe("JobOptions rules (rules/job-options#what-a-mode-requires)", () => {
         expect(fieldsOf({ [field]: value })).toEqual([]);
       });
   }
+
+  test("a clock of the capture needs a capture (rules/replay#the-clock)", () => {
+    expect(fieldsOf({ replay_clock: "capture" })).toEqual(["replay_clock"]);
+    expect(fieldsOf({ replay_clock: "then", replay: "abc123" })).toEqual(["replay_clock"]);
+    expect(fieldsOf({ replay_clock: "capture", replay: "abc123" })).toEqual([]);
+    expect(fieldsOf({ replay_clock: "now" })).toEqual([]);
+  });
 
   test("rule 4: code is counted in bytes, 200 KB at most", () => {
     const kilobytes = (n: number, char: string) => char.repeat((n * 1024) / new Blob([char]).size);

@@ -51,6 +51,14 @@ describe("link frames (rules/worker-link#unknown-and-broken-frames)", () => {
         args: { code: "1" },
         timeout_ms: 1_000,
       },
+      {
+        type: "HubViewerEvents",
+        session_id: "s",
+        events: [
+          { type: "viewer", state: "took_over", by: "desk", from: "10.0.0.7", mode: "control" },
+          { type: "input", kind: "pointer", count: 2, ms: 700, x: 10, y: 20, by: "desk" },
+        ],
+      },
     ];
     for (const message of messages)
       expect(decode(JSON.stringify(message))).toEqual({ kind: "message", message });

@@ -33,6 +33,9 @@ export function dispatch(
     case "HubCloseSession":
       ctx.desk.close(message);
       break;
+    case "HubViewerEvents":
+      ctx.desk.viewed(message);
+      break;
     case "HubSessionCall":
       ctx.desk.call(session, message);
       break;

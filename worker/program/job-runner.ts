@@ -10,6 +10,8 @@ import { cloneProfile } from "#worker/browser/profile/clone.ts";
 import { applyProfile } from "#worker/browser/profile/profiles.ts";
 import type { Recordings } from "#worker/browser/recording/recordings.ts";
 import type { SessionDesk } from "#worker/browser/session/desk.ts";
+import { showReplay } from "#worker/browser/session/show-replay.ts";
+import type { Traces } from "#worker/browser/trace/traces.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import type { Egress } from "#worker/egress/egress.ts";
 import type { Replays } from "#worker/replay/replays.ts";
@@ -27,6 +29,7 @@ export interface JobRunnerDeps {
   ways: HubWays;
   kept: KeptUploads;
   recordings: Recordings;
+  traces: Traces;
   /** Opens or lends the session of a job. */
   forJob: SessionDesk["forJob"];
   parts: Pick<WorkerParts, "runFetch" | "runScripted" | "random">;
@@ -53,7 +56,7 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
       return profile && applyProfile(deps.profiles, profile, ways.filesOf(session), signal);
     },
     replayFor: ({ assignment: { options }, session }) => {
-      const { replay: job_id } = options;
+      const { replay: job_id, replay_clock } = options;
       if (typeof job_id !== "string") return null;
       return (live, story) => {
         story.log(
@@ -63,16 +66,21 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
         );
         const onMissed = (method: string, url: string, reason: string) =>
           story.log("warn", "network", `${method} ${shortUrl(url)} has no answer: ${reason}`);
-        return live.openReplay(deps.replays, { job_id, hub: ways.filesOf(session), onMissed });
+        const clock = replay_clock === "capture" ? "capture" : "now";
+        const hub = ways.filesOf(session);
+        return showReplay(live, deps.replays, { job_id, clock, hub, onMissed });
       };
     },
     runFetch: (page) => parts.runFetch(page, settings),
     runScripted: (page) => parts.runScripted(page, settings),
+    traceJob: deps.traces.ofJob,
     recordJob: (job, live) => recordings.ofJob(job, live),
     recordKept: ({ assignment, session }, live) =>
       recordings.ofSession(live, session, {
         record: assignment.record,
         headless: live.browser()?.headless ?? false,
+        secrets: assignment.extras.secrets,
+        proxy: assignment.extras.proxy,
       }),
     openSink: (job, story) =>
       createHttpSink({

@@ -48,6 +48,7 @@ export function createLaneWork(deps: LaneWorkDeps): LaneWork {
     profileFor: (session, profile, ended) =>
       applyProfile(profiles, profile, ways.filesOf(session), ended),
     replays,
+    traces: deps.traces,
     hubFiles: ways.filesOf,
     engines: createEngines({ clock, secret: config.worker_secret }),
   });

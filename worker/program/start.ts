@@ -16,6 +16,7 @@ import { openProfileCache } from "#worker/browser/profile/cache.ts";
 import { openRecordings } from "#worker/browser/recording/recordings.ts";
 import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
 import { createSessions } from "#worker/browser/session/types.ts";
+import { openTraces } from "#worker/browser/trace/traces.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import { egressReport, egressSettings } from "#worker/egress/settings.ts";
@@ -206,7 +207,14 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
     log,
   });
   scope.add("recordings", recordings, (r) => r.close());
-  return { pool, profiles, replays, kept, sessions, ways, recordings };
+  const traces = await openTraces({
+    dir: join(config.data_dir, "traces"),
+    worker_id,
+    hubFiles: ways.filesOf,
+    clock,
+    log,
+  });
+  return { pool, profiles, replays, kept, sessions, ways, recordings, traces };
 }
 
 const reportOf = (

@@ -2,8 +2,8 @@ import { createGunzip } from "node:zlib";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { type ArchiveLimits, isGzip, unpacksTooMuch } from "#shared/archive/read-tar.ts";
 import type { Chunks } from "#shared/archive/streams.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import { MAX_UNPACK_RATIO } from "#shared/protocol/limits.ts";
-import { humanSize } from "#shared/protocol/names.ts";
 import { createEntryCounter, type EntryCounter } from "./entry-counter.ts";
 
 /** What was seen of an archive on its way in. */

@@ -50,6 +50,7 @@ export function jobRoutes(ctx: FleetContext) {
     method: "post",
     path: "/jobs",
     access: "submit",
+    new_work: true,
     changes: ["jobs"],
     tags,
     operationId: "submitJob",

@@ -69,6 +69,7 @@ const upload = createRoute({
   method: "post",
   path: "/profiles/{name}",
   access: "operate",
+  new_work: true,
   changes: ["profiles"],
   tags,
   operationId: "uploadProfile",

@@ -28,7 +28,7 @@ import { wasPassedOn } from "./pass-on.ts";
 
 const tags = ["sessions"];
 /** What remains of a session that has ended. */
-const RECORDING = /^\/sessions\/[^/]+\/recording(\/|$)/;
+const LASTING = /^\/sessions\/[^/]+\/(recording(\/|$)|(har\.json|trace\.zip)$)/;
 
 /**
  * Any call for a session that does not exist is 404, before anything else is checked
@@ -36,7 +36,7 @@ const RECORDING = /^\/sessions\/[^/]+\/recording(\/|$)/;
  */
 export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
-    const survives = RECORDING.test(c.req.path);
+    const survives = LASTING.test(c.req.path);
     if (!survives && c.req.header("idempotency-key") === undefined)
       requireSession(ctx, c.req.param("sid") ?? "");
     await next();
@@ -93,6 +93,7 @@ export function sessionRoutes(ctx: FleetContext) {
     method: "post",
     path: "/sessions",
     access: "operate",
+    new_work: true,
     changes: ["sessions"],
     tags,
     operationId: "openSession",

@@ -21,6 +21,7 @@ const submitByPath = createRoute({
   path: "/{target_url}",
   access: "submit",
   by_visit: /^(\/presets\/[^/]+)?\/+[a-z][a-z0-9+.-]*(:|%3a)/i,
+  new_work: true,
   changes: ["jobs"],
   tags: ["jobs"],
   operationId: "submitUrl",

@@ -56,6 +56,7 @@ const importing = createRoute({
   method: "post",
   path: "/jobs/import",
   access: "submit",
+  new_work: true,
   changes: ["jobs"],
   tags: ["jobs"],
   operationId: "importJob",

@@ -102,7 +102,7 @@ function header(c: Context, name: string, pattern: RegExp, rule: string): string
   return value;
 }
 
-function uploadOf(c: Context): Upload {
+export function uploadOf(c: Context): Upload {
   const sha256 = header(c, "X-Sha256", /^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
   const length = c.req.header("content-length");
   return {

@@ -48,6 +48,8 @@ export interface RouteRules {
    * itself.
    */
   readonly by_visit?: RegExp;
+  /** Makes work that has to be stored: refused while a disk is short (rules/storage#disk-reserve). */
+  readonly new_work?: true;
   /** A socket that steers a browser: it is recorded, unless it asks only to watch. */
   readonly takes_over?: true;
   /** `never`: no page of another origin, even one that CORS allows. `extensions`: also pages of browser extensions. */

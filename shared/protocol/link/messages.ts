@@ -9,9 +9,10 @@ import { CaptureReport, FinalState, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
 import { RecordMode } from "../schema/record-mode.ts";
-import { ReplayReport } from "../schema/replay.ts";
+import { ReplayClock, ReplayReport } from "../schema/replay.ts";
 import { ActionError, Viewport } from "../schema/session.ts";
 import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
+import { ViewerEvent } from "../schema/viewer-event.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
 
 /**
@@ -330,6 +331,10 @@ export const HubOpenSession = SessionOnLane.extend({
   proxy_of: z.enum(["job", "host"]).default("job"),
   /** Show the capture of this job. Sent only to workers that report `replay`. */
   replay: z.string().max(64).nullish(),
+  /** Absent: `now`. Sent only to workers that report `replay_clock`. */
+  replay_clock: ReplayClock.nullish(),
+  /** Trace what its actions do. Sent only to workers that report `trace`. */
+  trace: z.boolean().nullish(),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 
@@ -367,6 +372,14 @@ export const RunReset = z.object({
 /** Arguments of the call `take_name`: what a script wants to call a file it saves. */
 export const TakeName = z.object({ name: z.string().max(255), mime: z.string().max(255) });
 
+/** What viewers of a session did, for its recordings. Sent only to workers that report `viewer_events`. */
+export const HubViewerEvents = z.object({
+  type: z.literal("HubViewerEvents"),
+  session_id: z.string().max(64),
+  events: z.array(ViewerEvent).min(1).max(32),
+});
+export type HubViewerEvents = z.infer<typeof HubViewerEvents>;
+
 export const HubToWorker = z.discriminatedUnion("type", [
   HubRegistered,
   HubAssignJob,
@@ -377,5 +390,6 @@ export const HubToWorker = z.discriminatedUnion("type", [
   HubOpenSession,
   HubCloseSession,
   HubSessionCall,
+  HubViewerEvents,
 ]);
 export type HubToWorker = z.infer<typeof HubToWorker>;

@@ -13,6 +13,7 @@ import { isMasked, ProxyOption } from "../proxy.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
 import { RecordMode } from "./record-mode.ts";
+import { NEEDS_REPLAY, ReplayClockOption } from "./replay.ts";
 
 const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
 export const JobMode = z.enum(JOB_MODES);
@@ -195,6 +196,10 @@ export const JobOptions = z
       description:
         "What is recorded of the job: off, events (what happened), or screen (that, and what the browser showed). Null leaves it to the fleet's setting.",
     }),
+    trace: z.boolean().default(false).meta({
+      description:
+        "Make a Playwright trace of the script's run, for trace.zip; of several attempts, the last one. Pages can notice it. Not for mode fetch.",
+    }),
     egress: EgressOption.nullable().default(null).meta({
       description:
         "Where the browser may connect while the job runs. It can narrow what its worker allows, never widen it.",
@@ -207,6 +212,7 @@ export const JobOptions = z
       description:
         "Answer every request of the browser from the capture of this job, by its job_id. Nothing leaves the machine; what the capture does not have fails, and is listed.",
     }),
+    replay_clock: ReplayClockOption,
     keep_session: z.boolean().default(false).meta({
       description:
         "Leave browser and session open after the job, so that a person can continue in the viewer. Only for mode fetch.",
@@ -228,6 +234,11 @@ export const JobOptions = z
     if (o.replay !== null)
       for (const name of NOT_IN_REPLAY)
         if (o[name]) fail(name, "cannot be used with replay: nothing leaves the machine");
+    if (o.replay === null && o.replay_clock !== "now") fail("replay_clock", NEEDS_REPLAY.error);
+    if (o.trace && o.mode === "fetch")
+      fail("trace", "is only for modes rerun and codegen-loop: a trace shows what a script does");
+    if (o.trace && o.attach_to_job !== null)
+      fail("trace", "cannot be used with attach_to_job: open the session itself with trace");
     if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
     if (o.attach !== null && o.proxy !== null)
       fail(

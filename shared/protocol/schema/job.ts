@@ -116,6 +116,7 @@ const WAITING_REASONS = [
   "stopping",
   "no_worker",
   "workers_paused",
+  "hub_disk_full",
   "disk_full",
   "no_lane",
   "lanes_busy",

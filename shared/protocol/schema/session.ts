@@ -8,7 +8,7 @@ import { Dialog, DialogPolicy } from "./dialog.ts";
 import { NextCursor, PageQuery } from "./page.ts";
 import { ProfileName } from "./profile.ts";
 import { RecordMode } from "./record-mode.ts";
-import { ReplayReport } from "./replay.ts";
+import { NEEDS_REPLAY, ReplayClockOption, ReplayReport } from "./replay.ts";
 
 export const Viewport = z.strictObject({
   width: z.int().min(100).max(7_680),
@@ -53,7 +53,13 @@ export const CreateSession = z
       description:
         "Show the capture of this job, by its job_id: every request is answered from it, and nothing leaves the machine. Without a url the session begins at the job's.",
     }),
+    replay_clock: ReplayClockOption,
+    trace: z.boolean().default(false).meta({
+      description:
+        "Make a Playwright trace of its actions, for GET /sessions/{sid}/trace.zip once it has ended. Pages can notice it.",
+    }),
   })
+  .refine(({ replay, replay_clock }) => replay !== null || replay_clock === "now", NEEDS_REPLAY)
   .refine(({ replay, proxy }) => replay === null || proxy === null, {
     path: ["proxy"],
     error: "cannot be used with replay: nothing leaves the machine",
@@ -79,6 +85,10 @@ export const Session = z
     }),
     replay: ReplayReport.nullable().meta({
       description: "The capture that answers its browser, and how that goes; null: the web does.",
+    }),
+    trace: z.boolean().optional().meta({
+      description:
+        "Whether its actions are traced, for GET /sessions/{sid}/trace.zip once it has ended.",
     }),
     novnc_url: z.string(),
     cdp_url: z.string(),

@@ -46,6 +46,18 @@ export const Capabilities = z
       description:
         "Whether its lanes can show captures (rules/replay). Null in versions that cannot.",
     }),
+    replay_clock: z.boolean().nullish().meta({
+      description:
+        "Whether pages of a replay can see the time of the capture. Null in versions that cannot.",
+    }),
+    trace: z.boolean().nullish().meta({
+      description:
+        "Whether it makes Playwright traces of scripts and sessions. Null in versions that cannot.",
+    }),
+    viewer_events: z.boolean().nullish().meta({
+      description:
+        "Whether its recordings show what viewers do (rules/recordings). Null in versions that record none of it.",
+    }),
     egress: EgressReport.nullish().meta({
       description:
         "Where its lanes may connect (SVC_EGRESS and its lists). Null in versions that support neither sessions with an egress nor proxies.",

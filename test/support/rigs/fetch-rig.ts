@@ -120,7 +120,7 @@ function memorySink(
     },
     putDocument: (name, content) => {
       if (typeof content === "string") result.documents.set(name, content);
-      else result.pictures.set(name, content);
+      else if (!("path" in content)) result.pictures.set(name, content);
       stored += 1;
     },
     flush: async () => {

@@ -11,6 +11,8 @@ export interface TaskServer {
   urlOf(task: Task, run: string): string;
   /** What the server knows of the run's visitors, in order: every attempt begins as a new one. */
   statesOf(task: Task, run: string): unknown[];
+  /** How many requests its site had so far, from whomever. */
+  requests(task: Task): number;
   stop(): Promise<void>;
 }
 
@@ -38,6 +40,7 @@ export function startTaskServer(tasks: readonly Task[] = TASKS): TaskServer {
     return { id, visitor };
   };
 
+  const requests = new Map<Task, number>();
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -46,6 +49,7 @@ export function startTaskServer(tasks: readonly Task[] = TASKS): TaskServer {
       const [, name = "", ...rest] = url.pathname.split("/");
       const task = tasks.find((one) => one.name === name);
       if (!task) return new Response("not here", { status: 404 });
+      requests.set(task, (requests.get(task) ?? 0) + 1);
       const { id, visitor } = visitorOf(request, url.searchParams.get("run"));
       const answer = await answerOf(task, rest, request, url, visitor);
       answer.headers.append("set-cookie", `${COOKIE}=${id}; Path=/; HttpOnly; SameSite=Lax`);
@@ -85,6 +89,7 @@ export function startTaskServer(tasks: readonly Task[] = TASKS): TaskServer {
       [...visitors.values()]
         .filter((visitor) => visitor.run === run)
         .map((visitor) => stateOf(visitor, task)),
+    requests: (task) => requests.get(task) ?? 0,
     stop: () => server.stop(true),
   };
 }

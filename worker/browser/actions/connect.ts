@@ -30,17 +30,20 @@ const CONNECT_MS = 30_000;
 
 /**
  * Connects Playwright to the browser's debugging port. This changes nothing in the browser: no emulation, no download
- * behaviour, no viewport.
+ * behaviour, no viewport. `artifacts_dir`: where Playwright may put files.
  * @throws Error, DeadlineError
  */
-export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBrowser> {
+export async function connectBrowser(
+  browser: LaneBrowser,
+  artifacts_dir = browser.dirs.tmp,
+): Promise<ConnectedBrowser> {
   const { chromium } = await loadPlaywright();
   const link = await withDeadline("the debugging port", CONNECT_MS, openTransport(browser));
   let connected: Browser;
   try {
     const connecting = chromium.connectOverCDP(link.transport, {
       noDefaults: true,
-      artifactsDir: browser.dirs.tmp,
+      artifactsDir: artifacts_dir,
       timeout: CONNECT_MS,
     });
     connected = await withDeadline("Playwright", CONNECT_MS, connecting);

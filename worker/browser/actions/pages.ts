@@ -27,11 +27,13 @@ export interface PagesOptions {
   viewport: Viewport | null;
   /** The tab that is active first; null takes the oldest. */
   target_id: string | null;
+  /** Where Playwright may put files; undefined: with the browser's own. */
+  artifacts_dir?: string | undefined;
 }
 
 /** @throws Error when Playwright cannot connect. */
 export async function openPages(browser: LaneBrowser, options: PagesOptions): Promise<Pages> {
-  const connected = await connectBrowser(browser);
+  const connected = await connectBrowser(browser, options.artifacts_dir);
   const pages = pagesOf(connected);
   const { viewport, target_id } = options;
   if (viewport) {

@@ -4,7 +4,7 @@ import type { SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { evaluate } from "./evaluate.ts";
 import { type ActionFailure, failureOf, refused } from "./failure.ts";
-import { createScrubber } from "./scrub.ts";
+import { createScrubber, shownKey } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
 
 /** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
@@ -85,7 +85,7 @@ function describeAction(action: RecipeAction): string {
     case "fill":
       return `${action.kind} ${short(action.selector)}`;
     case "press":
-      return `press ${action.key}`;
+      return `press ${shownKey(action.key)}`;
     case "scroll":
       return `scroll ${action.amount}`;
     case "navigate":

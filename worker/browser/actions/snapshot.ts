@@ -1,6 +1,7 @@
 import type { Frame, Page } from "playwright-core";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { MASK } from "#shared/kit/hide-credentials.ts";
+import { createMask } from "#shared/kit/secret-forms.ts";
 import { type AriaNode, type AriaText, ariaLines } from "./aria-lines.ts";
 import { inPage } from "./in-page.ts";
 import { LINKS } from "./read.ts";
@@ -59,7 +60,7 @@ async function ariaOf(
   const before = await secretValues(page);
   const tree = await page.ariaSnapshotJSON({ mode: "ai", timeout: timeout_ms });
   const secrets = new Set([...before, ...(await secretValues(page))]);
-  const mask = (text: string) => maskIn(text, secrets);
+  const mask = maskOfFields(secrets);
   return ariaLines(tree as unknown as (AriaNode | string)[], { max_chars, refs, mask });
 }
 
@@ -86,13 +87,10 @@ async function secretValues(page: Page): Promise<string[]> {
 /** Shorter values are masked only where they are the whole text; otherwise they would hide half of the page. */
 const MIN_INSIDE = 6;
 
-function maskIn(text: string, secrets: ReadonlySet<string>): string {
-  let masked = text;
-  for (const secret of secrets) {
-    if (flat(masked) === flat(secret)) return MASK;
-    if (secret.length >= MIN_INSIDE) masked = masked.replaceAll(secret, MASK);
-  }
-  return masked;
+function maskOfFields(secrets: ReadonlySet<string>): (text: string) => string {
+  const whole = new Set([...secrets].map(flat));
+  const inside = createMask(secrets, { shortest: MIN_INSIDE });
+  return (text) => (whole.has(flat(text)) ? MASK : inside.text(text));
 }
 
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim();

@@ -204,6 +204,8 @@ export class CdpConnection {
   readonly asked_tabs: AskedTabs = createAskedTabs();
   /** What a held target must wait for before this connection lets it run; null when there is nothing. */
   beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
+  /** Is given each new session before any listener hears of it, so that its commands come first. */
+  onSession: ((session: CdpSession) => void) | null = null;
   private readonly transport: CdpTransport;
   private readonly sessions = new Map<string, CdpSession>();
   private readonly pending = new Map<number, Pending>();
@@ -280,10 +282,7 @@ export class CdpConnection {
     return () => stop();
   }
 
-  /**
-   * Restores the connection to the state in which it was opened: no listeners, nothing attached, nothing held back.
-   * For the next user of the browser.
-   */
+  /** For the next user of the browser: as when it was opened, no listeners, nothing attached, nothing held back. */
   async startOver(): Promise<void> {
     const { root } = this;
     root.mute();
@@ -319,7 +318,9 @@ export class CdpConnection {
     if (!session || !message.method) return;
     if (message.method === "Target.attachedToTarget") {
       const { sessionId, targetInfo } = message.params as Protocol.Target.AttachedToTargetEvent;
-      this.sessions.set(sessionId, new CdpSession(this, sessionId, targetInfo, session));
+      const added = new CdpSession(this, sessionId, targetInfo, session);
+      this.sessions.set(sessionId, added);
+      this.onSession?.(added);
     }
     session.emit(message.method, message.params);
     if (message.method === "Target.detachedFromTarget")

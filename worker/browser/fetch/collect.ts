@@ -1,5 +1,6 @@
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { createMask } from "#shared/kit/secret-forms.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
@@ -50,6 +51,9 @@ function tellMissing({
   tellUnanswered(unsent, "still waiting in the browser, unsent");
 }
 
+/** A shorter secret would take every second word of a document with it. */
+const SHORTEST_SECRET = 4;
+
 /** Aborts when no read ended and no body arrived for `DRAIN_MS`; `done` ends the watching. */
 function stuck(
   clock: Clock,
@@ -92,7 +96,8 @@ export async function collect({
   if (outcome.status === "completed") outcome.stage = "upload";
   recorder.seal();
   const reads = recorder.pendingReads();
-  if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
+  if (reads > 0)
+    story.log("info", "upload", `${counted(reads, "body", "bodies")} still to be read`);
   await recorder.drain(
     cancelled
       ? within(CANCEL_DRAIN_MS)
@@ -112,13 +117,15 @@ export async function collect({
     const titleOf = (page_id: string) =>
       trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
     const { trace, assetOf } = recorder;
-    sink.putDocument("har.json", harOf({ trace, product: browser.product, titleOf, assetOf }));
+    const mask = createMask(Object.values(run.extras.secrets), { shortest: SHORTEST_SECRET }).text;
+    const har = harOf({ trace, product: browser.product, titleOf, assetOf, mask });
+    sink.putDocument("har.json", har);
   }
   const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
   for (const popup of popups)
     browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
   const { count, bytes } = recorder.stored;
-  story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
+  story.log("info", "upload", `uploading: ${counted(count, "asset")}, ${humanSize(bytes)}`);
   const patience = within(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
   const { stored, failed } = await sink.flush(
     cancelled ? patience : AbortSignal.any([run.signal, patience]),
@@ -137,7 +144,7 @@ export async function collect({
     ...page_report,
     ...trafficOf(narrowed?.bytes ?? null, beside),
   };
-  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
+  story.log("info", "upload", `${counted(stored, "file")} stored; ${describeReport(report)}`, {
     capture: report,
   });
   return report;

@@ -1,5 +1,5 @@
 import { abortAfter } from "#shared/kit/clock.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import type { OpenRequest } from "../record/recorder.ts";
 import type { Tracked } from "../record/targets.ts";
@@ -115,7 +115,7 @@ function tellSilence({ run, recorder }: FetchContext, mute: Tracked[], late: boo
   const { idle_seconds, max_wait_seconds } = run.options;
   const say = (level: "info" | "warn", message: string) => run.story.log(level, "idle", message);
   const { count, bytes } = recorder.stored;
-  const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
+  const so_far = `${counted(count, "body", "bodies")}, ${humanSize(bytes)} so far`;
   const open = recorder.open();
   const running = open.filter(({ received }) => received > 0);
   const waiting = open.filter(({ received }) => received === 0);

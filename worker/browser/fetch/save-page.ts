@@ -1,6 +1,6 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize } from "#shared/kit/words.ts";
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";

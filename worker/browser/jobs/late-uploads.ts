@@ -1,6 +1,6 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { HttpSink } from "#worker/upload/http-sink.ts";
@@ -46,7 +46,7 @@ export function keepUploads(
   const patience_ms = leaves ? deps.upload_wait_ms : RETRY_MS;
   sink.giveUpAfter(patience_ms);
   if (waiting) {
-    const what = `${waiting.count} files, ${humanSize(waiting.bytes)}, wait ${patience_ms / 1_000} s at most`;
+    const what = `${counted(waiting.count, "file")}, ${humanSize(waiting.bytes)}, ${waiting.count === 1 ? "waits" : "wait"} ${patience_ms / 1_000} s at most`;
     const lane = leaves ? "the lane is given back" : "the lane is kept";
     story.log("warn", "upload", `${what} for the hub's store; ${lane}: ${waiting.reason}`);
   }

@@ -1,7 +1,7 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { counted, humanSize } from "#shared/kit/words.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
-import { humanSize } from "#shared/protocol/names.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { type AcceptedJob, RunStopped } from "#worker/browser/jobs/assignments.ts";
 import { keepUploads, type LateUploadsDeps } from "#worker/browser/jobs/late-uploads.ts";
@@ -96,10 +96,11 @@ function settleUploads(
   const { stored, failed } = flushed;
   const size = humanSize(flushed.bytes);
   if (stored + failed.length === 0) return outcome; // the run has waited for its uploads itself
-  if (failed.length === 0) story.log("info", "upload", `${stored} files stored, ${size}`, { ms });
+  if (failed.length === 0)
+    story.log("info", "upload", `${counted(stored, "file")} stored, ${size}`, { ms });
   else {
     const why = [...new Set(failed.map(({ reason }) => reason))].slice(0, 3).join("; ");
-    const text = `${stored} files stored, ${size}; ${failed.length} were not: ${why}`;
+    const text = `${counted(stored, "file")} stored, ${size}; ${failed.length} were not: ${why}`;
     story.log("warn", "upload", text, {
       ms,
       failed: failed.slice(0, 20).map(({ name, reason }) => ({ name, reason })),

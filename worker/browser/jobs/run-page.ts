@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { VIDEO_LIMITS } from "#shared/protocol/limits.ts";
-import type { RunExtras } from "#shared/protocol/link/messages.ts";
+import type { RunEnd, RunExtras } from "#shared/protocol/link/messages.ts";
 import { isMasked } from "#shared/protocol/proxy.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
@@ -11,6 +11,7 @@ import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
 import type { ScriptedRun } from "../scripted/run-scripted.ts";
 import type { Live } from "../session/live.ts";
+import type { JobTrace, Traces } from "../trace/traces.ts";
 import { type BrowserSources, type JobBrowser, takeBrowser } from "./job-browser.ts";
 
 /** How long a stopped run may take to leave its page; the lane's reset ends the rest. */
@@ -29,6 +30,8 @@ export interface RunPageDeps {
   profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
   /** The capture that its browser shows; null: the web. */
   replayFor(job: AcceptedJob): BrowserSources["replay"];
+  /** Traces the job's script; null: that is not asked for. */
+  traceJob: Traces["ofJob"];
 }
 
 export const failure = (error: string, stage: string | null = null): JobOutcome => ({
@@ -86,6 +89,12 @@ function withReplay(outcome: JobOutcome, { replay }: Live): JobOutcome {
   return { ...told, status: "failed", error, stage: "navigate" };
 }
 
+async function endOfScript({ run_end }: AcceptedJob, trace: JobTrace | null): Promise<RunEnd> {
+  const end = await run_end;
+  await trace?.keep();
+  return end;
+}
+
 /** Runs the page and never rejects; returns at most 5 s after the signal aborted. */
 export async function runPage(
   deps: RunPageDeps,
@@ -108,6 +117,7 @@ export async function runPage(
   const stop = () => overdue.abort(job.signal.reason);
   const scripted = options.mode !== "fetch";
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const trace = deps.traceJob(job, live, sink, story);
   const run = async (taken: JobBrowser): Promise<JobOutcome> => {
     overdue.signal.throwIfAborted();
     stage = "run";
@@ -123,8 +133,7 @@ export async function runPage(
       open();
       job.tellReady();
     };
-    const { run_end: ended } = job;
-    return deps.runScripted({ ...page, ready, ended });
+    return deps.runScripted({ ...page, ready, ended: endOfScript(job, trace) });
   };
   const work = async (): Promise<JobOutcome> => {
     const profile = deps.profileFor(job, overdue.signal);
@@ -159,6 +168,7 @@ export async function runPage(
       : outcome;
   } finally {
     over.abort();
+    trace?.leave();
     live.script = null;
     job.signal.removeEventListener("abort", stop);
     // Bun keeps a signal of `AbortSignal.any`, with its listeners and everything they reference, until one of its

@@ -31,6 +31,8 @@ export interface LaneArchive {
   stand_in: StandIn;
   /** SHA-256 of the public key that its certificates have, in base64. */
   key: string;
+  /** By how much the clock of its pages is moved; null: they see the present time. */
+  clock_offset_ms: number | null;
 }
 
 /** A started Chromium, its CDP pipe and its process group. */

@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { assetKind } from "#shared/archive/asset-names.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { humanSize, limitText } from "#shared/kit/words.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
 import type { JobRun } from "../lanes/types.ts";
 import { hashFile } from "../record/coverage.ts";
@@ -104,7 +104,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
 const TOOL_OVERHEAD_BYTES = 64 * 1024 * 1024;
 
 const tooLarge = (max_bytes: number) =>
-  new VideoError(`the video is larger than ${humanSize(max_bytes)}`);
+  new VideoError(`the video is larger than ${limitText(max_bytes)}`);
 
 const tell = (
   { run }: VideoJob,

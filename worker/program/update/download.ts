@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { humanSize } from "#shared/protocol/names.ts";
+import { limitText } from "#shared/kit/words.ts";
 import { UpdateRefused } from "./stage.ts";
 
 /** The archive has half a megabyte: a link that takes longer is broken. */
@@ -29,7 +29,7 @@ export async function download(
       throw new UpdateRefused(`${url} answered ${answer.status} ${detail}`.trim());
     }
     const tooLarge = () =>
-      new UpdateRefused(`${url} is larger than ${humanSize(max_bytes)}, the maximum`);
+      new UpdateRefused(`${url} is larger than ${limitText(max_bytes)}, the maximum`);
     const length = Number(answer.headers.get("content-length"));
     if (length > max_bytes) {
       await answer.body.cancel();
