@@ -194,7 +194,8 @@ test("downloads: listed with their hrefs, read through the bridge as attachments
 test("preview.jpg: one call however many ask, kept for preview_interval_s, never cached outside", async () => {
   const jpeg = { mime: "image/jpeg", content_base64: Buffer.from("jpg").toString("base64") };
   const clock = createFakeClock();
-  const worker = await start({ on_call: () => ({ result: jpeg }) }, { clock });
+  // Alone: several hubs would tell each other of their lanes by this clock, which stands still.
+  const worker = await start({ on_call: () => ({ result: jpeg }) }, { clock, alone: true });
   const { session_id: sid } = await open();
   const keepFor = async (seconds: number) => {
     await hub.ctx.db.settings.set("preview_interval_s", seconds, 0);
@@ -224,7 +225,7 @@ test("preview.jpg: one call however many ask, kept for preview_interval_s, never
 test("preview.jpg: another hub's picture from a time that is yet to come is not shown", async () => {
   const jpeg = { mime: "image/jpeg", content_base64: Buffer.from("new").toString("base64") };
   const clock = createFakeClock();
-  await start({ on_call: () => ({ result: jpeg }) }, { clock });
+  await start({ on_call: () => ({ result: jpeg }) }, { clock, alone: true });
   const { session_id: sid } = await open();
   const keep = (taken_at: number) =>
     hub.ctx.kv.set(
