@@ -4,6 +4,7 @@ import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { connectBrowser } from "#worker/browser/actions/connect.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
+import { watchBrowser } from "#worker/browser/session/watch.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";
 
@@ -22,6 +23,16 @@ export async function openLanePages(): Promise<LanePages> {
   const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
   const browser = await hold?.browser({ headless: true });
   if (!browser) throw new Error("no browser");
+  await watchBrowser({
+    connection: browser.connection,
+    alone: true,
+    only: null,
+    refusal: () => null,
+    refusalOfAddress: () => null,
+    onRefused: () => {},
+    onFlood: () => {},
+    dialogs: { follow: () => {} },
+  });
   const { context, close } = await connectBrowser(browser);
   return {
     newPage: () => context.newPage(),

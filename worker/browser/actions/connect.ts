@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, ConnectOverCDPTransport, Page } from "playwright-core";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { followChildren, type Message } from "../cdp/child-targets.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
 import { splitCallLog } from "./failure.ts";
 
@@ -63,23 +64,16 @@ export async function connectBrowser(
   return { context, page: (target_id) => findPage(context, target_id), closed, close: link.close };
 }
 
-interface BrowserTold {
+interface BrowserTold extends Message {
   id?: number;
   result?: { targetInfo: { targetId: string } };
-}
-
-interface Command {
-  id?: number;
-  sessionId?: string;
-  method?: string;
-  params?: object;
 }
 
 /**
  * A new target is held until the first of its debuggers releases it. That must be the recorder, once it sees the
  * network: on a busy machine, a popup that Playwright released lost its document.
  */
-function answerOf({ id, sessionId, method }: Command): object | null {
+function answerOf({ id, sessionId, method }: Message): Message | null {
   return method === "Runtime.runIfWaitingForDebugger" ? { id, sessionId, result: {} } : null;
 }
 
@@ -87,15 +81,12 @@ function answerOf({ id, sessionId, method }: Command): object | null {
  * Nobody would release what Playwright itself holds, and pages that open windows must not be stopped
  * (`cdp/attach.ts`).
  */
-function withoutPause(message: Command, browser_id: string): Command {
+function withoutPause(message: Message, browser_id: string): Message {
   if (message.method !== "Target.setAutoAttach") return message;
-  const waits = { waitForDebuggerOnStart: false };
-  if (message.sessionId !== undefined)
-    return { ...message, params: { ...message.params, ...waits } };
   return {
     ...message,
     method: "Target.autoAttachRelated",
-    params: { targetId: browser_id, ...waits },
+    params: { targetId: browser_id, waitForDebuggerOnStart: false },
   };
 }
 
@@ -105,12 +96,15 @@ async function openTransport({
   connection,
 }: LaneBrowser): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
   const socket = new WebSocket(cdp_url);
+  const transmit = (message: Message) => socket.send(JSON.stringify(message));
+  const children = followChildren(connection, transmit);
   let browser_id = "";
   const transport: ConnectOverCDPTransport = {
-    send: (message) => {
-      if ((message as Command).method === "Target.createTarget") connection.asked_tabs.expect();
-      const answer = answerOf(message);
-      if (answer === null) socket.send(JSON.stringify(withoutPause(message, browser_id)));
+    send: (command) => {
+      const message = command as Message;
+      if (message.method === "Target.createTarget") connection.asked_tabs.expect();
+      const answer = answerOf(message) ?? children.answer(message);
+      if (answer === null) transmit(withoutPause(message, browser_id));
       else queueMicrotask(() => transport.onmessage?.(answer));
     },
     close: () => socket.close(),
@@ -118,7 +112,7 @@ async function openTransport({
   // Playwright counts from 1.
   const question = { id: 0, method: "Target.getTargetInfo" };
   browser_id = await new Promise<string>((resolve, reject) => {
-    socket.onopen = () => socket.send(JSON.stringify(question));
+    socket.onopen = () => transmit(question);
     socket.onmessage = ({ data }) => {
       const { id, result } = JSON.parse(String(data)) as BrowserTold;
       if (id === question.id) resolve(result?.targetInfo.targetId ?? "");
@@ -126,11 +120,15 @@ async function openTransport({
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
   });
   socket.onmessage = ({ data }) => {
-    const message = JSON.parse(String(data)) as Command;
+    const message = children.hear(JSON.parse(String(data)) as Message);
     // The session answers dialogs; without a listener Playwright would dismiss them.
-    if (message.method !== "Page.javascriptDialogOpening") transport.onmessage?.(message);
+    if (message !== null && message.method !== "Page.javascriptDialogOpening")
+      transport.onmessage?.(message);
   };
-  socket.onclose = () => transport.onclose?.();
+  socket.onclose = () => {
+    children.stop();
+    transport.onclose?.();
+  };
   return { transport, close: () => socket.close() };
 }
 

@@ -204,10 +204,11 @@ export class CdpConnection {
   readonly asked_tabs: AskedTabs = createAskedTabs();
   /** What a held target must wait for before this connection lets it run; null when there is nothing. */
   beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
-  /** Is given each new session before any listener hears of it, so that its commands come first. */
-  onSession: ((session: CdpSession) => void) | null = null;
+  /** Each is given every new session before any listener hears of it, so that its commands come first. */
+  readonly onSession = new Set<(session: CdpSession) => void>();
+  /** What is attached now, by session id. Changed by the connection only. */
+  readonly sessions = new Map<string, CdpSession>();
   private readonly transport: CdpTransport;
-  private readonly sessions = new Map<string, CdpSession>();
   private readonly pending = new Map<number, Pending>();
   private nextId = 0;
 
@@ -320,7 +321,7 @@ export class CdpConnection {
       const { sessionId, targetInfo } = message.params as Protocol.Target.AttachedToTargetEvent;
       const added = new CdpSession(this, sessionId, targetInfo, session);
       this.sessions.set(sessionId, added);
-      this.onSession?.(added);
+      for (const tell of this.onSession) tell(added);
     }
     session.emit(message.method, message.params);
     if (message.method === "Target.detachedFromTarget")

@@ -72,11 +72,11 @@ const MOVE_CLOCK = `(offset_ms) => {
  */
 export function movePageClock(connection: CdpConnection, offset_ms: number): void {
   const source = `(${MOVE_CLOCK})(${Math.round(offset_ms)});`;
-  connection.onSession = (session: CdpSession) => {
+  connection.onSession.add((session: CdpSession) => {
     const { target } = session;
     if (target === null || isBrowserUi(target)) return;
     if (target.type === "page" || target.type === "iframe")
       session.post("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
     else session.post("Runtime.evaluate", { expression: source });
-  };
+  });
 }

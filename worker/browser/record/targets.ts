@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { AUTO_ATTACH, attachToAll } from "../cdp/attach.ts";
+import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 
@@ -77,8 +77,6 @@ export interface TargetWatch {
   start(): Promise<void>;
 }
 
-const letRun = (session: CdpSession): void => session.post("Runtime.runIfWaitingForDebugger");
-
 const enableNetwork = (
   session: CdpSession,
   { durable, bodies }: Pick<TargetWatchDeps, "durable" | "bodies">,
@@ -151,7 +149,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
         return deps.onPlain(owner, session);
       }
       const foreign = isBrowserUi(targetInfo) || (parent === null && !deps.owns(targetInfo));
-      if (foreign) return letRun(session);
+      if (foreign) return letRun(root, session);
       addTarget(session, targetInfo, parent, waitingForDebugger);
     };
 
@@ -168,7 +166,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     deps.onTarget(entry);
     if (entry.doomed) {
       entry.is_seen = true;
-      letRun(session);
+      letRun(root, session);
       return;
     }
     // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
@@ -188,14 +186,14 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     });
     if (info.type === "service_worker") service_worker_seen = true;
     if (service_worker_seen) resumeWhenServed(entry);
-    else letRun(session);
+    else letRun(root, session);
   }
 
   /** Resumes a service worker, and the pages it may serve, once the sessions that can read its bodies exist. */
   function resumeWhenServed(entry: Tracked): void {
     const served = [...tracked.values()].filter((t) => t === entry || t.page !== null);
     const attached = Promise.all(served.map((t) => plain_sessions.attached(t.target_id)));
-    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() => letRun(entry.session));
+    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() => letRun(root, entry.session));
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { PendingLoad } from "../actions/loads.ts";
-import { AUTO_ATTACH, attachToAll } from "../cdp/attach.ts";
+import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/types.ts";
 import { holdRequests } from "../record/pauses.ts";
@@ -80,7 +80,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (!session) return;
     if (only && session.parent === root && !only.owns(targetInfo)) return;
     if (tabs.belongsToBrowser(targetInfo)) {
-      if (alone) session.post("Runtime.runIfWaitingForDebugger");
+      if (alone) letRun(root, session);
       return;
     }
     const is_page = targetInfo.type === "page";
@@ -103,7 +103,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     }
     // Tabs behind others accept input and run like the one in front.
     if (type === "page") session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
-    session.post("Runtime.runIfWaitingForDebugger");
+    letRun(root, session);
   };
   const onDialogs = (target_id: string) => (url: string, reason: string) => {
     deps.onRefused(url, reason);
