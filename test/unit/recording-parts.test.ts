@@ -9,6 +9,7 @@ import {
   readServerInit,
   type ScreenUpdate,
 } from "#worker/browser/recording/rfb-updates.ts";
+import { createScreenSink } from "#worker/browser/recording/screen-sink.ts";
 
 const rect = (w: number, h: number, encoding: number, data: Buffer = Buffer.alloc(0)): Buffer => {
   const head = Buffer.alloc(12);
@@ -132,4 +133,30 @@ test("a look tells what has changed since the last one: tabs, pages and download
   files[0] = { name: "a.csv", url: "https://site.test/a", state: "completed", size: 9 };
   look();
   expect(types()).toEqual(["tab closed", "tab active", "download completed"]);
+});
+
+test("a chunk lasts until its changes are worth its picture, within 20 and 120 s and 2 MB (rules/recordings#the-file)", () => {
+  let ms = 0;
+  const sink = createScreenSink({ ms: () => ms, write: () => {} });
+  const begin = (picture: number) => {
+    ms = 1_000;
+    sink.begin({ width: 8, height: 8, name: "lane", why: "length" });
+    sink.update(new Uint8Array(picture));
+  };
+  const isDueAfter = (after_ms: number) => {
+    ms = 1_000 + after_ms;
+    return sink.isDue();
+  };
+  begin(1_000);
+  sink.update(new Uint8Array(999));
+  expect(isDueAfter(20_000)).toBe(false);
+  expect(isDueAfter(119_999)).toBe(false);
+  expect(isDueAfter(120_000)).toBe(true);
+  sink.update(new Uint8Array(1));
+  expect(isDueAfter(19_999)).toBe(false);
+  expect(isDueAfter(20_000)).toBe(true);
+  begin(1_000);
+  expect(isDueAfter(20_000)).toBe(false);
+  begin(2 * 1024 * 1024);
+  expect(isDueAfter(1)).toBe(true);
 });

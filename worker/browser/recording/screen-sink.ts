@@ -1,7 +1,11 @@
 import { type ChunkStart, encodeFrame, encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
 
-/** A chunk ends after the first of these when something changes: a player decodes at most so much to show a moment. */
-const CHUNK_MS = 20_000;
+/**
+ * To show a moment a player decodes its chunk up to there. What a chunk adds to the whole picture that it begins with must
+ * be worth another one: on a text page with a clock pictures alone were 1.35 MB a minute when each chunk lasted 20 s.
+ */
+const SHORTEST_CHUNK_MS = 20_000;
+const LONGEST_CHUNK_MS = 120_000;
 const CHUNK_BYTES = 2 * 1024 * 1024;
 /** What an RFB server sends is cut into pieces of this size. */
 const PIECE_BYTES = 64 * 1024;
@@ -16,7 +20,7 @@ export interface ScreenSink {
   begin(start: ChunkStart): void;
   /** A whole update. */
   update(bytes: Uint8Array): void;
-  /** Whether the next picture is to begin a chunk. */
+  /** Whether the next change is to begin a chunk. */
   isDue(): boolean;
   /** How long to wait after the last update. */
   restMs(): number;
@@ -27,25 +31,31 @@ export function createScreenSink(deps: {
   write(frame: Uint8Array): void;
 }): ScreenSink {
   let began = 0;
-  let bytes = 0;
+  /** Of this chunk: its first update, which is the whole picture, and what came after it. */
+  let picture = 0;
+  let changes = 0;
   let last = 0;
   const write = (kind: number, payload: Uint8Array) => {
-    const frame = encodeFrame(kind, deps.ms(), payload);
-    bytes += frame.length;
-    deps.write(frame);
+    deps.write(encodeFrame(kind, deps.ms(), payload));
   };
   return {
     begin: (start) => {
       began = deps.ms();
-      bytes = 0;
+      picture = changes = 0;
       deps.write(encodeJsonFrame(FRAME.chunk, began, start));
     },
     update: (all) => {
       last = all.length;
+      if (picture === 0) picture = all.length;
+      else changes += all.length;
       for (let at = 0; at < all.length; at += PIECE_BYTES)
         write(FRAME.rfb, all.subarray(at, at + PIECE_BYTES));
     },
-    isDue: () => bytes >= CHUNK_BYTES || deps.ms() - began >= CHUNK_MS,
+    isDue: () => {
+      const ms = deps.ms() - began;
+      if (ms >= LONGEST_CHUNK_MS || picture + changes >= CHUNK_BYTES) return true;
+      return ms >= SHORTEST_CHUNK_MS && changes >= picture;
+    },
     restMs: () => Math.min(LONGEST_MS, Math.max(SHORTEST_MS, Math.round(last / BYTES_PER_MS))),
   };
 }
