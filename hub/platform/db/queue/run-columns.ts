@@ -50,9 +50,10 @@ export const columnsOf = (end: "success" | "failure" | "both"): readonly Name[] 
     ? NAMES
     : NAMES.filter((name) => ["both", end].includes(REPORTED_COLUMNS[name].of));
 
+const NOT_REPORTED = Object.fromEntries(
+  NAMES.map((name) => [name, REPORTED_COLUMNS[name].sent === "bool" ? false : null]),
+) as Record<Name, false | null>;
+
 /** The value of one of the columns in a report, as it is stored. */
-export function storedValue(name: Name, report: AnyColumns): string | number | boolean | null {
-  const value = report[name];
-  if (value !== undefined) return value;
-  return REPORTED_COLUMNS[name].sent === "bool" ? false : null;
-}
+export const storedValue = (name: Name, report: AnyColumns): string | number | boolean | null =>
+  report[name] ?? NOT_REPORTED[name];
