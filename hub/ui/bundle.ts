@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { BunPlugin } from "bun";
 
 /** One file of the app. */
 interface AppFile {
@@ -13,6 +14,8 @@ interface AppFile {
 export interface AppBundle {
   entry: string;
   styles: string[];
+  /** Typefaces that every page shows text in: named by the page, they are there when the text is drawn. */
+  fonts: string[];
   /** Files that the entry imports at once: because the page names them, they load in parallel with it. */
   preload: string[];
   /** A page's address pattern and the further files that it needs. */
@@ -32,14 +35,32 @@ const mimeOf = (name: string): string =>
 
 const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
+const FIRST_FONT = "inter-latin-";
+
 /** Static imports of a file that Bun wrote. */
 const STATIC_IMPORT = /(?:^|[;}\n])import\s*(?:[^"'();]*?\bfrom\s*)?["'](\.\/[^"']+)["']/g;
 
 /** An entry of client/pages.tsx as Bun has written it. */
 const PAGE_ENTRY = /\bpath:"(\/ui\/[^"]+)"[\s\S]*?\bimport\(["'](\.\/[^"']+)["']\)/g;
 
+/** Typefaces stay files of their own, where Bun would write them into the styles, which come before anything is drawn. */
+function typefaces(fonts: AppFile[]): BunPlugin {
+  return {
+    name: "typefaces",
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /\.woff2$/ }, async ({ path, resolveDir }) => {
+        const bytes = await Bun.file(Bun.resolveSync(path, resolveDir)).bytes();
+        const name = base(path).replace(/\.woff2$/, `-${Bun.hash(bytes).toString(36)}.woff2`);
+        fonts.push({ name, mime: mimeOf(name), gzip: Bun.gzipSync(bytes), size: bytes.length });
+        return { path: `./${name}`, external: true };
+      });
+    },
+  };
+}
+
 /** Bundles the app; pages that are imported when they are opened become files of their own. Needs the sources. */
 export async function bundleApp(): Promise<AppBundle> {
+  const fonts: AppFile[] = [];
   const built = await Bun.build({
     entrypoints: [join(import.meta.dir, "client/main.tsx")],
     target: "browser",
@@ -51,6 +72,7 @@ export async function bundleApp(): Promise<AppBundle> {
       chunk: "[name]-[hash].[ext]",
       asset: "[name]-[hash].[ext]",
     },
+    plugins: [typefaces(fonts)],
     define: { "process.env.NODE_ENV": '"production"' },
   });
   if (!built.success) throw new AggregateError(built.logs, "the UI was not built");
@@ -88,7 +110,14 @@ export async function bundleApp(): Promise<AppBundle> {
   });
   const preload = [...first].filter((name) => name !== entry);
   const styles = files.filter(({ name }) => name.startsWith("main-") && name.endsWith(".css"));
-  return { entry, styles: styles.map(({ name }) => name), preload, pages, files };
+  return {
+    entry,
+    styles: styles.map(({ name }) => name),
+    fonts: fonts.map(({ name }) => name).filter((name) => name.startsWith(FIRST_FONT)),
+    preload,
+    pages,
+    files: [...files, ...fonts],
+  };
 }
 
 interface PackedFile extends Omit<AppFile, "gzip"> {

@@ -2,6 +2,10 @@ import type { AppBundle } from "./bundle.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
 import { homePath, isPagePath } from "./page-path.ts";
 
+/** The mark of the app, as `client/shell/mark.tsx` draws it. */
+const MARK =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 22 22'%3E%3Crect width='22' height='22' rx='6' fill='%232b4fd8'/%3E%3Cg fill='%23fff'%3E%3Cpath d='M11.4 4.2v9.6h6.1c-.3-3.9-2.6-7.5-6.1-9.6z'/%3E%3Cpath d='M9.8 7.2v6.6H5c.4-2.7 2.2-5 4.8-6.6z' opacity='.62'/%3E%3Cpath d='M4.2 15.3h13.6c-.9 1.7-2.5 2.6-4.3 2.6h-5c-1.8 0-3.4-.9-4.3-2.6z'/%3E%3C/g%3E%3C/svg%3E";
+
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
@@ -37,7 +41,8 @@ export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string, path:
     <meta name="flotilla" content="${escapeHtml(JSON.stringify(info))}">
     <meta name="style-nonce" content="${escapeHtml(nonce)}">
     <title>Flotilla</title>
-    <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M8 1v10M8 2l5 7H8M8 4 4 9h4M1 11h14l-2 4H3z' fill='%231c7ed6'/%3E%3C/svg%3E">
+    <link rel="icon" href="${MARK}">
+${bundle.fonts.map((name) => `    <link rel="preload" as="font" type="font/woff2" href="${at(name)}" crossorigin>`).join("\n")}
 ${bundle.styles.map((name) => `    <link rel="stylesheet" href="${at(name)}">`).join("\n")}
 ${scripts.map((name) => `    <link rel="modulepreload" href="${at(name)}">`).join("\n")}
   </head>

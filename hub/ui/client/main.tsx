@@ -1,6 +1,8 @@
 import "@mantine/core/styles.css";
 import "@mantine/notifications/styles.css";
 import "@mantine/spotlight/styles.css";
+import "./tokens.css";
+import "./base.css";
 import "./app.css";
 import "./player.css";
 import { createRoot } from "react-dom/client";

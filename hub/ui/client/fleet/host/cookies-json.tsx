@@ -50,7 +50,7 @@ export function CookiesJson({ host, cookies, onClose }: CookiesJsonProps) {
             minRows={10}
             maxRows={24}
             spellCheck={false}
-            styles={{ input: { fontFamily: "var(--app-mono)", fontSize: 12 } }}
+            styles={{ input: { fontFamily: "var(--mono)", fontSize: 12 } }}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             error={unread}

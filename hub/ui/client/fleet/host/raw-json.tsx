@@ -24,7 +24,7 @@ export function RawJson({ state }: { state: DraftState }) {
       minRows={12}
       maxRows={40}
       spellCheck={false}
-      styles={{ input: { fontFamily: "var(--app-mono)", fontSize: 12 } }}
+      styles={{ input: { fontFamily: "var(--mono)", fontSize: 12 } }}
       value={text}
       onChange={(event) => change(event.currentTarget.value)}
       error={error}

@@ -123,7 +123,7 @@ function RecipeHead({ state }: { state: DraftState }) {
           {...field("pattern")}
           label="Paths"
           description="Glob on the path: * any text, ? one character, {a,b}"
-          styles={{ input: { fontFamily: "var(--app-mono)" } }}
+          styles={{ input: { fontFamily: "var(--mono)" } }}
         />
         <NumberInput
           label="Timeout (s)"
@@ -171,7 +171,7 @@ function RecipeHead({ state }: { state: DraftState }) {
             autosize
             minRows={2}
             maxRows={16}
-            styles={{ input: { fontFamily: "var(--app-mono)" } }}
+            styles={{ input: { fontFamily: "var(--mono)" } }}
           />
         </Stack>
       </Collapse>

@@ -69,7 +69,7 @@ function StepField({ field, rules, name, value, error, onChange }: StepFieldProp
         autosize
         minRows={2}
         maxRows={16}
-        styles={{ input: { fontFamily: "var(--app-mono)" } }}
+        styles={{ input: { fontFamily: "var(--mono)" } }}
         value={text}
         onChange={(event) => onChange(event.currentTarget.value)}
       />

@@ -81,7 +81,7 @@ export function Submit({ workload }: { workload: Workload }) {
           minRows={6}
           maxRows={18}
           spellCheck={false}
-          styles={{ input: { fontFamily: "var(--app-mono)" } }}
+          styles={{ input: { fontFamily: "var(--mono)" } }}
           {...form.getInputProps("text")}
         />
         <SimpleGrid cols={{ base: 1, sm: 3 }}>

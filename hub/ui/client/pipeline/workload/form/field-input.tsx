@@ -29,7 +29,7 @@ export function FieldInput({ field, form }: FieldInputProps) {
         minRows={2}
         maxRows={12}
         spellCheck={!MONO.has(kind)}
-        styles={MONO.has(kind) ? { input: { fontFamily: "var(--app-mono)" } } : {}}
+        styles={MONO.has(kind) ? { input: { fontFamily: "var(--mono)" } } : {}}
       />
     );
   return <TextInput {...common} inputMode={kind === "number" ? "decimal" : undefined} />;
