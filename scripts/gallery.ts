@@ -166,41 +166,41 @@ const page = (name: string, path: string, gallery = false): Shot => ({
 });
 
 const SHOTS: Shot[] = [
-  page("wall", "/ui/wall", true),
-  { name: "fleet", path: () => "/ui/wall", guide: { width: 1_280, height: 640 } },
-  page("submit", "/ui/submit", true),
-  page("jobs", "/ui/jobs", true),
+  page("wall", "/ui/browsers", true),
+  { name: "fleet", path: () => "/ui/browsers", guide: { width: 1_280, height: 640 } },
+  page("submit", "/ui/captures/new", true),
+  page("jobs", "/ui/captures", true),
   ...["overview", "log", "assets", "har", "page"].map(
     (tab): Shot => ({
       name: `job-${tab}`,
-      path: ({ job_id }) => `/ui/jobs/${job_id}?tab=${tab}`,
+      path: ({ job_id }) => `/ui/captures/${job_id}?tab=${tab}`,
       gallery: tab === "overview" || tab === "assets" || tab === "har",
     }),
   ),
-  { name: "job-failed", path: ({ failed_job_id }) => `/ui/jobs/${failed_job_id}` },
+  { name: "job-failed", path: ({ failed_job_id }) => `/ui/captures/${failed_job_id}` },
   {
     name: "job-attempts",
-    path: ({ scripted_job_id }) => `/ui/jobs/${scripted_job_id}?tab=attempts`,
+    path: ({ scripted_job_id }) => `/ui/captures/${scripted_job_id}?tab=attempts`,
     gallery: true,
   },
-  { name: "session", path: ({ session_id }) => `/ui/sessions/${session_id}`, gallery: true },
-  page("browser-workers", "/ui/workers"),
-  page("hosts", "/ui/hosts"),
-  page("host", "/ui/hosts/shop.example?recipe=0", true),
-  ...["profiles", "engines", "presets", "skills", "conventions", "fleet-settings"].map((name) =>
-    page(name, `/ui/${name}`),
+  { name: "session", path: ({ session_id }) => `/ui/browsers/${session_id}`, gallery: true },
+  page("browser-workers", "/ui/system/workers?kind=browser"),
+  page("hosts", "/ui/library/hosts"),
+  page("host", "/ui/library/hosts/shop.example?recipe=0", true),
+  ...["profiles", "engines", "presets", "skills", "conventions", "plugins"].map((name) =>
+    page(name, `/ui/library/${name}`),
   ),
-  page("overview", "/ui/pipeline", true),
-  page("workloads", "/ui/workloads"),
-  page("workload", "/ui/workloads/invoices", true),
-  page("runs", "/ui/runs"),
-  { name: "run", path: ({ run_id }) => `/ui/workloads/invoices?run=${run_id}`, gallery: true },
-  page("pull-workers", "/ui/pull-workers"),
-  page("load", "/ui/load"),
-  page("flow", "/ui/flow", true),
+  page("overview", "/ui/home", true),
+  page("workloads", "/ui/pipelines"),
+  page("workload", "/ui/pipelines/invoices", true),
+  page("runs", "/ui/pipelines/runs"),
+  { name: "run", path: ({ run_id }) => `/ui/pipelines/invoices?run=${run_id}`, gallery: true },
+  page("pull-workers", "/ui/system/workers?kind=pipeline"),
+  page("load", "/ui/system/workers?kind=load"),
+  page("flow", "/ui/pipelines/flow", true),
   {
     name: "audit",
-    path: () => "/ui/audit",
+    path: () => "/ui/system/audit",
     prepare: async ({ page }) => {
       await page.getByLabel("Administrator's password").fill(rig.admin_password);
       await page.getByRole("button", { name: "Log in" }).click();
@@ -209,14 +209,16 @@ const SHOTS: Shot[] = [
   },
   {
     name: "share",
-    path: ({ session_id }) => `/ui/sessions/${session_id}`,
+    path: ({ session_id }) => `/ui/browsers/${session_id}`,
     prepare: async ({ page }) => {
       await page.getByRole("button", { name: "Share the viewer by a link" }).click();
       await page.getByRole("button", { name: "Create a link" }).click();
       await page.getByLabel("Link", { exact: true }).waitFor();
     },
   },
-  ...["plugins", "agents", "logs", "deploys", "settings"].map((name) => page(name, `/ui/${name}`)),
+  ...["agents", "logs", "deploys", "tokens", "settings"].map((name) =>
+    page(name, `/ui/system/${name}`),
+  ),
 ];
 
 async function take(

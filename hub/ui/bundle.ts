@@ -50,7 +50,10 @@ function typefaces(fonts: AppFile[]): BunPlugin {
     setup: ({ onResolve }) => {
       onResolve({ filter: /\.woff2$/ }, async ({ path, resolveDir }) => {
         const bytes = await Bun.file(Bun.resolveSync(path, resolveDir)).bytes();
-        const name = base(path).replace(/\.woff2$/, `-${Bun.hash(bytes).toString(36)}.woff2`);
+        const name = base(path).replace(
+          /\.woff2$/,
+          `-${Bun.hash(bytes).toString(36).slice(0, 8)}.woff2`,
+        );
         fonts.push({ name, mime: mimeOf(name), gzip: Bun.gzipSync(bytes), size: bytes.length });
         return { path: `./${name}`, external: true };
       });

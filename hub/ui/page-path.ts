@@ -8,5 +8,5 @@ export function isPagePath(pattern: string, path: string): boolean {
   );
 }
 
-/** What `/` shows: the fleet's wall where there is a fleet. */
-export const homePath = (fleet: boolean): string => (fleet ? "/ui/wall" : "/ui/pipeline");
+/** What `/` shows. */
+export const homePath = (): string => "/ui/home";

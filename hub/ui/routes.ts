@@ -11,6 +11,7 @@ import { newToken } from "#shared/protocol/ids.ts";
 import { appFiles } from "./app-files.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
 import { type LoginDeps, loginRoutes } from "./login.ts";
+import { movedTo } from "./moved.ts";
 import { contentPolicy, shellPage } from "./shell.ts";
 
 const index = createRoute({
@@ -150,6 +151,10 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
   loginRoutes(app, deps);
 
   app.get("/ui", access({ access: "public" }), (c) => c.redirect("/", 308));
-  app.get("/ui/*", access({ access: "public" }), shell);
+  app.get("/ui/*", access({ access: "public" }), async (c) => {
+    const { pathname, search } = new URL(c.req.url);
+    const to = movedTo(pathname, search);
+    return to === null ? shell(c) : c.redirect(to, 308);
+  });
   return app;
 }

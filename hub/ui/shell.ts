@@ -30,7 +30,7 @@ export const contentPolicy = (nonce: string): string =>
 /** The page of the app at `path`; it names all scripts that this one needs, so that they come beside each other. */
 export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string, path: string): string {
   const at = (name: string) => `/ui/assets/${name}`;
-  const wanted = path === "/" ? homePath(info.fleet) : path;
+  const wanted = path === "/" ? homePath() : path;
   const page = bundle.pages.find((one) => isPagePath(one.path, wanted));
   const scripts = [...bundle.preload, bundle.entry, ...(page?.files ?? [])];
   return `<!doctype html>

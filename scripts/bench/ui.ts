@@ -15,11 +15,11 @@ const READY_MS = 20_000;
 
 /** A page, and the element with the text that it is of use with. */
 const PAGES = [
-  { path: "/ui/jobs", useful: "[role=row].body", text: "" },
-  { path: "/ui/jobs/bench000000020", useful: "h1", text: "Article 20" },
-  { path: "/ui/pipeline", useful: "[role=row].body", text: "bench-0" },
-  { path: "/ui/workloads/bench-0", useful: "[role=row].body", text: "" },
-  { path: "/ui/runs", useful: "[role=row].body", text: "" },
+  { path: "/ui/captures", useful: "[role=row].body", text: "" },
+  { path: "/ui/captures/bench000000020", useful: "h1", text: "Article 20" },
+  { path: "/ui/home", useful: "[role=row].body", text: "bench-0" },
+  { path: "/ui/pipelines/bench-0", useful: "[role=row].body", text: "" },
+  { path: "/ui/pipelines/runs", useful: "[role=row].body", text: "" },
 ] as const;
 
 async function startHub(dir: string) {
@@ -74,7 +74,7 @@ async function makeHub(dir: string, tiny: boolean) {
   );
   const hub = await startHub(dir);
   // From source the app is bundled at the first request.
-  await fetch(`${hub.url}/ui/jobs`);
+  await fetch(`${hub.url}/ui/captures`);
   return hub;
 }
 
@@ -203,14 +203,14 @@ export const ui: Bench = async ({ runs, tiny }) => {
     }
     const pauses: number[] = [];
     for (let i = 0; i < runs; i += 1)
-      pauses.push(await scrollPause(browser, `${hub.url}/ui/jobs?limit=200`));
+      pauses.push(await scrollPause(browser, `${hub.url}/ui/captures?limit=200`));
     figures.push(
       figure("longest frame while the jobs table is scrolled", showMs(statsOf(pauses)), "–"),
     );
     // An hour takes nine minutes; UI_UPDATES=300 is five minutes' worth.
     const updates = tiny ? 20 : Number(Bun.env.UI_UPDATES ?? 3_600);
     const hours = await Promise.all(
-      ["/ui/jobs", "/ui/pipeline"].map(async (path) => {
+      ["/ui/captures", "/ui/home"].map(async (path) => {
         const { before, after } = await hourOfChanges(browser, hub.url + path, updates);
         const grown = `${humanSize(before)} → ${humanSize(after)}`;
         return figure(`heap of ${path} over ${updates} live updates`, grown, "flat");

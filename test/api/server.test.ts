@@ -268,7 +268,7 @@ test("SVC_API_TOKEN is asked for everywhere but health and the worker's own call
     ["/jobs", 401],
     // The app asks for it.
     ["/", 200],
-    ["/ui/jobs", 200],
+    ["/ui/captures", 200],
     ["/ui/changes", 401],
     // So does the explorer.
     ["/docs", 200],

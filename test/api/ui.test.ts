@@ -33,9 +33,28 @@ test("/ is the app for browsers and an index for who asks for JSON (rules/web-ap
 
 test("every address below /ui/ is the app, so that links hold after a reload", async () => {
   await start();
-  for (const path of ["/ui/jobs", "/ui/jobs/none?tab=log", "/ui/hosts/a%2Fb"])
+  for (const path of ["/ui/captures", "/ui/captures/none?tab=log", "/ui/library/hosts/a%2Fb"])
     expect(await (await get(path)).text()).toContain("/ui/assets/main-");
   expect((await get("/ui")).headers.get("location")).toBe("/");
+});
+
+test("an address of before redirects to its page, with its query (rules/web-app#addresses-of-the-app)", async () => {
+  await start();
+  for (const [old, now] of [
+    ["/ui/wall?worker=w1", "/ui/browsers?worker=w1"],
+    ["/ui/jobs/x1?tab=recording&t=12.4", "/ui/captures/x1?tab=recording&t=12.4"],
+    ["/ui/jobs/x1/diff/x2", "/ui/captures/x1/diff/x2"],
+    ["/ui/sessions", "/ui/browsers/past"],
+    ["/ui/sessions/s1", "/ui/browsers/s1"],
+    ["/ui/hosts/a%2Fb", "/ui/library/hosts/a%2Fb"],
+    ["/ui/workloads/a?run=7", "/ui/pipelines/a?run=7"],
+    // Which is a page beside the workloads.
+    ["/ui/workloads/flow", "/ui/pipelines/workloads/flow"],
+    ["/ui/pull-workers?worker=w1", "/ui/system/workers?kind=pipeline&worker=w1"],
+  ] as const) {
+    const { status, headers } = await get(old);
+    expect({ old, status, to: headers.get("location") }).toEqual({ old, status: 308, to: now });
+  }
 });
 
 test("the app may load, frame and call nothing but its own origin, and its styles carry a nonce of one answer", async () => {
@@ -58,7 +77,7 @@ test("files of the app are cached forever under names with their hash, and packe
   const names = [...html.matchAll(/"(\/ui\/assets\/[^"]+)"/g)].map(([, name = ""]) => name);
   expect(names.length).toBeGreaterThanOrEqual(2);
   for (const name of names) {
-    expect(name).toMatch(/-[a-z0-9]{8}\.(js|css)$/);
+    expect(name).toMatch(/-[a-z0-9]{8}\.(js|css|woff2)$/);
     const response = await get(name, { "accept-encoding": "gzip" });
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-encoding")).toBe("gzip");

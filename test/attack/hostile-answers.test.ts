@@ -150,11 +150,11 @@ test("nothing that a page calls itself runs in the app, or becomes a link that w
     const found = await page.evaluate<string[]>(DANGEROUS);
     wrong.push(...found.map((value) => `${path}: ${value.slice(0, 200)}`));
   };
-  await look("/ui/jobs", "[role=cell]");
-  for (const job_id of jobs) await look(`/ui/jobs/${job_id}`, "[role=tabpanel] *");
+  await look("/ui/captures", "[role=cell]");
+  for (const job_id of jobs) await look(`/ui/captures/${job_id}`, "[role=tabpanel] *");
   for (const tab of ["log", "assets", "har"])
-    await look(`/ui/jobs/${all}?tab=${tab}`, "[role=tabpanel] *");
-  await look(`/ui/jobs/${all}?tab=page`, "[role=tabpanel] iframe[srcdoc]");
+    await look(`/ui/captures/${all}?tab=${tab}`, "[role=tabpanel] *");
+  await look(`/ui/captures/${all}?tab=page`, "[role=tabpanel] iframe[srcdoc]");
   // Answers of the hub itself, opened in a tab.
   for (const file of [
     "log.txt",

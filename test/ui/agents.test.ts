@@ -47,7 +47,7 @@ test("instances are started on a host, shown as its agent reports them, and stop
   await rig.api("POST", "/api/v1/workloads", {
     ...{ slug: "g-elastic", executor_type: "command", executor_config: { argv: ["true"] } },
   });
-  await using ui = await rig.open("/ui/agents");
+  await using ui = await rig.open("/ui/system/agents");
   const { page } = ui;
   const card = page.getByRole("region", { name: `Agent of ${host}` });
   await card.getByText(`GPU 0: ${HOSTILE}`).waitFor();
@@ -89,7 +89,7 @@ test("instances are started on a host, shown as its agent reports them, and stop
 
 test("a refused start says why in the form, which a next one has forgotten; one or several are started (rules/pipeline-agents#spawn-instances)", async () => {
   await rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
-  await using ui = await rig.open("/ui/agents");
+  await using ui = await rig.open("/ui/system/agents");
   await ui.page.getByRole("button", { name: "Start workers" }).click();
   const form = ui.page.getByRole("dialog", { name: "Start workers on a host" });
   await form.getByLabel("Name").fill("no such name!");

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 test("the administrator reads who changed what, by filters that stand in the address", async () => {
   await rig.api("PUT", "/hosts/audited.example", {});
-  await using ui = await rig.open("/ui/audit?method=PUT");
+  await using ui = await rig.open("/ui/system/audit?method=PUT");
   const { page } = ui;
   const login = page.getByRole("dialog", { name: "Only the administrator may do this" });
   await login.getByLabel("Administrator's password").fill(rig.admin_password);
@@ -38,7 +38,7 @@ test("beside a viewer a link is made that shows it, and a look takes nothing ove
   const body = { url: `${rig.site}/page`, headless: true };
   const { session_id } = await rig.api<Session>("POST", "/sessions", body);
   try {
-    await using ui = await rig.open(`/ui/sessions/${session_id}`);
+    await using ui = await rig.open(`/ui/browsers/${session_id}`);
     const { page } = ui;
     await page.getByRole("button", { name: "Share the viewer by a link" }).click();
     const dialog = page.getByRole("dialog", { name: "Share this viewer" });

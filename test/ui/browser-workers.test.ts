@@ -19,10 +19,10 @@ beforeAll(async () => {
 });
 
 test("a worker is set to drain, standby and active from its drawer, whose address can be passed on (rules/workers#status-of-a-worker)", async () => {
-  await using ui = await rig.open("/ui/workers");
+  await using ui = await rig.open("/ui/system/workers?kind=browser");
   const { page } = ui;
   await page.getByRole("row", { name: worker.worker_id }).click();
-  await page.waitForURL(`**/ui/workers?worker=${worker.worker_id}`);
+  await page.waitForURL(`**/ui/system/workers?kind=browser&worker=${worker.worker_id}`);
   await page.reload();
   const drawer = page.getByRole("dialog", { name: `Worker ${worker.worker_id}` });
   await drawer.getByText("Lane 0", { exact: true }).waitFor();
@@ -37,7 +37,7 @@ test("a worker is set to drain, standby and active from its drawer, whose addres
 });
 
 test("filters are in the address; a table without a match says so (rules/web-app#addresses-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/workers?show=standby", {
+  await using ui = await rig.open("/ui/system/workers?kind=browser&show=standby", {
     width: 390,
     height: 844,
     colors: "dark",
@@ -45,7 +45,7 @@ test("filters are in the address; a table without a match says so (rules/web-app
   await ui.page.getByRole("heading", { name: "No worker matches" }).waitFor();
   await ui.page.getByRole("textbox", { name: "Id, host or version" }).fill(worker.worker_id);
   await ui.page.waitForURL(`**show=standby&q=${worker.worker_id}`);
-  await ui.page.goto(`${rig.url}/ui/workers?q=${worker.worker_id}`);
+  await ui.page.goto(`${rig.url}/ui/system/workers?kind=browser&q=${worker.worker_id}`);
   await ui.page.getByRole("row", { name: worker.worker_id }).waitFor();
   await ui.judge();
 });
@@ -74,7 +74,7 @@ test("a worker of another version says what comes of it; one that has gone is fo
   await until("the report", 60_000, async () =>
     (await workers()).some(({ update }) => update?.state === "failed"),
   );
-  await using ui = await rig.open("/ui/workers?show=skewed");
+  await using ui = await rig.open("/ui/system/workers?kind=browser&show=skewed");
   const { page } = ui;
   const row = page.getByRole("row", { name: "a-odd" });
   await row.getByText("failed").waitFor();
@@ -83,11 +83,11 @@ test("a worker of another version says what comes of it; one that has gone is fo
   await drawer.getByText(/^Its update to .* failed: its disk is full\./).waitFor();
   await drawer.getByText(hostile, { exact: true }).waitFor();
   await drawer.getByText('it said "><script>alert(2)</script>').waitFor();
-  await page.goto(`${rig.url}/ui/wall?worker=a-odd`);
+  await page.goto(`${rig.url}/ui/browsers?worker=a-odd`);
   await page.getByText('it said "><script>alert(2)</script>').waitFor();
   await page.getByRole("button", { name: "1 quarantined" }).waitFor();
   await odd.close();
-  await page.goto(`${rig.url}/ui/workers?worker=a-odd`);
+  await page.goto(`${rig.url}/ui/system/workers?kind=browser&worker=a-odd`);
   await drawer.getByRole("button", { name: "Forget this worker" }).click();
   const ask = page.getByRole("dialog", { name: "Forget worker a-odd?" });
   await ask.getByRole("button", { name: "Forget this worker" }).click();

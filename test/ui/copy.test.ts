@@ -50,7 +50,7 @@ async function firstAsset(): Promise<{ name: string; sha256: string; source_url:
 
 test("a command, a job's address and an asset's facts are on the clipboard as they are, and the button says so", async () => {
   const asset = await firstAsset();
-  await using ui = await rig.open("/ui/jobs/c-nothing");
+  await using ui = await rig.open("/ui/captures/c-nothing");
   const { page } = ui;
   const context = page.context();
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: rig.url });
@@ -60,7 +60,7 @@ test("a command, a job's address and an asset's facts are on the clipboard as th
     await page.getByRole("tooltip", { name: "Copied" }).waitFor();
     expect(await read()).toBe(`curl ${rig.url}/jobs?limit=5`);
 
-    await page.goto(`${rig.url}/ui/jobs/${job.job_id}?tab=assets&asset=${asset.name}`);
+    await page.goto(`${rig.url}/ui/captures/${job.job_id}?tab=assets&asset=${asset.name}`);
     await fact(page, "SHA-256").click();
     await page.getByRole("tooltip", { name: "Copied" }).waitFor();
     expect(await read()).toBe(asset.sha256);
@@ -75,7 +75,7 @@ test("a command, a job's address and an asset's facts are on the clipboard as th
 
 test("over plain HTTP, where pages have no navigator.clipboard, the text is copied all the same or shown to be selected", async () => {
   const asset = await firstAsset();
-  await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=assets&asset=${asset.name}`, {
+  await using ui = await rig.open(`/ui/captures/${job.job_id}?tab=assets&asset=${asset.name}`, {
     url: proxy.url,
   });
   const { page } = ui;

@@ -22,7 +22,7 @@ const deploys = async () => {
 };
 
 async function openDeploys(): Promise<UiPage> {
-  const ui = await rig.open("/ui/deploys");
+  const ui = await rig.open("/ui/system/deploys");
   const { page } = ui;
   await page.getByRole("button", { name: "Log in as administrator" }).click();
   const login = page.getByRole("dialog", { name: "Only the administrator may do this" });

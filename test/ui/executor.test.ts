@@ -29,11 +29,11 @@ test("a workload whose code does not load says why, on the overview too, until i
   const slug = "f-exec-broken";
   const source_path = await makePython(slug, "import not_there_at_all");
   await tasks.submit(slug, "a");
-  await using ui = await rig.open(`/ui/workloads/${slug}`);
+  await using ui = await rig.open(`/ui/pipelines/${slug}`);
   await ui.page.getByText("Its code does not load").waitFor();
   await ui.page.getByText("No module named 'not_there_at_all'").first().waitFor();
   await ui.page.getByText("Traceback").waitFor();
-  await using overview = await rig.open("/ui/pipeline");
+  await using overview = await rig.open("/ui/home");
   await overview.page
     .getByText(/its code does not load on .*not_there_at_all/)
     .first()
@@ -63,7 +63,7 @@ def run(pk, extra, ctx):
   );
   await tasks.submit(slug, "a");
   await tasks.settled(slug, { claimed: 1 });
-  await using ui = await rig.open(`/ui/workloads/${slug}?task=${slug}/a`);
+  await using ui = await rig.open(`/ui/pipelines/${slug}?task=${slug}/a`);
   await ui.page.getByText("halfway <img").waitFor();
   await ui.page.getByText("50 %").waitFor();
   await ui.page.getByText(/warn +careful now/).waitFor();

@@ -36,10 +36,14 @@ test("three clicks lead from the start page to the action that failed, with its 
   expect(job.status).toBe("failed");
   await using ui = await rig.open("/ui");
   const { page } = ui;
-  await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
+  await page
+    .getByRole("navigation")
+    .getByRole("link", { name: "Captures", exact: true })
+    .first()
+    .click();
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await rows.filter({ hasText: "failed" }).first().click();
-  await page.waitForURL(`**/ui/jobs/${job.job_id}`);
+  await page.waitForURL(`**/ui/captures/${job.job_id}`);
   await page.getByRole("link", { name: "See the moment it failed" }).click();
 
   const failed = page.locator(".player-act[data-failed]");

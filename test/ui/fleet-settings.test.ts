@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 test("settings are changed together, a wrong one says so at its field, and each goes back to its default (rules/settings#change-settings)", async () => {
-  await using ui = await rig.open("/ui/fleet-settings");
+  await using ui = await rig.open("/ui/system/settings");
   const { page } = ui;
   const read = async () => (await rig.api<FleetSettings>("GET", "/settings")).settings;
   await page.getByLabel("retention_days", { exact: true }).fill("99999");

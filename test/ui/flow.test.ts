@@ -26,7 +26,7 @@ describe("in the browser", () => {
     await addUiWorkload(rig, "g-flow-a", "g-nowhere", { name, emits: ["g-flow-b"] });
     await rig.api("POST", "/api/v1/workloads/g-flow-a/tasks", { pk: "one" });
     const before = await placeOf("workload:g-flow-a");
-    await using ui = await rig.open("/ui/flow?q=g-flow-a");
+    await using ui = await rig.open("/ui/pipelines/flow?q=g-flow-a");
     const { page } = ui;
     const node = page.locator('[data-id="workload:g-flow-a"]');
     await node.getByText(name).waitFor();
@@ -61,12 +61,12 @@ describe("in the browser", () => {
     });
     await node.focus();
     await page.keyboard.press("Enter");
-    await page.waitForURL("**/ui/workloads/g-flow-a");
+    await page.waitForURL("**/ui/pipelines/g-flow-a");
   });
 
   test("the past is gone through by keys and played; the same is there as a table (rules/pipeline-views#flow-rates)", async () => {
     await addUiWorkload(rig, "g-past", "g-nowhere");
-    await using ui = await rig.open("/ui/flow?q=g-past&view=table");
+    await using ui = await rig.open("/ui/pipelines/flow?q=g-past&view=table");
     const { page } = ui;
     const row = page.getByRole("row", { name: /Workload g-past/ });
     await row.getByText("idle").waitFor();
@@ -82,7 +82,7 @@ describe("in the browser", () => {
     await page.locator('[data-id="workload:g-past"]').waitFor();
     await page.getByRole("button", { name: "Fit View" }).click();
     await page.locator('[data-id="workload:g-past"]').click();
-    await page.waitForURL("**/ui/workloads/g-past");
+    await page.waitForURL("**/ui/pipelines/g-past");
   });
 });
 

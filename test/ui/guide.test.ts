@@ -26,17 +26,17 @@ for (const { width, height, colors } of [
   });
 
 test("every page of the app leads to what the guide says of it", async () => {
-  await using ui = await rig.open("/ui/jobs");
+  await using ui = await rig.open("/ui/captures");
   const guide = ui.page.getByRole("link", { name: "Guide" });
   expect(await guide.getAttribute("href")).toBe("/guide/rules/jobs");
-  await ui.page.getByRole("link", { name: "Hosts" }).click();
+  await ui.page.getByRole("link", { name: "Library" }).click();
   await until("that of the other page", 60_000, async () =>
     (await guide.getAttribute("href"))?.endsWith("/rules/hosts"),
   );
 });
 
 test("the colours that were chosen in the app are the guide's", async () => {
-  await using ui = await rig.open("/ui/jobs");
+  await using ui = await rig.open("/ui/captures");
   await ui.page.getByRole("button", { name: "Dark colours" }).click();
   await ui.page.goto(`${rig.url}/guide`);
   expect(await ui.page.evaluate("getComputedStyle(document.documentElement).colorScheme")).toBe(

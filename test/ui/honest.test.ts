@@ -26,7 +26,7 @@ test("a page that answered with an error is not green, and nothing captured is n
   const nothing = { ...counts, ratio: 1, reasons: {}, method: "durable" as const };
   worker.finish(await worker.assigned.next(), { http_status: 500, capture: nothing });
   await hub.signals.next("job finished", { job_id });
-  await using ui = await rig.open("/ui/jobs", { url: hub.url });
+  await using ui = await rig.open("/ui/captures", { url: hub.url });
   const row = ui.page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await row.getByText("completed · 500").waitFor();
   expect(await row.getByText("100 %").count()).toBe(0);
@@ -54,7 +54,7 @@ test("while the hub is away its pages say so, keep what they show, and go on by 
       body: JSON.stringify({ url: "http://192.0.2.7/kept", options: { mode: "rerun", code: "1" } }),
     });
     expect(await response.json()).toMatchObject({ status: "queued" });
-    await using ui = await rig.open("/ui/jobs", { url });
+    await using ui = await rig.open("/ui/captures", { url });
     const { page } = ui;
     const kept = page.getByRole("table", { name: "Jobs" }).getByText("/kept");
     await kept.waitFor();
@@ -81,7 +81,7 @@ test("while the hub is away its pages say so, keep what they show, and go on by 
 });
 
 test("a server of another version than the page's is told of, with a button that reloads it (rules/web-app#away)", async () => {
-  await using ui = await rig.open("/ui/audit", { url: hub.url });
+  await using ui = await rig.open("/ui/system/audit", { url: hub.url });
   const { page } = ui;
   await page.route("**/health", async (route) => {
     const response = await route.fetch();

@@ -18,7 +18,7 @@ const names = async () =>
 const HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>';
 
 test("a host is made from a pasted address, its settings written, and it is deleted (rules/hosts#replace-a-host)", async () => {
-  await using ui = await rig.open("/ui/hosts");
+  await using ui = await rig.open("/ui/library/hosts");
   const { page } = ui;
   await page.getByRole("button", { name: "New host" }).first().click();
   const dialog = page.getByRole("dialog", { name: "New host" });
@@ -27,7 +27,7 @@ test("a host is made from a pasted address, its settings written, and it is dele
   await dialog.getByText("must be a host name").waitFor();
   await dialog.getByLabel("Host").fill("https://D-Shop.example:8443/a/b?c");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await page.waitForURL("**/ui/hosts/d-shop.example");
+  await page.waitForURL("**/ui/library/hosts/d-shop.example");
 
   await page.getByRole("tab", { name: "Settings" }).click();
   await page.getByRole("radio", { name: "Same tab" }).check();
@@ -45,14 +45,14 @@ test("a host is made from a pasted address, its settings written, and it is dele
 
   await page.getByRole("button", { name: "Delete host" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await page.waitForURL("**/ui/hosts");
+  await page.waitForURL("**/ui/library/hosts");
   expect(await names()).not.toContain("d-shop.example");
 });
 
 test("the list is filtered in the address, shows hostile notes as text, and deletes what is selected", async () => {
   await rig.api("PUT", "/hosts/d-one.example", { notes: HOSTILE });
   await rig.api("PUT", "/hosts/d-two.example", { notes: "the other" });
-  await using ui = await rig.open("/ui/hosts?q=d-");
+  await using ui = await rig.open("/ui/library/hosts?q=d-");
   const { page } = ui;
   await page.getByText(HOSTILE).waitFor();
   await page.keyboard.press("/");
@@ -76,7 +76,7 @@ test("cookies are added, given another value, replaced as JSON and deleted; no v
   await rig.api("PUT", "/hosts/d-jar.example/cookies", {
     cookies: [{ name: "old", value: "d-secret-1", domain: "d-jar.example" }],
   });
-  await using ui = await rig.open("/ui/hosts/d-jar.example?tab=cookies");
+  await using ui = await rig.open("/ui/library/hosts/d-jar.example?tab=cookies");
   const { page } = ui;
   await page.getByRole("button", { name: "Add a cookie" }).click();
   const form = page.getByRole("dialog", { name: "New cookie" });
@@ -124,7 +124,10 @@ test("cookies are added, given another value, replaced as JSON and deleted; no v
 });
 
 test("a host that is not there says what to do; the list is usable on a small screen", async () => {
-  await using ui = await rig.open("/ui/hosts/d-nothing.example", { width: 390, height: 844 });
+  await using ui = await rig.open("/ui/library/hosts/d-nothing.example", {
+    width: 390,
+    height: 844,
+  });
   const { page } = ui;
   await page.getByRole("heading", { name: "This host has no settings" }).waitFor();
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("Hosts").click();

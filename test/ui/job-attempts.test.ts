@@ -74,7 +74,7 @@ const ended = (job_id: string) =>
 
 test("attempts are shown with script, changes, output, picture and verdict; hostile output is text (rules/scripts#attempts)", async () => {
   expect(job).toMatchObject({ status: "completed", attempts: 2 });
-  await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts`);
+  await using ui = await rig.open(`/ui/captures/${job.job_id}?tab=attempts`);
   const { page } = ui;
   let dialogs = 0;
   page.on("dialog", (dialog) => {
@@ -114,7 +114,7 @@ test("attempts are shown with script, changes, output, picture and verdict; host
 });
 
 test("what a good script offers is saved from here: the skill and the recipe of the host (rules/scripts#offers)", async () => {
-  await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts`);
+  await using ui = await rig.open(`/ui/captures/${job.job_id}?tab=attempts`);
   const { page } = ui;
   const skill = async () => {
     const { skills } = await rig.api<{ skills: Skill[] }>("GET", "/skills");
@@ -140,7 +140,7 @@ test("what a good script offers is saved from here: the skill and the recipe of 
 });
 
 test("the job's script and the script of one attempt are run again as jobs of their own (rules/scripts#rerun)", async () => {
-  await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts&attempt=1`);
+  await using ui = await rig.open(`/ui/captures/${job.job_id}?tab=attempts&attempt=1`);
   const { page } = ui;
   await page.getByText("Attempt 1: script error").waitFor();
   await page.getByRole("button", { name: "Run this script again" }).click();
@@ -152,7 +152,7 @@ test("the job's script and the script of one attempt are run again as jobs of th
   const { script: ran } = await rig.api<Attempt>("GET", `/jobs/${one.job_id}/attempts/1`);
   expect(ran).toBe(`${FIRST}\n`);
 
-  await page.goto(new URL(`/ui/jobs/${job.job_id}`, page.url()).href);
+  await page.goto(new URL(`/ui/captures/${job.job_id}`, page.url()).href);
   await page.getByRole("button", { name: "Run its script again" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(job.job_id));
   const whole = await ended(page.url().split("/").at(-1) ?? "");

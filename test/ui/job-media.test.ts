@@ -86,7 +86,7 @@ test("a captured film and a captured sound are loaded by their players, and soug
   const { items } = await rig.api<{ items: Asset[] }>("GET", `/jobs/${job.job_id}/assets.json`);
   const named = (kind: Asset["kind"]) => items.find((one) => one.kind === kind)?.name ?? "";
   await using ui = await rig.open(
-    `/ui/jobs/${job.job_id}?tab=assets&asset=${encodeURIComponent(named("video"))}`,
+    `/ui/captures/${job.job_id}?tab=assets&asset=${encodeURIComponent(named("video"))}`,
   );
   const { page } = ui;
   const ranges: string[] = [];

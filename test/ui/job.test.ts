@@ -56,7 +56,7 @@ const ended = (job_id: string) =>
     return now.finished_at === null ? undefined : now;
   });
 async function openJob(job_id: string, query = ""): Promise<UiPage> {
-  const ui = await rig.open(`/ui/jobs/${job_id}${query}`);
+  const ui = await rig.open(`/ui/captures/${job_id}${query}`);
   ui.page.on("dialog", (dialog) => {
     dialogs.push(dialog.message());
     void dialog.dismiss();
@@ -231,16 +231,16 @@ test("a running job is told live, pictured and cancelled; then it is run again a
   await ui.judge();
 
   const edit = page.getByRole("link", { name: "Edit and submit again" });
-  expect(await edit.getAttribute("href")).toBe(`/ui/submit?from=${running.job_id}`);
+  expect(await edit.getAttribute("href")).toBe(`/ui/captures/new?from=${running.job_id}`);
   await page.getByRole("button", { name: "Run again" }).click();
-  const away = new RegExp(`/ui/jobs/(?!${running.job_id})[^?]+$`);
+  const away = new RegExp(`/ui/captures/(?!${running.job_id})[^?]+$`);
   await page.waitForURL(away);
   const again = await read(page.url().split("/").at(-1) ?? "");
   expect(again).toMatchObject({ url: running.url, options: running.options });
 
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Delete the job" }).click();
-  await page.waitForURL("**/ui/jobs");
+  await page.waitForURL("**/ui/captures");
   await expect(read(again.job_id)).rejects.toThrow("404");
 });
 
@@ -275,7 +275,7 @@ test("a job that failed says why and what to do; one that is not there says so (
   const { page } = ui;
   await page.getByText(failed.error ?? "no error").waitFor();
   await page.getByText("Check the address for typing errors").waitFor();
-  await page.goto(new URL("/ui/jobs/nothing", page.url()).href);
+  await page.goto(new URL("/ui/captures/nothing", page.url()).href);
   await page.getByRole("heading", { name: "There is no such job" }).waitFor();
   await ui.judge(/404/);
 });

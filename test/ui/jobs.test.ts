@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 test("jobs are paged, and the address shows the same again (rules/jobs#list-jobs)", async () => {
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
+  await using ui = await rig.open(`/ui/captures?q=${OURS}`);
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   const first = (text: string) => rows.first().getByText(text).waitFor();
@@ -67,7 +67,7 @@ test("jobs are paged, and the address shows the same again (rules/jobs#list-jobs
 });
 
 test("jobs are filtered by what the address names (rules/jobs#list-jobs)", async () => {
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
+  await using ui = await rig.open(`/ui/captures?q=${OURS}`);
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await page.getByRole("textbox", { name: "Address has" }).fill(`${OURS}=job7`);
@@ -98,7 +98,7 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
   db.run("pragma busy_timeout = 5000");
   db.run("update jobs set created_at = ? where job_id = ?", [Date.parse(LONG_AGO), old.job_id]);
   db.close();
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { zone: "Europe/Berlin" });
+  await using ui = await rig.open(`/ui/captures?q=${OURS}`, { zone: "Europe/Berlin" });
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   const from = page.getByLabel("Created from");
@@ -141,16 +141,16 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
 });
 
 test("a row leads to its job, with the keyboard too (rules/web-app#every-page)", async () => {
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job3`);
+  await using ui = await rig.open(`/ui/captures?q=${OURS}=job3`);
   const [, second] = await ours("=job3");
   await ui.page.locator(".row.body").first().focus();
   await ui.page.keyboard.press("ArrowDown");
   await ui.page.keyboard.press("Enter");
-  await ui.page.waitForURL(`**/ui/jobs/${second?.job_id}`);
+  await ui.page.waitForURL(`**/ui/captures/${second?.job_id}`);
 });
 
 test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cancel-a-job)", async () => {
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job8`);
+  await using ui = await rig.open(`/ui/captures?q=${OURS}=job8`);
   const { page } = ui;
   const bar = page.getByRole("region", { name: "Selected jobs" });
   const all = page.getByRole("checkbox", { name: "Select every row" });
@@ -185,7 +185,7 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
 });
 
 test("what could not be done to a job is said, with why", async () => {
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job90`);
+  await using ui = await rig.open(`/ui/captures?q=${OURS}=job90`);
   const { page } = ui;
   await page.route("**/cancel", (route) =>
     route.fulfill({ status: 409, json: { detail: `it has ended: ${HOSTILE}` } }),
@@ -198,7 +198,7 @@ test("what could not be done to a job is said, with why", async () => {
 });
 
 test("on a small screen all filters but the first are folded, and those that are set are counted", async () => {
-  await using ui = await rig.open("/ui/jobs?status=failed", { width: 390, height: 844 });
+  await using ui = await rig.open("/ui/captures?status=failed", { width: 390, height: 844 });
   const { page } = ui;
   const status = page.getByRole("combobox", { name: "Status" });
   const button = page.getByRole("button", { name: "Filters (1)" });

@@ -24,7 +24,7 @@ test("a person gets from / to why a run failed with the keyboard alone (rules/pi
   const { keyboard } = page;
   // Together: what is pressed later than a second and a half after `g` is none of its sequence.
   await Promise.all([keyboard.press("g"), keyboard.press("r")]);
-  await page.waitForURL("**/ui/runs");
+  await page.waitForURL("**/ui/pipelines/runs");
   await page.locator("[data-filter]").waitFor();
   await keyboard.press("/");
   await keyboard.type("g-keys");

@@ -18,7 +18,7 @@ const REFUSED = /status of 401/;
 
 test("the app asks for the API token once: a wrong one is told, the right one lasts for the next page", async () => {
   hub = await startTestHub({ alone: true, env: { SVC_API_TOKEN: "t0ken" } });
-  await using ui = await rig.open("/ui/jobs", { url: hub.url });
+  await using ui = await rig.open("/ui/captures", { url: hub.url });
   const dialog = ui.page.getByRole("dialog", { name: "This server asks for its token" });
   const give = async (token: string) => {
     await dialog.getByLabel("API token").fill(token);
@@ -30,19 +30,19 @@ test("the app asks for the API token once: a wrong one is told, the right one la
   await dialog.waitFor({ state: "detached" });
   await ui.page.getByRole("button", { name: "Dark colours" }).waitFor();
   await ui.page.reload();
-  await ui.page.getByText("Live", { exact: true }).waitFor();
+  await ui.page.getByText("Connected", { exact: true }).waitFor();
   expect(await dialog.count()).toBe(0);
   await ui.judge(REFUSED);
 });
 
-test("a control plane alone leads to the overview of the pipeline and has no pages of the fleet", async () => {
+test("a control plane alone leads to Home and has no pages of the fleet", async () => {
   hub = await startTestHub({ mode: "control" });
   await using ui = await rig.open("/", { url: hub.url });
-  await ui.page.waitForURL("**/ui/pipeline");
+  await ui.page.waitForURL("**/ui/home");
   const pages = ui.page.getByRole("navigation", { name: "Pages" });
-  await pages.getByRole("link", { name: "Workloads" }).waitFor();
-  expect(await pages.getByRole("link", { name: "Jobs" }).count()).toBe(0);
-  await ui.page.goto(`${hub.url}/ui/jobs`);
+  await pages.getByRole("link", { name: "Pipelines" }).waitFor();
+  expect(await pages.getByRole("link", { name: "Captures" }).count()).toBe(0);
+  await ui.page.goto(`${hub.url}/ui/captures`);
   await ui.page.getByRole("heading", { name: "There is no such page" }).waitFor();
   await ui.judge();
 });

@@ -25,7 +25,7 @@ const ship = (...messages: string[]) =>
 
 test("lines are followed, paused, unfolded, filtered by the address and read further back (rules/pipeline-operations#service-logs)", async () => {
   await ship(...Array.from({ length: 450 }, (_, i) => `e-line ${i}`), HOSTILE);
-  await using ui = await rig.open(`/ui/logs?host=${HOST}&min_level=warn`);
+  await using ui = await rig.open(`/ui/system/logs?host=${HOST}&min_level=warn`);
   const { page } = ui;
   const log = page.getByRole("log", { name: "Service logs" });
   await log.getByText(HOSTILE, { exact: true }).waitFor();
@@ -62,7 +62,7 @@ test("lines are narrowed to a time in the browser's own zone, typed by keys; the
     })),
   });
   // A page of the rig has the zone of the machine.
-  await using ui = await rig.open("/ui/logs?host=e-logs-nobody");
+  await using ui = await rig.open("/ui/system/logs?host=e-logs-nobody");
   const browser = ui.page.context().browser();
   if (browser === null) throw new Error("the page has no browser");
   await using context = await browser.newContext({ timezoneId: "Europe/Berlin" });
@@ -70,7 +70,7 @@ test("lines are narrowed to a time in the browser's own zone, typed by keys; the
   page.setDefaultTimeout(60_000);
   const broken: string[] = [];
   page.on("pageerror", (err) => void broken.push(err.message));
-  await page.goto(`${rig.url}/ui/logs?host=${host}`);
+  await page.goto(`${rig.url}/ui/system/logs?host=${host}`);
   await page.getByText("3 lines, following").waitFor();
   const local = (iso: string) =>
     new Date(iso)
@@ -112,6 +112,6 @@ test("lines are narrowed to a time in the browser's own zone, typed by keys; the
   await until.fill("20266-01-01T00:00");
   await page.getByText("2 lines, following").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
-  await page.waitForURL("**/ui/logs");
+  await page.waitForURL("**/ui/system/logs");
   expect(broken).toEqual([]);
 });

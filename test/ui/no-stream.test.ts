@@ -31,7 +31,7 @@ const submit = (path: string) =>
 
 test("without the stream of changes and without WebSockets a jobs table, a running job and its log go on by asking (rules/web-app#pages-follow-changes)", async () => {
   const { job_id } = await submit("/slow");
-  await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { url: proxy.url });
+  await using ui = await rig.open(`/ui/captures?q=${OURS}`, { url: proxy.url });
   const { page } = ui;
   await page.getByRole("status").getByText("Connected").waitFor();
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");

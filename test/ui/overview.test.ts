@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 test("workloads with problems come first, each with its last 20 runs (rules/pipeline-views#dashboard-overview)", async () => {
-  await using ui = await rig.open("/ui/pipeline");
+  await using ui = await rig.open("/ui/home");
   const problems = ui.page.getByRole("table", { name: "Workloads with problems" });
   const bad = problems.getByRole("row").filter({ hasText: "f-over-bad" });
   await bad.getByText("100 % of the last 1 runs failed").waitFor();
@@ -29,11 +29,11 @@ test("workloads with problems come first, each with its last 20 runs (rules/pipe
   await all.getByRole("row").filter({ hasText: "f-over-good" }).waitFor();
   await ui.judge();
   await bad.click();
-  await ui.page.waitForURL("**/ui/workloads/f-over-bad");
+  await ui.page.waitForURL("**/ui/pipelines/f-over-bad");
 });
 
 test("a recent failure opens its run, and what it printed is text (rules/pipeline-views#dashboard-overview)", async () => {
-  await using ui = await rig.open("/ui/pipeline", { width: 390, height: 844, colors: "dark" });
+  await using ui = await rig.open("/ui/home", { width: 390, height: 844, colors: "dark" });
   const failures = ui.page.getByRole("table", { name: "Recent failures" });
   await failures.getByRole("row").filter({ hasText: HOSTILE }).first().press("Enter");
   const drawer = ui.page.getByRole("dialog", { name: HOSTILE });

@@ -48,24 +48,25 @@ beforeAll(async () => {
   });
   const patterns = [...readFileSync(SOURCE, "utf8").matchAll(/path: "(\/ui\/[^"]+)"/g)];
   const ids: Record<string, string> = {
-    "/ui/jobs/:job_id": job_id,
-    "/ui/sessions/:sid": session_id,
-    "/ui/jobs/:job_id/diff/:other": job_id,
-    "/ui/watches/:watch_id": watch_id,
-    "/ui/hosts/:host": "every-page.test",
-    "/ui/workloads/:slug": SLUG,
-    "/ui/plugins/:slug": "disk-usage",
+    "/ui/captures/:job_id": job_id,
+    "/ui/browsers/:sid": session_id,
+    "/ui/captures/:job_id/diff/:other": job_id,
+    "/ui/captures/schedules/:watch_id": watch_id,
+    "/ui/library/hosts/:host": "every-page.test",
+    "/ui/pipelines/:slug": SLUG,
+    "/ui/pipelines/workloads/:slug": SLUG,
+    "/ui/library/plugins/:slug": "disk-usage",
   };
   addresses = Object.fromEntries(
     patterns.map(([, path = ""]) => [path, path.replaceAll(/:\w+/g, () => ids[path] ?? "none")]),
   );
   for (const tab of ["log", "assets", "requests", "page"])
-    addresses[`${tab} of a job`] = `/ui/jobs/${job_id}?tab=${tab}`;
-  addresses["a run"] = `/ui/runs?run=${run_id}`;
+    addresses[`${tab} of a job`] = `/ui/captures/${job_id}?tab=${tab}`;
+  addresses["a run"] = `/ui/pipelines/runs?run=${run_id}`;
 }, 240_000);
 
 afterAll(
-  () => rig.api("DELETE", `/sessions/${addresses["/ui/sessions/:sid"]?.split("/").at(-1)}`),
+  () => rig.api("DELETE", `/sessions/${addresses["/ui/browsers/:sid"]?.split("/").at(-1)}`),
   180_000,
 );
 
@@ -77,7 +78,7 @@ for (const { name, judged, ...look } of [
   test(`every page ${name} (rules/web-app#every-page)`, async () => {
     expect(Object.keys(addresses).length).toBeGreaterThan(30);
     const wide: Record<string, number> = {};
-    await using ui = await rig.open("/ui/jobs", look);
+    await using ui = await rig.open("/ui/captures", look);
     // Some pages ask for the administrator before they show anything.
     const data = { password: rig.admin_password };
     expect((await ui.page.request.post(`${rig.url}/ui/login`, { data })).status()).toBe(204);

@@ -33,7 +33,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
     </script>`,
   );
   await using _broken = await addPlugin("e-broken", { name: "" });
-  await using ui = await rig.open("/ui/plugins?q=e-");
+  await using ui = await rig.open("/ui/library/plugins?q=e-");
   const { page } = ui;
   await page
     .getByRole("row", { name: /e-broken/ })
@@ -41,7 +41,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
     .waitFor();
   await ui.judge();
   await page.getByText(HOSTILE).first().click();
-  await page.waitForURL("**/ui/plugins/e-plugin");
+  await page.waitForURL("**/ui/library/plugins/e-plugin");
   await page.frameLocator("iframe").getByText("kept apart").waitFor();
   await page.getByRole("tab", { name: "Manifest" }).click();
   await page.getByText('"version": "1.2.3"').waitFor();
@@ -86,7 +86,7 @@ test("what is downloaded are the bytes that were stored, of a plugin and of a bl
   );
   const at = "/api/v1/plugins/e-files/state/seen";
   await rig.api("PUT", at, { n: 1 });
-  await using ui = await rig.open("/ui/plugins/e-files?tab=blobs");
+  await using ui = await rig.open("/ui/library/plugins/e-files?tab=blobs");
   const { page } = ui;
   const key = "charts/e #1?.bin";
   const buffer = Buffer.from(Array.from({ length: 70_000 }, (_, i) => (i * 7) % 256));

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const read = (slug: string) => rig.api<Preset>("GET", `/presets/${slug}`);
 
 test("a preset is made; what the API refuses is said at its field (rules/web-app#forms-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/presets");
+  await using ui = await rig.open("/ui/library/presets");
   const { page } = ui;
   await page.getByRole("button", { name: "New preset" }).click();
   await page.getByRole("textbox", { name: "Slug" }).fill("Not One");
@@ -42,10 +42,10 @@ test("a preset is made; what the API refuses is said at its field (rules/web-app
 
 test("a preset is changed, used and deleted (rules/library#presets)", async () => {
   await rig.api("PUT", "/presets/b-kept", { options: { scroll: true, scroll_step: 80 } });
-  await using ui = await rig.open("/ui/presets");
+  await using ui = await rig.open("/ui/library/presets");
   const { page } = ui;
   await page.getByRole("button", { name: "Edit b-kept" }).click();
-  await page.waitForURL("**/ui/presets?edit=b-kept");
+  await page.waitForURL("**/ui/library/presets?edit=b-kept");
   await page.reload();
   await page.getByRole("textbox", { name: "Description" }).fill("For long pages");
   await page.getByRole("button", { name: "Scrolling" }).click();
@@ -59,7 +59,7 @@ test("a preset is changed, used and deleted (rules/library#presets)", async () =
   await ui.judge();
 
   await page.getByRole("link", { name: "Use b-kept" }).click();
-  await page.waitForURL("**/ui/submit?preset=b-kept");
+  await page.waitForURL("**/ui/captures/new?preset=b-kept");
   await page.getByRole("combobox", { name: "Preset" }).waitFor();
   await page.goBack();
 
@@ -71,7 +71,7 @@ test("a preset is changed, used and deleted (rules/library#presets)", async () =
 });
 
 test("the address of a preset that is gone says so (rules/web-app#addresses-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/presets?edit=b-gone");
+  await using ui = await rig.open("/ui/library/presets?edit=b-gone");
   await ui.page.getByRole("heading", { name: "There is no preset b-gone" }).waitFor();
   await ui.page.getByRole("button", { name: "All presets" }).click();
   await ui.page.getByRole("button", { name: "New preset" }).waitFor();

@@ -28,7 +28,7 @@ const profile = async (name: string) =>
   (await rig.api<Listed>("GET", "/profiles")).profiles.find((one) => one.name === name);
 
 test("a profile is uploaded, made the default and not, replaced and deleted (rules/profiles#upload-a-profile)", async () => {
-  await using ui = await rig.open("/ui/profiles");
+  await using ui = await rig.open("/ui/library/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
   await page.locator("input[type=file]").setInputFiles(await archive("D Work.tar.gz"));
@@ -61,7 +61,7 @@ test("a profile is uploaded, made the default and not, replaced and deleted (rul
 });
 
 test("what is no profile is refused in words; the name is checked by the API (rules/profiles#shapes-of-an-archive)", async () => {
-  await using ui = await rig.open("/ui/profiles");
+  await using ui = await rig.open("/ui/library/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
   await page.locator("input[type=file]").setInputFiles(await archive("x.tar.gz"));
@@ -79,7 +79,7 @@ test("what is no profile is refused in words; the name is checked by the API (ru
 });
 
 test("an upload tells how far it is, and can be cancelled (rules/profiles#upload-a-profile)", async () => {
-  await using ui = await rig.open("/ui/profiles");
+  await using ui = await rig.open("/ui/library/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
   const sent = Promise.withResolvers<void>();
@@ -101,7 +101,11 @@ test("an upload tells how far it is, and can be cancelled (rules/profiles#upload
 });
 
 test("the extension is downloaded from the page that says how to install it (rules/hosts#cookie-sync-extension)", async () => {
-  await using ui = await rig.open("/ui/profiles", { width: 390, height: 844, colors: "dark" });
+  await using ui = await rig.open("/ui/library/profiles", {
+    width: 390,
+    height: 844,
+    colors: "dark",
+  });
   const { page } = ui;
   const waiting = page.waitForEvent("download");
   await page.getByRole("link", { name: "Download the extension" }).click();

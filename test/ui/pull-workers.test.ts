@@ -36,7 +36,7 @@ test("the list leads to a worker's slots, leases, output and load; a hostile hos
       ],
     });
   await beat();
-  await using ui = await rig.open("/ui/pull-workers");
+  await using ui = await rig.open("/ui/system/workers?kind=pipeline");
   await ui.page.locator("[data-filter]").waitFor();
   await ui.page.keyboard.press("/");
   await ui.page.keyboard.type("g-hold");
@@ -73,7 +73,7 @@ test("drain, resume, recycle and stop are told to the worker (rules/pipeline-pul
     return commands.map(({ command }) => command);
   };
   const state = async () => (await worker.read())?.state;
-  await using ui = await rig.open("/ui/pull-workers?worker=g-told");
+  await using ui = await rig.open("/ui/system/workers?kind=pipeline&worker=g-told");
   const drawer = ui.page.getByRole("dialog", { name: /g-told/ });
   await drawer.getByRole("button", { name: "Drain" }).click();
   await until("the drain", 60_000, async () => (await state()) === "draining");
@@ -91,7 +91,7 @@ test("the filter is added to, taken from, replaced, and taken away (rules/pipeli
   for (const slug of ["g-filter-a", "g-filter-b"]) await addUiWorkload(rig, slug, "g-filtered");
   const worker = await uiPuller(rig, "g-filtered", {}, ["g-filter-a"]);
   const filter = async () => (await worker.read())?.filter ?? null;
-  await using ui = await rig.open("/ui/pull-workers?worker=g-filtered");
+  await using ui = await rig.open("/ui/system/workers?kind=pipeline&worker=g-filtered");
   const drawer = ui.page.getByRole("dialog", { name: /g-filtered/ });
   const change = async (op: string, slug: string) => {
     await drawer.getByText(op, { exact: true }).click();
@@ -116,7 +116,7 @@ test("the filter is added to, taken from, replaced, and taken away (rules/pipeli
 
 test("a restart over SSH asks for the administrator, and says when it cannot be (rules/pipeline-agents#restart-a-worker-over-ssh)", async () => {
   await uiPuller(rig, "g-ssh", {}, []);
-  await using ui = await rig.open("/ui/pull-workers?worker=g-ssh");
+  await using ui = await rig.open("/ui/system/workers?kind=pipeline&worker=g-ssh");
   await ui.page.getByRole("button", { name: "Restart over SSH" }).click();
   await ui.page.getByRole("button", { name: "Restart it" }).click();
   const login = ui.page.getByRole("dialog", { name: "Only the administrator may do this" });

@@ -40,7 +40,7 @@ test("the builder has a form for every kind of step and every field of it (rules
 
 test("steps of every kind are added, filled in, moved by buttons, keys and mouse, and saved (rules/recipes#actions)", async () => {
   await rig.api("PUT", "/hosts/d-build.example", {});
-  await using ui = await rig.open("/ui/hosts/d-build.example");
+  await using ui = await rig.open("/ui/library/hosts/d-build.example");
   const { page } = ui;
   await page.getByRole("button", { name: "New recipe" }).click();
   await page.getByLabel("Paths").fill("/gallery/*");
@@ -99,7 +99,7 @@ test("what the API refuses is said at its field; JSON and steps show the same (r
   await rig.api("POST", "/hosts/d-json.example/recipes", {
     actions: [{ kind: "wait", selector: "#first", timeout_s: 5 }],
   });
-  await using ui = await rig.open("/ui/hosts/d-json.example?recipe=0");
+  await using ui = await rig.open("/ui/library/hosts/d-json.example?recipe=0");
   const { page } = ui;
   await page.getByLabel("Step 1: Selector").fill("");
   await page.getByRole("button", { name: "Save recipe" }).click();
@@ -146,7 +146,7 @@ test("what the API refuses is said at its field; JSON and steps show the same (r
 
 test("a recipe that somebody else changed meanwhile is not overwritten (rules/hosts#replace-a-host)", async () => {
   await rig.api("POST", "/hosts/d-race.example/recipes", { pattern: "/mine" });
-  await using ui = await rig.open("/ui/hosts/d-race.example?recipe=0");
+  await using ui = await rig.open("/ui/library/hosts/d-race.example?recipe=0");
   const { page } = ui;
   await page.getByLabel("Description").fill("mine");
   await rig.api("PUT", "/hosts/d-race.example", { recipes: [{ pattern: "/theirs" }] });
@@ -162,7 +162,7 @@ test("a recipe that somebody else changed meanwhile is not overwritten (rules/ho
 test("a dry run does the steps in a live browser, tells which failed, and its session ends with the page (rules/session-actions#recipe-in-a-session)", async () => {
   await rig.api("PUT", "/hosts/127.0.0.1", {});
   const before = await sessions();
-  await using ui = await rig.open("/ui/hosts/127.0.0.1?tab=login");
+  await using ui = await rig.open("/ui/library/hosts/127.0.0.1?tab=login");
   const { page } = ui;
   await page.getByRole("button", { name: "Write a login recipe" }).click();
   await page.getByRole("textbox", { name: "JSON" }).waitFor({ state: "detached" });

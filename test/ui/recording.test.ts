@@ -117,7 +117,7 @@ test("an ended job is played: each moment has its picture, its box and its lines
   worker.log(job, "navigate", "the page is open");
   worker.finish(job);
 
-  await using ui = await rig.open(`/ui/jobs/${job_id}?t=2`, { url: hub.url });
+  await using ui = await rig.open(`/ui/captures/${job_id}?t=2`, { url: hub.url });
   const { page } = ui;
   await shown(page, 2_000);
   expect(await colourAt(page, BOX.x + 5, BOX.y + 5)).toEqual(RED);
@@ -179,7 +179,7 @@ test("the player's menu Export has a video made, and then offers it (rules/recor
   const { job_id, lease_token } = job;
   const { bytes } = madeFor("job", job_id).done();
   await send(`jobs/${job_id}`, lease_token, 0, bytes);
-  await using ui = await rig.open(`/ui/jobs/${job_id}?tab=recording`, { url: hub.url });
+  await using ui = await rig.open(`/ui/captures/${job_id}?tab=recording`, { url: hub.url });
   const { page } = ui;
   const menu = page.getByRole("button", { name: "Export" });
   const video = page.getByRole("menuitem", { name: "MP4 video" });
@@ -219,7 +219,7 @@ test("a running job is followed at its right end, and plays what was recorded un
     .plain(4_000, WHITE)
     .done().bytes;
   await send(`jobs/${job_id}`, lease_token, 0, first);
-  await using ui = await rig.open(`/ui/jobs/${job_id}?tab=recording`, { url: hub.url });
+  await using ui = await rig.open(`/ui/captures/${job_id}?tab=recording`, { url: hub.url });
   const { page } = ui;
   await page.locator('[aria-valuetext="live"]').waitFor();
   await page.keyboard.press("Home");
@@ -250,13 +250,13 @@ test("a session that has ended is played on its page, and one that was not recor
   await send(`sessions/${session_id}`, lease_token, 0, bytes);
   for (const session of [kept, lost]) await hub.call("DELETE", `/sessions/${session.session_id}`);
 
-  await using ui = await rig.open(`/ui/sessions/${session_id}?t=35`, { url: hub.url });
+  await using ui = await rig.open(`/ui/browsers/${session_id}?t=35`, { url: hub.url });
   const { page } = ui;
   await shown(page, 35_000);
   expect(await colourAt(page, 5, 5)).toEqual(BLUE);
   await page.getByRole("list", { name: "Actions" }).getByText("selector: #buy").waitFor();
   await ui.judge(MISSING);
-  await page.goto(`${hub.url}/ui/sessions/${lost.session_id}`);
+  await page.goto(`${hub.url}/ui/browsers/${lost.session_id}`);
   await page.getByRole("heading", { name: "Nothing was recorded" }).waitFor();
 });
 
@@ -276,7 +276,7 @@ test("an open session's requests appear as they are noted, and each leads to its
     .done().bytes;
   const path = `sessions/${session_id}`;
   await send(path, lease_token, 0, first);
-  await using ui = await rig.open(`/ui/sessions/${session_id}?t=35`, { url: hub.url });
+  await using ui = await rig.open(`/ui/browsers/${session_id}?t=35`, { url: hub.url });
   const { page } = ui;
   await shown(page, 35_000);
   await page.getByRole("tab", { name: "Requests (3)" }).click();

@@ -21,7 +21,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: HOSTILE, times: 0, plain: true }],
   });
-  await using ui = await rig.open("/ui/engines?create=1");
+  await using ui = await rig.open("/ui/library/engines?create=1");
   const { page } = ui;
   const form = page.getByRole("dialog", { name: "New engine" });
   await form.getByLabel("Slug").fill("e-engine");
@@ -66,7 +66,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   expect((await rig.api<Engine>("GET", "/engines/e-engine")).model).toBe("e-model-2");
 
   // A link to it opens it; a key goes out for the administrator alone.
-  await page.goto(`${rig.url}/ui/engines?edit=e-engine`);
+  await page.goto(`${rig.url}/ui/library/engines?edit=e-engine`);
   await edit.getByRole("button", { name: "Test" }).click();
   const login = page.getByRole("dialog", { name: "Only the administrator may do this" });
   await login.getByLabel("Administrator's password").fill(rig.admin_password);
@@ -85,11 +85,11 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
     ...{ name: HOSTILE, host_pattern: "*.e.example", code: `// ${HOSTILE}` },
     ...{ tags: ["offered", "e-tag"], created_by: "ai", created_from_job: "e-job" },
   });
-  await using ui = await rig.open("/ui/skills?host=shop.e.example&tag=e-tag");
+  await using ui = await rig.open("/ui/library/skills?host=shop.e.example&tag=e-tag");
   const { page } = ui;
   const row = page.getByRole("row", { name: /e-left/ });
   expect(await row.getByRole("link", { name: "its job" }).getAttribute("href")).toBe(
-    "/ui/jobs/e-job",
+    "/ui/captures/e-job",
   );
   await page.getByText(HOSTILE, { exact: true }).waitFor();
   await row.getByRole("button", { name: "Accept e-left" }).click();
@@ -108,7 +108,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
     ...{ code: "await page.click('#e');", description: "clicks", name: HOSTILE },
     ...{ created_by: "ai", created_from_job: "e-job", host_pattern: "*.e.example" },
   });
-  await page.goto(`${rig.url}/ui/skills?create=1`);
+  await page.goto(`${rig.url}/ui/library/skills?create=1`);
   const form = page.getByRole("dialog", { name: "New skill" });
   await form.getByLabel("Slug").fill("e-left");
   await form.getByText("One with this name already exists").waitFor();
@@ -131,7 +131,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
 });
 
 test("a convention is made, switched off, changed and deleted (rules/library#conventions)", async () => {
-  await using ui = await rig.open("/ui/conventions", { colors: "dark" });
+  await using ui = await rig.open("/ui/library/conventions", { colors: "dark" });
   const { page } = ui;
   await page.getByRole("button", { name: "New convention" }).first().click();
   const form = page.getByRole("dialog", { name: "New convention" });

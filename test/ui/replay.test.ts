@@ -25,10 +25,10 @@ afterAll(() => rig.api("DELETE", `/sessions/${sid}`).catch(() => {}));
 
 test("the page of a completed job opens its replay, taken over, and tells what is missing (rules/replay#the-report)", async () => {
   expect(job.status).toBe("completed");
-  await using ui = await rig.open(`/ui/jobs/${job.job_id}`);
+  await using ui = await rig.open(`/ui/captures/${job.job_id}`);
   const { page } = ui;
   await page.getByRole("button", { name: "Replay", exact: true }).click();
-  await page.waitForURL("**/ui/sessions/**");
+  await page.waitForURL("**/ui/browsers/**");
   sid = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await page.getByRole("link", { name: `Replay of ${job.job_id}` }).waitFor();
   await page.frameLocator("iframe").getByText("Connected", { exact: true }).waitFor();
@@ -44,12 +44,12 @@ test("the page of a completed job opens its replay, taken over, and tells what i
 });
 
 test("the wall marks a replay, and the form of a session opens one at its own time (rules/replay#the-clock)", async () => {
-  await using ui = await rig.open(`/ui/wall?q=${sid}`);
+  await using ui = await rig.open(`/ui/browsers?q=${sid}`);
   const { page } = ui;
   await page.locator(".wall-tile").getByText(`Replay of ${job.job_id}`).waitFor();
   await ui.judge();
   await rig.api("DELETE", `/sessions/${sid}`);
-  await page.goto(`${rig.url}/ui/wall?new=any`);
+  await page.goto(`${rig.url}/ui/browsers?new=any`);
   const dialog = page.getByRole("dialog", { name: "Open a session" });
   await dialog.getByRole("switch", { name: /^Headless/ }).click();
   await dialog.getByRole("button", { name: "More" }).click();
@@ -57,7 +57,7 @@ test("the wall marks a replay, and the form of a session opens one at its own ti
   await dialog.getByRole("combobox", { name: "Clock of the replay" }).click();
   await page.getByRole("option", { name: "The time of the capture" }).click();
   await dialog.getByRole("button", { name: "Open", exact: true }).click();
-  await page.waitForURL("**/ui/sessions/**");
+  await page.waitForURL("**/ui/browsers/**");
   sid = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await page.getByText("Its clock began at").waitFor();
   const { replay } = await rig.api<Session>("GET", `/sessions/${sid}/state`);

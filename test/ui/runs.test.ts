@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 test("runs are filtered by workload and outcome, in the address (rules/pipeline-runs#search-runs)", async () => {
-  await using ui = await rig.open("/ui/runs?workload=f-runs-bad");
+  await using ui = await rig.open("/ui/pipelines/runs?workload=f-runs-bad");
   const rows = ui.page.getByRole("table", { name: "Runs" }).locator(".row.body");
   await rows.filter({ hasText: "bad-2" }).waitFor();
   expect(await rows.count()).toBe(2);
@@ -40,7 +40,7 @@ test("runs are filtered by workload and outcome, in the address (rules/pipeline-
 });
 
 test("runs are narrowed by when they ended; the address keeps it through a reload (rules/pipeline-runs#search-runs)", async () => {
-  await using ui = await rig.open("/ui/runs?workload=f-runs-bad");
+  await using ui = await rig.open("/ui/pipelines/runs?workload=f-runs-bad");
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Runs" }).locator(".row.body");
   const none = page.getByRole("heading", { name: "No run matches" });
@@ -75,7 +75,7 @@ test("runs are narrowed by when they ended; the address keeps it through a reloa
 test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {
   await tasks.make("f-runs-waits", "true", { enabled: false });
   await tasks.submit("f-runs-waits", "w1", "w2");
-  await using ui = await rig.open("/ui/runs?task=f-runs-waits/w1");
+  await using ui = await rig.open("/ui/pipelines/runs?task=f-runs-waits/w1");
   const drawer = ui.page.getByRole("dialog", { name: "w1" });
   await drawer.getByRole("button", { name: "Delete" }).click();
   await ui.page.getByRole("button", { name: "Delete the task" }).click();
@@ -85,7 +85,7 @@ test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-
 
 test("a link opens a run with its output as a tree, and hostile values are text (rules/pipeline-runs#read-a-run)", async () => {
   const [run] = await tasks.runs("f-runs-good");
-  await using ui = await rig.open(`/ui/runs?run=${run?.run_id}`);
+  await using ui = await rig.open(`/ui/pipelines/runs?run=${run?.run_id}`);
   const drawer = ui.page.getByRole("dialog", { name: "good/1" });
   const tree = drawer.getByRole("group", { name: "Output" });
   await tree.getByText("list:").click();
@@ -95,13 +95,13 @@ test("a link opens a run with its output as a tree, and hostile values are text 
   await drawer.getByText("Attempt 1").waitFor();
   await ui.judge();
   await drawer.getByRole("link", { name: "Submit again…" }).click();
-  await ui.page.waitForURL("**/ui/workloads/f-runs-good?tab=submit&pk=good%2F1");
+  await ui.page.waitForURL("**/ui/pipelines/f-runs-good?tab=submit&pk=good%2F1");
   expect(await ui.page.getByLabel("Tasks", { exact: true }).inputValue()).toBe("good/1");
 });
 
 test("a failed task is tried again or deleted from its run (rules/pipeline-tasks#retry-one-failed-task)", async () => {
   const run = (await tasks.runs("f-runs-bad")).find(({ pk }) => pk === "bad-1");
-  await using ui = await rig.open(`/ui/runs?run=${run?.run_id}`);
+  await using ui = await rig.open(`/ui/pipelines/runs?run=${run?.run_id}`);
   const drawer = ui.page.getByRole("dialog", { name: "bad-1" });
   await drawer.getByRole("log", { name: "stdout" }).getByText("some line").waitFor();
   await drawer.getByRole("log", { name: "stderr" }).getByText("a warning").waitFor();
@@ -121,7 +121,7 @@ test("a failed task is tried again or deleted from its run (rules/pipeline-tasks
 test("what a running task prints is shown as it comes, and cancelling ends it (rules/pipeline-pull#live-output)", async () => {
   await tasks.submit("f-runs-slow", "slow-1");
   await tasks.settled("f-runs-slow", { claimed: 1 });
-  await using ui = await rig.open("/ui/runs?task=f-runs-slow/slow-1");
+  await using ui = await rig.open("/ui/pipelines/runs?task=f-runs-slow/slow-1");
   const drawer = ui.page.getByRole("dialog", { name: "slow-1" });
   await drawer.getByRole("log", { name: "stdout" }).getByText("first line").waitFor();
   await drawer.getByRole("button", { name: "Cancel" }).click();

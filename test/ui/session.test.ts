@@ -23,7 +23,7 @@ const tabs = async () =>
   (await rig.api<{ result: Tab[] }>("POST", `/sessions/${sid}/tabs`, {})).result;
 
 test("the page goes where the address bar says, back, forward and again (rules/session-actions#the-actions)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const { page } = ui;
   await page.getByRole("heading", { level: 1, name: "Test site" }).waitFor();
   const address = page.getByRole("textbox", { name: "Address of the page" });
@@ -49,7 +49,7 @@ test("the page goes where the address bar says, back, forward and again (rules/s
 });
 
 test("what the page asks is shown, and answered with what was typed", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const { page } = ui;
   const evaluate = (code: string) =>
     rig.api<{ result: unknown }>("POST", `/sessions/${sid}/evaluate`, { code });
@@ -66,7 +66,7 @@ test("what the page asks is shown, and answered with what was typed", async () =
 });
 
 test("keyboard and mouse reach the session only after taking over (rules/viewer#view-only)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const { page } = ui;
   const viewer = page.frameLocator("iframe");
   const typed = async () => {
@@ -92,7 +92,7 @@ test("keyboard and mouse reach the session only after taking over (rules/viewer#
 });
 
 test("the viewer fills the screen and gives it back (rules/viewer#viewer-page)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const { page } = ui;
   const viewer = page.frameLocator("iframe");
   await viewer.getByText("Connected, view only").waitFor();
@@ -116,7 +116,7 @@ test("the viewer fills the screen and gives it back (rules/viewer#viewer-page)",
 });
 
 test("keepalive raises the idle time; tabs are opened, selected and closed; a screenshot is taken (rules/sessions#idle-time)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`, {
+  await using ui = await rig.open(`/ui/browsers/${sid}`, {
     width: 1024,
     height: 768,
     colors: "dark",
@@ -149,14 +149,14 @@ test("what the browser downloaded is listed (rules/sessions#downloads-of-a-sessi
     const { files } = await rig.api<{ files: unknown[] }>("GET", `/sessions/${sid}/files`);
     return files.length > 0;
   });
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const downloads = ui.page.getByRole("region", { name: "Downloads" });
   await downloads.getByRole("link", { name: /a\.txt/ }).waitFor();
   await downloads.getByRole("button", { name: "Look again" }).click();
 });
 
 test("the session's profile is saved; ending the session asks first (rules/profiles#save-a-session-as-a-profile)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   const { page } = ui;
   await page.getByRole("button", { name: "Save profile" }).click();
   const dialog = page.getByRole("dialog", { name: "Save the browser's profile" });
@@ -179,7 +179,7 @@ test("the session's profile is saved; ending the session asks first (rules/profi
   expect((await state()).session_id).toBe(sid);
   await end.click();
   await ask.getByRole("button", { name: "End session" }).click();
-  await page.waitForURL("**/ui/wall");
+  await page.waitForURL("**/ui/browsers");
   const { sessions } = await rig.api<{ sessions: Session[] }>("GET", "/sessions");
   expect(sessions.map(({ session_id }) => session_id)).not.toContain(sid);
   // A wrong name, and the viewer while the browser was closed.
@@ -187,7 +187,7 @@ test("the session's profile is saved; ending the session asks first (rules/profi
 });
 
 test("an ended session says so and leads on (rules/sessions#ended-sessions-are-404)", async () => {
-  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await using ui = await rig.open(`/ui/browsers/${sid}`);
   await ui.page.getByRole("heading", { name: "This session has ended" }).waitFor();
   await ui.page.getByRole("link", { name: "Open another session" }).click();
   await ui.page.getByRole("dialog", { name: "Open a session" }).waitFor();

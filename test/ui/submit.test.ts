@@ -44,7 +44,7 @@ async function jobOf({ page }: UiPage): Promise<Job> {
 }
 
 test("every option is in the form, with its default and bounds (rules/web-app#forms-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/submit");
+  await using ui = await rig.open("/ui/captures/new");
   const { page } = ui;
   const seen = new Set<string>();
   for (const mode of ["Rerun a script", "AI investigation", "Fetch"]) {
@@ -60,7 +60,7 @@ test("every option is in the form, with its default and bounds (rules/web-app#fo
 });
 
 test("what was filled in is the job, and its page is shown (rules/jobs#submit-a-job)", async () => {
-  await using ui = await rig.open("/ui/submit");
+  await using ui = await rig.open("/ui/captures/new");
   const { page } = ui;
   await page.getByRole("textbox", { name: "Address" }).fill(`${rig.site}/page?b=form`);
   await group(page, "Waiting").click();
@@ -76,7 +76,7 @@ test("what was filled in is the job, and its page is shown (rules/jobs#submit-a-
 });
 
 test("AI investigation is codegen-loop, with the engines for code alone (rules/job-options#investigations-by-a-model)", async () => {
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page`);
   const { page } = ui;
   await page.getByRole("radiogroup").getByText("AI investigation").click();
   await submit(page);
@@ -94,7 +94,9 @@ test("AI investigation is codegen-loop, with the engines for code alone (rules/j
 });
 
 test("what the API refuses is said at its field, also in a folded group (rules/web-app#forms-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/submit?url=ftp://a.test/&wait_seconds=99999&attach=nowhere");
+  await using ui = await rig.open(
+    "/ui/captures/new?url=ftp://a.test/&wait_seconds=99999&attach=nowhere",
+  );
   const { page } = ui;
   await submit(page);
   await page.getByText("scheme ftp: is not allowed").waitFor();
@@ -115,7 +117,7 @@ test("the options of an earlier job are submitted again, changed", async () => {
     options: { mode: "rerun", code, attempt_timeout_s: 60 },
   });
   made.push(earlier.job_id);
-  await using ui = await rig.open(`/ui/submit?from=${earlier.job_id}`);
+  await using ui = await rig.open(`/ui/captures/new?from=${earlier.job_id}`);
   const { page } = ui;
   await group(page, "Scripts").click();
   await until("the option of the earlier job", 60_000, async () => {
@@ -131,7 +133,7 @@ test("the options of an earlier job are submitted again, changed", async () => {
 });
 
 test("a preset's options hold where the form says nothing; its name is only text", async () => {
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page&preset=b-scroll`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page&preset=b-scroll`);
   const { page } = ui;
   const preset = page.getByRole("combobox", { name: "Preset" });
   await until("the preset's name", 60_000, async () => {
@@ -153,7 +155,7 @@ test("at capacity the job stays queued, and its page is shown all the same (rule
     options: FAST,
   });
   made.push(queued.job_id);
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page`);
   const { page } = ui;
   await page.route("**/jobs", (route) =>
     route.fulfill({
@@ -163,5 +165,5 @@ test("at capacity the job stays queued, and its page is shown all the same (rule
   );
   await page.getByRole("textbox", { name: "Address" }).press("Control+Enter");
   await page.getByText("No lane is free now. The job waits in the queue.").waitFor();
-  await page.waitForURL(`**/ui/jobs/${queued.job_id}`);
+  await page.waitForURL(`**/ui/captures/${queued.job_id}`);
 });

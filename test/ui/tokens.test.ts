@@ -18,7 +18,7 @@ const REFUSED = /status of (401|403)/;
 
 test("the first token closes the server, is shown once, and leaves the browser that made it in", async () => {
   hub = await startTestHub({ alone: true, env: { SVC_HOST: "0.0.0.0" } });
-  await using ui = await rig.open("/ui/tokens", { url: hub.url });
+  await using ui = await rig.open("/ui/system/tokens", { url: hub.url });
   const { page } = ui;
   await page.getByText("This server is open").waitFor();
   await page.getByRole("button", { name: "New token" }).first().click();
@@ -45,7 +45,7 @@ test("a viewer who wants to do what needs an admin is asked for one", async () =
   });
   const headers = { "x-admin-password": "password-of-the-test" };
   const made = await hub.call("POST", "/tokens", { name: "v", role: "viewer" }, { headers });
-  await using ui = await rig.open("/ui/jobs", { url: hub.url });
+  await using ui = await rig.open("/ui/captures", { url: hub.url });
   const { page } = ui;
   const give = async (title: string, label: string, secret: string) => {
     const dialog = page.getByRole("dialog", { name: title });

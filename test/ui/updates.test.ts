@@ -48,7 +48,7 @@ beforeAll(async () => {
   rig = await uiRig();
   version = (await rig.api<{ version: string }>("GET", "/health")).version;
   // The first look at a page has the app made.
-  await fetch(`${rig.url}/ui/workers`);
+  await fetch(`${rig.url}/ui/system/workers?kind=browser`);
   await admin("pause");
   canary = await join("u-canary", "active");
   other = await join("u-other", "drain");
@@ -88,8 +88,8 @@ const pictures = async (name: string, path: string) => {
 
 test("paused updates say so, and go on by the administrator's word", async () => {
   await until("the hold", 60_000, async () => (await updates()).workers.length === 2);
-  await pictures("paused", "/ui/workers");
-  await using ui = await rig.open("/ui/workers");
+  await pictures("paused", "/ui/system/workers?kind=browser");
+  await using ui = await rig.open("/ui/system/workers?kind=browser");
   const { page } = ui;
   const banner = page.getByRole("region", { name: "Updates" });
   await banner.getByText("Updates are paused", { exact: true }).waitFor();
@@ -108,14 +108,14 @@ test("a failure is a red banner on the pages of workers and on the overview, and
     canary.heartbeat({ update: report });
     return (await updates()).state === "stopped";
   });
-  await pictures("stopped", "/ui/workers");
-  await pictures("stopped-pull", "/ui/pull-workers");
-  for (const path of ["/ui/pull-workers", "/ui/pipeline"]) {
+  await pictures("stopped", "/ui/system/workers?kind=browser");
+  await pictures("stopped-pull", "/ui/system/workers?kind=pipeline");
+  for (const path of ["/ui/system/workers?kind=pipeline", "/ui/home"]) {
     await using ui = await rig.open(path, { width: 390, height: 844, colors: "dark" });
     await ui.page.getByText("An update failed, and the others keep their version").waitFor();
     await ui.judge();
   }
-  await using ui = await rig.open("/ui/workers?worker=u-canary");
+  await using ui = await rig.open("/ui/system/workers?kind=browser&worker=u-canary");
   const { page } = ui;
   const drawer = page.getByRole("dialog", { name: "Worker u-canary" });
   await drawer.getByText(`Its update to ${version} failed: ${HOSTILE}.`).waitFor();
@@ -134,7 +134,11 @@ test("a failure is a red banner on the pages of workers and on the overview, and
 });
 
 test("a version is pinned, one that nobody has is refused, and the pin is taken away", async () => {
-  await using ui = await rig.open("/ui/workers", { width: 1024, height: 768, colors: "dark" });
+  await using ui = await rig.open("/ui/system/workers?kind=browser", {
+    width: 1024,
+    height: 768,
+    colors: "dark",
+  });
   const { page } = ui;
   const banner = page.getByRole("region", { name: "Updates" });
   await banner.getByRole("button", { name: "Pin a version" }).click();

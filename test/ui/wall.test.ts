@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rig.api("DELETE", `/sessions/${session.session_id}`).catch(() => {}));
 
 test("the wall shows every lane with its state, and what is on its screen as it changes (rules/lanes#states-of-a-lane)", async () => {
-  await using ui = await rig.open("/ui/wall");
+  await using ui = await rig.open("/ui/browsers");
   const { page } = ui;
   const tile = page.getByRole("button", { name: `view ${HOSTILE}` });
   const picture = tile.locator("img");
@@ -38,10 +38,10 @@ test("the wall shows every lane with its state, and what is on its screen as it 
 });
 
 test("filters of the wall are in its address", async () => {
-  await using ui = await rig.open("/ui/wall");
+  await using ui = await rig.open("/ui/browsers");
   const { page } = ui;
   await page.getByRole("button", { name: /^\d+ running$/ }).click();
-  await page.waitForURL("**/ui/wall?state=running");
+  await page.waitForURL("**/ui/browsers?state=running");
   await page.getByRole("textbox", { name: "Title, address or id" }).fill(session.session_id);
   await until("one lane", 60_000, async () => (await page.locator(".wall-tile").count()) === 1);
   await page.reload();
@@ -53,7 +53,10 @@ test("filters of the wall are in its address", async () => {
 });
 
 test("a tile opens the viewer in place: watching first, then taking over; ending the session frees the lane (rules/viewer#view-only)", async () => {
-  await using ui = await rig.open(`/ui/wall?q=${session.session_id}`, { width: 390, height: 844 });
+  await using ui = await rig.open(`/ui/browsers?q=${session.session_id}`, {
+    width: 390,
+    height: 844,
+  });
   const { page } = ui;
   await page.getByRole("button", { name: `view ${HOSTILE}` }).click();
   await page.waitForURL(`**session=${session.session_id}`);
@@ -73,7 +76,7 @@ test("a tile opens the viewer in place: watching first, then taking over; ending
 });
 
 test("the dialog opens a session with what was chosen, and names the field that is wrong (rules/sessions#open-a-session)", async () => {
-  await using ui = await rig.open("/ui/wall");
+  await using ui = await rig.open("/ui/browsers");
   const { page } = ui;
   await page.getByRole("button", { name: "Open a session", exact: true }).first().click();
   const dialog = page.getByRole("dialog", { name: "Open a session" });
@@ -90,7 +93,7 @@ test("the dialog opens a session with what was chosen, and names the field that 
   await dialog.getByText('"record":"off"').waitFor();
   await ui.judge(/422/);
   await dialog.getByRole("button", { name: "Open", exact: true }).click();
-  await page.waitForURL("**/ui/sessions/*");
+  await page.waitForURL("**/ui/browsers/*");
   const sid = new URL(page.url()).pathname.split("/").at(-1);
   const state = await rig.api<Session>("GET", `/sessions/${sid}/state`);
   expect(state).toMatchObject({ headless: true, idle_ttl_s: 77, url: `${rig.site}/form` });

@@ -25,7 +25,7 @@ const capture = async (id: string): Promise<Job> => {
 };
 
 test("a watch is made; what the API refuses is said at its field (rules/web-app#forms-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/watches");
+  await using ui = await rig.open("/ui/captures/schedules");
   const { page } = ui;
   await page.getByRole("button", { name: "New watch" }).click();
   await page.getByRole("textbox", { name: "Address" }).fill("shop floor");
@@ -57,7 +57,7 @@ test("a watch is made; what the API refuses is said at its field (rules/web-app#
 
 test("a watch is captured, paused, changed and deleted (rules/watches#calls)", async () => {
   const { watch_id } = await add({ name: "Kept", options: { idle_seconds: 0.5 } });
-  await using ui = await rig.open(`/ui/watches/${watch_id}`);
+  await using ui = await rig.open(`/ui/captures/schedules/${watch_id}`);
   const { page } = ui;
   await page.getByText("There are no captures yet").waitFor();
   await page.getByRole("button", { name: "Capture now" }).click();
@@ -76,7 +76,7 @@ test("a watch is captured, paused, changed and deleted (rules/watches#calls)", a
   await ui.judge();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.waitForURL("**/ui/watches");
+  await page.waitForURL("**/ui/captures/schedules");
 });
 
 test("the captures of a watch lead to what changed between two of them (rules/comparison#compare-two-jobs)", async () => {
@@ -85,13 +85,13 @@ test("the captures of a watch lead to what changed between two of them (rules/co
   await rig.api("PATCH", `/watches/${watch_id}`, { url: `${rig.site}/form` });
   const second = await capture(watch_id);
   expect(second).toMatchObject({ changed: true, changes: { against: first.job_id } });
-  await using ui = await rig.open("/ui/watches");
+  await using ui = await rig.open("/ui/captures/schedules");
   const { page } = ui;
   await page.getByText("Compared", { exact: true }).click();
-  await page.waitForURL(`**/ui/watches/${watch_id}`);
+  await page.waitForURL(`**/ui/captures/schedules/${watch_id}`);
   await page.getByRole("button", { name: "Only changed ones" }).click();
   await page.getByRole("link", { name: `Difference of capture ${second.job_id}` }).click();
-  await page.waitForURL(`**/ui/jobs/${first.job_id}/diff/${second.job_id}`);
+  await page.waitForURL(`**/ui/captures/${first.job_id}/diff/${second.job_id}`);
   await page.getByRole("region", { name: "Changes of the text" }).waitFor();
   // rules/comparison#picture
   await page.getByText(/of the picture differs, in/).waitFor();
@@ -111,6 +111,6 @@ test("the captures of a watch lead to what changed between two of them (rules/co
 });
 
 test("the address of a watch that is gone says so (rules/web-app#addresses-of-the-app)", async () => {
-  await using ui = await rig.open("/ui/watches/gone");
+  await using ui = await rig.open("/ui/captures/schedules/gone");
   await ui.page.getByText("It may have been deleted, or the address is mistyped.").waitFor();
 });

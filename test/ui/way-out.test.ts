@@ -52,7 +52,7 @@ const OPTIONS = {
 };
 
 test("a job is narrowed and sent through a proxy whose login nobody is shown", async () => {
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page&max_wait_seconds=5`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page&max_wait_seconds=5`);
   const { page } = ui;
   await openGroup(page);
   await mode(page).click();
@@ -79,7 +79,7 @@ test("the way out of an earlier job is filled in, and its login has to be given 
     },
   });
   made.push(earlier.job_id);
-  await using ui = await rig.open(`/ui/submit?from=${earlier.job_id}`);
+  await using ui = await rig.open(`/ui/captures/new?from=${earlier.job_id}`);
   const { page } = ui;
   await submit(page);
   await page.getByText("so it must be given again").waitFor();
@@ -92,7 +92,7 @@ test("the way out of an earlier job is filled in, and its login has to be given 
 });
 
 test("an entry that is no place is said where it was typed, also in the folded group", async () => {
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page`);
   const { page } = ui;
   await openGroup(page);
   await box(page, "Never to").fill("10.0.0.0/99");
@@ -104,7 +104,7 @@ test("an entry that is no place is said where it was typed, also in the folded g
 });
 
 test("a preset's way out holds until the form says otherwise, and editing the preset keeps it", async () => {
-  await using ui = await rig.open(`/ui/submit?url=${rig.site}/page&preset=e-public`);
+  await using ui = await rig.open(`/ui/captures/new?url=${rig.site}/page&preset=e-public`);
   const { page } = ui;
   await openGroup(page);
   await until("the preset's mode", 60_000, async () => {
@@ -115,7 +115,7 @@ test("a preset's way out holds until the form says otherwise, and editing the pr
   await box(page, "Server of the proxy").fill("");
   await page.getByText('"proxy": null').waitFor();
 
-  await page.goto(`${rig.url}/ui/presets?edit=e-public`);
+  await page.goto(`${rig.url}/ui/library/presets?edit=e-public`);
   await page.getByRole("button", { name: "Network" }).click();
   await box(page, "Never to").fill("ads.example");
   await page.getByRole("button", { name: "Save the preset" }).click();
@@ -131,7 +131,7 @@ test("a preset's way out holds until the form says otherwise, and editing the pr
 test("a host is given a proxy, keeps its login for the same server alone, and loses it (rules/hosts#replace-a-host)", async () => {
   await rig.api("PUT", `/hosts/${HOST}`, {});
   const stored = async () => (await rig.api<Host>("GET", `/hosts/${HOST}`)).proxy;
-  await using ui = await rig.open(`/ui/hosts/${HOST}?tab=settings`);
+  await using ui = await rig.open(`/ui/library/hosts/${HOST}?tab=settings`);
   const { page } = ui;
   const save = page.getByRole("button", { name: "Save settings" });
   const saved = async () => {

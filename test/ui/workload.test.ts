@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 const settings = (slug: string) => rig.api<Settings>("GET", tasks.at(slug));
 const open = (slug: string, tab: string, size = {}) =>
-  rig.open(`/ui/workloads/${slug}?tab=${tab}`, size);
+  rig.open(`/ui/pipelines/${slug}?tab=${tab}`, size);
 
 test("tasks are submitted by key and as JSON; duplicates and mistakes are told (rules/pipeline-tasks#submit-a-batch)", async () => {
   await tasks.make("f-one-submit", "cat", { enabled: false });
@@ -148,7 +148,7 @@ test("running tasks are cancelled by selection; a workload with claimed ones is 
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Delete the workload" }).click();
   await page.getByRole("button", { name: "Delete anyway" }).click();
-  await page.waitForURL("**/ui/workloads");
+  await page.waitForURL("**/ui/pipelines");
   const { workloads } = await rig.api<{ workloads: { slug: string }[] }>(
     "GET",
     "/api/v1/workloads",
@@ -204,7 +204,7 @@ test("a task is deleted while it waits, and pages of the queue are gone through 
   // Nothing of it is claimed: it is deleted without being forced.
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Delete the workload" }).click();
-  await page.waitForURL("**/ui/workloads");
+  await page.waitForURL("**/ui/pipelines");
   expect(await rig.api("GET", tasks.at("f-one-waits")).catch(String)).toContain("404");
   expect(ui.complaints(/404/)).toEqual([]);
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 test("workloads are listed, filtered in the address, and a name is text (rules/pipeline-workloads#read-and-list-workloads)", async () => {
-  await using ui = await rig.open("/ui/workloads");
+  await using ui = await rig.open("/ui/pipelines");
   const rows = ui.page.getByRole("table", { name: "Workloads" }).locator(".row.body");
   await rows.filter({ hasText: "f-list-one" }).getByText(HOSTILE).waitFor();
   await ui.page.keyboard.press("/");
@@ -30,11 +30,11 @@ test("workloads are listed, filtered in the address, and a name is text (rules/p
   await rows.filter({ hasText: "f-list-one" }).waitFor({ state: "detached" });
   await ui.judge();
   await rows.first().press("Enter");
-  await ui.page.waitForURL("**/ui/workloads/f-list-two");
+  await ui.page.waitForURL("**/ui/pipelines/f-list-two");
 });
 
 test("a workload is made from an example; what is wrong is said at its field (rules/pipeline-workloads#create-a-workload)", async () => {
-  await using ui = await rig.open("/ui/workloads");
+  await using ui = await rig.open("/ui/pipelines");
   const { page } = ui;
   await page.getByRole("button", { name: "Create a workload" }).click();
   const dialog = page.getByRole("dialog", { name: "Create a workload" });
@@ -55,7 +55,7 @@ test("a workload is made from an example; what is wrong is said at its field (ru
   await dialog.getByText("must be at least 1, not 0").waitFor();
   await dialog.getByRole("textbox", { name: "Attempts" }).fill("7");
   await dialog.getByRole("button", { name: "Create the workload" }).click();
-  await page.waitForURL("**/ui/workloads/f-made?tab=submit");
+  await page.waitForURL("**/ui/pipelines/f-made?tab=submit");
   expect(await rig.api<object>("GET", tasks.at("f-made"))).toMatchObject({
     ...{ name: "f-made", executor_type: "command", max_attempts: 7, rate_limit: null },
   });
@@ -63,12 +63,12 @@ test("a workload is made from an example; what is wrong is said at its field (ru
 
 test("every example of the dialog is one that the API takes (rules/pipeline-workloads#create-a-workload)", async () => {
   for (const type of ["python_module", "bun_module", "fleet_fetch"]) {
-    await using ui = await rig.open(`/ui/workloads?create=${type}`, { width: 390, height: 844 });
+    await using ui = await rig.open(`/ui/pipelines?create=${type}`, { width: 390, height: 844 });
     const dialog = ui.page.getByRole("dialog", { name: "Create a workload" });
     const slug = `f-made-${type.replace("_", "-")}`;
     await dialog.getByRole("textbox", { name: "Slug" }).fill(slug);
     await dialog.getByRole("button", { name: "Create the workload" }).click();
-    await ui.page.waitForURL(`**/ui/workloads/${slug}?tab=submit`);
+    await ui.page.waitForURL(`**/ui/pipelines/${slug}?tab=submit`);
     expect(await rig.api<object>("GET", tasks.at(slug))).toMatchObject({ executor_type: type });
     await rig.api("DELETE", tasks.at(slug));
   }

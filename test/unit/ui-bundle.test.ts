@@ -49,10 +49,10 @@ test("the page of an address names the scripts of that page and of no other", ()
     );
   };
   const first = [...app.preload, app.entry];
-  expect(named("/ui/jobs")).toEqual([...first, ...filesOf("/ui/jobs")]);
-  expect(named("/ui/jobs/x1")).toEqual([...first, ...filesOf("/ui/jobs/:job_id")]);
-  expect(named("/")).toEqual([...first, ...filesOf("/ui/wall")]);
-  expect(named("/", false)).toEqual([...first, ...filesOf("/ui/pipeline")]);
+  expect(named("/ui/captures")).toEqual([...first, ...filesOf("/ui/captures")]);
+  expect(named("/ui/captures/x1")).toEqual([...first, ...filesOf("/ui/captures/:job_id")]);
+  expect(named("/")).toEqual([...first, ...filesOf("/ui/home")]);
+  expect(named("/", false)).toEqual([...first, ...filesOf("/ui/home")]);
   expect(named("/ui/nothing/of/it")).toEqual(first);
 });
 

@@ -177,6 +177,17 @@ export async function forgetWorker(ctx: FleetContext, worker_id: string): Promis
 }
 
 /** Workers connected to any hub (rules/operations#health). */
-export async function countWorkers(ctx: FleetContext): Promise<number> {
-  return (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry)).length;
+export async function countFleet(
+  ctx: FleetContext,
+): Promise<{ workers: number; lanes: { total: number; busy: number } }> {
+  const alive = (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry));
+  // This hub knows first hand what it has given to lanes; of others' workers the last view is near enough.
+  const busyOf = ({ worker_id, lanes }: WorkerEntry) =>
+    ctx.links.get(worker_id)?.held.size ??
+    lanes.filter(({ job_id, session_id }) => job_id !== null || session_id !== null).length;
+  const sum = (of: (entry: WorkerEntry) => number) => alive.reduce((n, one) => n + of(one), 0);
+  return {
+    workers: alive.length,
+    lanes: { total: sum(({ lanes }) => lanes.length), busy: sum(busyOf) },
+  };
 }

@@ -7,7 +7,7 @@ import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import { type Degraded, Health } from "#shared/protocol/schema/health.ts";
 import type { FleetContext } from "../context.ts";
 import { stoppingOf } from "../links/drain.ts";
-import { countWorkers } from "../links/view.ts";
+import { countFleet } from "../links/view.ts";
 
 const health = createRoute({
   method: "get",
@@ -33,25 +33,26 @@ const health = createRoute({
 /** GET /health (rules/operations#health). */
 export const healthRoutes = (ctx: FleetContext) =>
   newApp().openapi(health, async (c) => {
-    const [store, workers, stores] = await Promise.allSettled([
+    const [store, fleet, stores] = await Promise.allSettled([
       withDeadline("database", KV_READ_TIMEOUT_MS, ctx.db.ping(), ctx.clock),
-      countWorkers(ctx),
+      countFleet(ctx),
       ctx.stores_health.degraded(),
     ]);
-    const answers = store.status === "fulfilled" && workers.status === "fulfilled";
+    const answers = store.status === "fulfilled" && fleet.status === "fulfilled";
     if (!answers) c.header("Retry-After", RETRY_AFTER_S);
     const degraded: Degraded[] = stores.status === "fulfilled" ? [...stores.value] : [];
     const add = (part: Degraded["part"], detail: string) => {
       if (!degraded.some((one) => one.part === part)) degraded.push({ part, detail });
     };
     if (store.status === "rejected") add("database", "it does not answer");
-    if (workers.status === "rejected") add("worker_registry", "it does not answer");
+    if (fleet.status === "rejected") add("worker_registry", "it does not answer");
     const { disk, shortage } = ctx.disk_room;
     if (shortage !== null) add("disk", shortage);
     const body = {
       status: degraded.length === 0 ? ("ok" as const) : ("degraded" as const),
       store: store.status === "fulfilled" ? ctx.db.dialect : "error",
-      workers: workers.status === "fulfilled" ? workers.value : 0,
+      workers: fleet.status === "fulfilled" ? fleet.value.workers : 0,
+      lanes: fleet.status === "fulfilled" ? fleet.value.lanes : { total: 0, busy: 0 },
       version: ctx.version,
       degraded,
       disk,

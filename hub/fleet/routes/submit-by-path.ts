@@ -109,7 +109,7 @@ export function submitByPathRoutes(ctx: FleetContext) {
     const input = parsed.data;
     if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
     const { job_id } = await submitJob(ctx, input, { wait: false });
-    return c.redirect(`/ui/jobs/${job_id}`, 303);
+    return c.redirect(`/ui/captures/${job_id}`, 303);
   };
   const app = newApp();
   describeRoute(app, submitByPath);

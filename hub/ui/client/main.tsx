@@ -3,10 +3,12 @@ import "@mantine/notifications/styles.css";
 import "@mantine/spotlight/styles.css";
 import "./tokens.css";
 import "./base.css";
+import "./frame.css";
 import "./app.css";
 import "./player.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { startDensity } from "./lib/density.ts";
 import { login, lookWho } from "./lib/http.ts";
 import { styleNonce } from "./lib/info.ts";
 import { startLive } from "./lib/live.ts";
@@ -31,6 +33,7 @@ async function enter(): Promise<void> {
   if ((await login({ code }).catch(() => "unreachable")) !== null) await lookWho().catch(() => {});
 }
 
+startDensity();
 const root = document.getElementById("app");
 if (root) {
   await enter();

@@ -37,6 +37,9 @@ export const Health = z
     status: z.enum(["ok", "degraded"]),
     store: z.string(),
     workers: z.int(),
+    lanes: z.object({ total: z.int(), busy: z.int() }).openapi({
+      description: "Lanes of those workers, and how many of them a job or a session has",
+    }),
     version: z.string(),
     degraded: z.array(Degraded).openapi({ description: "Empty while `status` is ok" }),
     disk,

@@ -24,7 +24,7 @@ export async function startAttacked(
 
 const WILD: Record<string, string> = {
   "/*": "/https://127.0.0.1:9/",
-  "/ui/*": "/ui/jobs",
+  "/ui/*": "/ui/captures",
   "/demo/*": "/demo/",
 };
 

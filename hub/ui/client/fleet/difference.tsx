@@ -6,7 +6,7 @@ import type {
   JobComparison,
   TextCompared,
 } from "#shared/protocol/schema/comparison.ts";
-import { seg } from "../lib/http.ts";
+import { jobHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { bytesText, countText, timeText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -134,7 +134,7 @@ function PageFacts({ comparison: { before, after, page } }: { comparison: JobCom
     <FactList label="Compared">
       {Object.entries(jobs).map(([name, { job_id, finished_at }]) => (
         <Fact key={name} name={name}>
-          <Anchor component={Link} href={`/ui/jobs/${seg(job_id)}`} size="sm" underline="always">
+          <Anchor component={Link} href={jobHref(job_id)} size="sm" underline="always">
             {job_id}
           </Anchor>
           {finished_at && `, ${timeText(finished_at)}`}
@@ -160,7 +160,7 @@ export function Page({ params }: { params: Record<string, string> }) {
   );
   return (
     <>
-      <PageHead title="Difference" crumbs={[{ title: "Jobs", href: "/ui/jobs" }]} />
+      <PageHead title="Difference" crumbs={[{ title: "Captures", href: "/ui/captures" }]} />
       <Loadable query={query}>
         {(comparison) => (
           <Stack>

@@ -21,14 +21,14 @@ export function Page({ params }: { params: Record<string, string> }) {
   const remove = useChange(() => call("DELETE /hosts/{host}", { params: { host: name } }), {
     done: `${name} was deleted`,
     failed: "The host was not deleted",
-    onDone: () => navigate("/ui/hosts"),
+    onDone: () => navigate("/ui/library/hosts"),
   });
   const missing = query.error instanceof FlotillaError && query.error.status === 404;
   return (
     <>
       <PageHead
         title={name}
-        crumbs={[{ title: "Hosts", href: "/ui/hosts" }]}
+        crumbs={[{ title: "Hosts", href: "/ui/library/hosts" }]}
         note={
           query.data && (
             <>

@@ -3,7 +3,8 @@ import { IconPlus, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import { useFilters } from "../lib/filters.ts";
-import { call, seg } from "../lib/http.ts";
+import { call } from "../lib/http.ts";
+import { hostHref } from "../lib/links.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
@@ -68,8 +69,6 @@ const COLUMNS: Column<Host>[] = [
     cell: (one) => <Ago at={one.updated_at} />,
   },
 ];
-
-const hostHref = (host: string) => `/ui/hosts/${seg(host)}`;
 
 export function Page() {
   const [{ q }, setFilters] = useFilters({ q: "" });

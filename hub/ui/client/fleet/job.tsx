@@ -35,7 +35,7 @@ export function Page({ params }: { params: Record<string, string> }) {
   if (!data) {
     return (
       <>
-        <PageHead title={`Job ${job_id}`} crumbs={[{ title: "Jobs", href: "/ui/jobs" }]} />
+        <PageHead title={`Job ${job_id}`} crumbs={[{ title: "Captures", href: "/ui/captures" }]} />
         <Loadable query={{ ...query, data: undefined } as typeof query}>{() => null}</Loadable>
       </>
     );
@@ -46,7 +46,7 @@ export function Page({ params }: { params: Record<string, string> }) {
 function NoJob({ id }: { id: string }) {
   return (
     <>
-      <PageHead title={`Job ${id}`} crumbs={[{ title: "Jobs", href: "/ui/jobs" }]} />
+      <PageHead title={`Job ${id}`} crumbs={[{ title: "Captures", href: "/ui/captures" }]} />
       <Empty title="There is no such job" command={`curl ${location.origin}/jobs?limit=5`}>
         It may have been deleted, by hand or because it was older than the fleet keeps jobs, or the
         address is mistyped.

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
-import { IconSend } from "@tabler/icons-react";
+import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { jobHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -31,9 +31,9 @@ export function Page() {
   const filtered = Object.values(filters).some((value) => value !== "");
   return (
     <>
-      <PageHead title="Jobs">
-        <Button component={Link} href="/ui/submit" leftSection={<IconSend size={16} />}>
-          Submit a job
+      <PageHead title="Captures">
+        <Button component={Link} href="/ui/captures/new" leftSection={<IconPlus size={16} />}>
+          New capture
         </Button>
       </PageHead>
       <Filters filters={filters} onChange={setFilters} />
@@ -51,7 +51,7 @@ export function Page() {
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ job_id }) => job_id}
-                  href={({ job_id }) => `/ui/jobs/${seg(job_id)}`}
+                  href={({ job_id }) => jobHref(job_id)}
                   // A job that has left the page is no longer selected.
                   selected={new Set(chosen.map(({ job_id }) => job_id))}
                   onSelect={setSelected}

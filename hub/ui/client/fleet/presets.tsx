@@ -22,7 +22,7 @@ export function Page() {
     <>
       <PageHead
         title="Presets"
-        crumbs={editing ? [{ title: "Presets", href: "/ui/presets" }] : []}
+        crumbs={editing ? [{ title: "Presets", href: "/ui/library/presets" }] : []}
         note="Job options under one name. What a job sets itself takes precedence."
       >
         {!editing && (

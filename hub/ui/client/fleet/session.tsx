@@ -12,7 +12,7 @@ import { lazy, Suspense } from "react";
 import { Link, useLocation } from "wouter";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { jobHref } from "../lib/links.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable, Loading } from "../parts/states.tsx";
 import { ReplayBadge, Replayed } from "./replay/replay.tsx";
@@ -33,7 +33,7 @@ const SessionRecording = lazy(async () => ({
   default: (await import("./session/recording.tsx")).SessionRecording,
 }));
 
-const CRUMBS = [{ title: "Wall", href: "/ui/wall" }];
+const CRUMBS = [{ title: "Browsers", href: "/ui/browsers" }];
 
 export function Page({ params }: { params: Record<string, string> }) {
   const sid = params.sid ?? "";
@@ -76,12 +76,7 @@ function Open({ session }: { session: Session }) {
           job_id !== null && (
             <Group gap={6}>
               Of job
-              <Anchor
-                component={Link}
-                size="sm"
-                underline="always"
-                href={`/ui/jobs/${seg(job_id)}`}
-              >
+              <Anchor component={Link} size="sm" underline="always" href={jobHref(job_id)}>
                 {job_id}
               </Anchor>
             </Group>
@@ -89,7 +84,7 @@ function Open({ session }: { session: Session }) {
         }
       >
         <SaveProfile session={session} />
-        <EndSession session={session} onEnded={() => navigate("/ui/wall")} />
+        <EndSession session={session} onEnded={() => navigate("/ui/browsers")} />
       </PageHead>
       <SegmentedControl
         size="xs"
@@ -149,15 +144,15 @@ function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
         action={
           <Group>
             {last?.job_id && (
-              <Anchor component={Link} href={`/ui/jobs/${seg(last.job_id)}`}>
+              <Anchor component={Link} href={jobHref(last.job_id)}>
                 Its job
               </Anchor>
             )}
             {last?.trace && <TraceLink sid={sid} />}
-            <Anchor component={Link} href="/ui/wall">
+            <Anchor component={Link} href="/ui/browsers">
               The wall
             </Anchor>
-            <Anchor component={Link} href="/ui/wall?new=any">
+            <Anchor component={Link} href="/ui/browsers?new=any">
               Open another session
             </Anchor>
           </Group>

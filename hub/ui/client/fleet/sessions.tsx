@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { PastSession } from "#shared/protocol/schema/session.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { jobHref, sessionHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { countText, durationText, timeText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -75,7 +75,7 @@ function Record({ session }: { session: PastSession }) {
       <Fact name="Opened by">{whoText(session)}</Fact>
       {job_id !== null && (
         <Fact name="Job">
-          <Anchor component={Link} href={`/ui/jobs/${seg(job_id)}`} size="sm">
+          <Anchor component={Link} href={jobHref(job_id)} size="sm">
             {job_id}
           </Anchor>
         </Fact>
@@ -86,7 +86,7 @@ function Record({ session }: { session: PastSession }) {
       <Fact name="Actions">{countText(session.actions)}</Fact>
       <Fact name="Lane">{`${session.worker_id}, lane ${session.lane_idx}`}</Fact>
       <Fact name="Recording">
-        <Anchor component={Link} href={`/ui/sessions/${seg(session_id)}`} size="sm">
+        <Anchor component={Link} href={sessionHref(session_id)} size="sm">
           What it showed and did
         </Anchor>
       </Fact>
@@ -103,7 +103,7 @@ export function Page() {
   });
   return (
     <>
-      <PageHead title="Past sessions" note="Open sessions are on the wall." />
+      <PageHead title="Past sessions" note="Open sessions are under Live." />
       <Loadable query={query}>
         {({ sessions, next_cursor }) => {
           const rows = sessions.filter((one) => one.state === "ended");

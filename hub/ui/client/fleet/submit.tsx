@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useParams } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { jobHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loadable } from "../parts/states.tsx";
@@ -42,12 +42,12 @@ export function Page() {
   return (
     <>
       <PageHead
-        title="Submit a job"
+        title="New capture"
         note={
           from !== null && (
             <>
               As{" "}
-              <Anchor component={Link} href={`/ui/jobs/${seg(from)}`} inherit>
+              <Anchor component={Link} href={jobHref(from)} inherit>
                 job {from}
               </Anchor>{" "}
               was submitted.

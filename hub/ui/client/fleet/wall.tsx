@@ -5,7 +5,7 @@ import { useCallback } from "react";
 import { Link } from "wouter";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { useFilters } from "../lib/filters.ts";
-import { withQuery } from "../lib/http.ts";
+import { workersHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -35,7 +35,7 @@ export function Page() {
   const openNew = useCallback((worker: string) => setFilter({ new: worker }), [setFilter]);
   return (
     <>
-      <PageHead title="Wall" note={`Previews are at most ${interval_s} s old.`}>
+      <PageHead title="Browsers" note={`Previews are at most ${interval_s} s old.`}>
         <Button leftSection={<IconPlus size={16} />} onClick={() => openNew(ANY)}>
           Open a session
         </Button>
@@ -112,7 +112,7 @@ function WorkerLanes({ worker, lanes, ...rest }: WorkerLanesProps) {
     <Box component="section" mb="lg" aria-label={`Lanes of ${worker_id}`}>
       <Group gap="xs" mb="xs">
         <Title order={2} size="h5" className="wrap">
-          <Anchor component={Link} href={withQuery("/ui/workers", { worker: worker_id })} inherit>
+          <Anchor component={Link} href={workersHref("browser", { worker: worker_id })} inherit>
             {worker_id}
           </Anchor>
         </Title>
@@ -140,7 +140,7 @@ function NoLanes({ remembered }: { remembered: number }) {
       command={`flotilla worker --hub-url ${location.origin.replace(/^http/, "ws")}`}
       action={
         remembered > 0 && (
-          <Anchor component={Link} href="/ui/workers">
+          <Anchor component={Link} href="/ui/system/workers">
             {remembered === 1 ? "One worker is" : `${remembered} workers are`} remembered
           </Anchor>
         )

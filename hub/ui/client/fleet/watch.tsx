@@ -4,7 +4,8 @@ import { Link, useLocation } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
 import { useFilters } from "../lib/filters.ts";
-import { call, seg } from "../lib/http.ts";
+import { call } from "../lib/http.ts";
+import { differenceHref, jobHref } from "../lib/links.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { countText, timeText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
@@ -26,7 +27,7 @@ function Difference({ job: { job_id, changes } }: { job: Job }) {
     <Anchor
       component={Link}
       size="sm"
-      href={`/ui/jobs/${seg(changes.against)}/diff/${seg(job_id)}`}
+      href={differenceHref(changes.against, job_id)}
       aria-label={`Difference of capture ${job_id}`}
     >
       Difference
@@ -88,7 +89,7 @@ function Captures({ watch_id }: { watch_id: string }) {
                 columns={COLUMNS}
                 rows={jobs}
                 rowKey={({ job_id }) => job_id}
-                href={({ job_id }) => `/ui/jobs/${seg(job_id)}`}
+                href={({ job_id }) => jobHref(job_id)}
               />
             ) : (
               <Empty
@@ -123,7 +124,7 @@ function Actions({ watch, onEdit }: { watch: Watch; onEdit: () => void }) {
   const remove = useChange(() => call("DELETE /watches/{watch_id}", { params }), {
     done: "The watch is deleted",
     failed: "The watch was not deleted",
-    onDone: () => navigate("/ui/watches"),
+    onDone: () => navigate("/ui/captures/schedules"),
   });
   return (
     <>
@@ -164,7 +165,7 @@ function Facts({ watch }: { watch: Watch }) {
       <Fact name="Next">{watch.next_at === null ? "–" : timeText(watch.next_at)}</Fact>
       {capturing !== null && (
         <Fact name="Under way">
-          <Anchor component={Link} href={`/ui/jobs/${seg(capturing)}`} size="sm">
+          <Anchor component={Link} href={jobHref(capturing)} size="sm">
             {capturing}
           </Anchor>
         </Fact>
@@ -196,7 +197,7 @@ export function Page({ params: { watch_id = "" } }: { params: Record<string, str
         <>
           <PageHead
             title={watch.name || watch.url}
-            crumbs={[{ title: "Watches", href: "/ui/watches" }]}
+            crumbs={[{ title: "Schedules", href: "/ui/captures/schedules" }]}
             badges={<Result watch={watch} />}
           >
             {edit === "" && (

@@ -3,7 +3,7 @@ import { IconPlus } from "@tabler/icons-react";
 import { useLocation } from "wouter";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { watchHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -79,14 +79,17 @@ export function Page() {
   if (add !== "")
     return (
       <>
-        <PageHead title="New watch" crumbs={[{ title: "Watches", href: "/ui/watches" }]} />
-        <WatchForm onDone={(id) => navigate(id ? `/ui/watches/${seg(id)}` : "/ui/watches")} />
+        <PageHead
+          title="New schedule"
+          crumbs={[{ title: "Schedules", href: "/ui/captures/schedules" }]}
+        />
+        <WatchForm onDone={(id) => navigate(id ? watchHref(id) : "/ui/captures/schedules")} />
       </>
     );
   return (
     <>
       <PageHead
-        title="Watches"
+        title="Schedules"
         note="Pages that are captured on a schedule and compared each time."
       >
         <Button leftSection={<IconPlus size={16} />} onClick={create}>
@@ -105,7 +108,7 @@ export function Page() {
               columns={COLUMNS}
               rows={watches}
               rowKey={({ watch_id }) => watch_id}
-              href={({ watch_id }) => `/ui/watches/${seg(watch_id)}`}
+              href={({ watch_id }) => watchHref(watch_id)}
             />
           )
         }

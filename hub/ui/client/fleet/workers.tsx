@@ -1,18 +1,17 @@
-import { Anchor, Badge, Drawer, Group, Select, TextInput } from "@mantine/core";
+import { Anchor, Badge, Drawer, Group, Select, Text, TextInput } from "@mantine/core";
 import { Link } from "wouter";
 import { useFilters } from "../lib/filters.ts";
 import { withQuery } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
 import { DataTable } from "../parts/data-table.tsx";
-import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
-import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { COLUMNS, filterWorkers, SHOWN } from "./workers/columns.tsx";
 import { isSkewed } from "./workers/version.ts";
 import { WorkerDetail } from "./workers/worker-detail.tsx";
 
-export function Page() {
+/** Workers that run lanes. */
+export function BrowserWorkers() {
   const workers = useGet("/workers");
   const health = useGet("/health");
   const [filter, setFilter] = useFilters({ worker: "", q: "", show: "" });
@@ -23,26 +22,23 @@ export function Page() {
   const close = () => setFilter({ worker: "" });
   return (
     <>
-      <PageHead
-        title="Browser workers"
-        note={`The hub's version is ${hub_version}.`}
-        badges={
-          skewed > 0 && (
-            <Badge color="orange" variant="light" className="status">
-              {skewed === 1 ? "1 has" : `${skewed} have`} a version other than the hub's
-            </Badge>
-          )
-        }
-      >
+      <Group gap="sm" mb="sm">
+        <Text size="sm" c="dimmed">
+          The hub's version is {hub_version}.
+        </Text>
+        {skewed > 0 && (
+          <Badge color="orange" variant="light" className="status">
+            {skewed === 1 ? "1 has" : `${skewed} have`} a version other than the hub's
+          </Badge>
+        )}
         <Anchor
           component={Link}
           size="sm"
-          href={withQuery("/ui/wall", { worker: filter.worker || undefined })}
+          href={withQuery("/ui/browsers", { worker: filter.worker || undefined })}
         >
-          Their lanes on the wall
+          Their lanes, live
         </Anchor>
-      </PageHead>
-      <UpdatesBanner />
+      </Group>
       <Loadable query={workers}>
         {(data) => {
           if (data.workers.length === 0)

@@ -21,7 +21,8 @@ const ALSO: Record<string, readonly string[]> = {
   "v1/tasks": ["v1/workloads", "v1/runs", "v1/dashboard", "v1/flow"],
   "v1/workloads": ["v1/dashboard", "v1/flow"],
   "v1/workers": ["v1/flow"],
-  sessions: ["workers"],
+  sessions: ["workers", "health"],
+  workers: ["health"],
 };
 
 /** What changed while it was being read, and must be read again. */

@@ -22,7 +22,7 @@ import { call, type Read } from "./http.ts";
 import { isLive } from "./live.ts";
 
 /** How often shown data is read again: seldom while the stream of changes says what to read. */
-const EVERY_MS = { live: 15_000, alone: 3_000 };
+export const EVERY_MS = { live: 15_000, alone: 3_000 };
 
 export const queryClient = new QueryClient({
   defaultOptions: {

@@ -3,9 +3,8 @@ import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
 import type { Degraded, Stopping } from "#shared/protocol/schema/health.ts";
-import { info } from "../lib/info.ts";
 import { loginStore, whoAmI } from "../lib/logins.ts";
-import { useGet } from "../lib/query.ts";
+import { useHealth } from "../lib/health.ts";
 
 const PART: Record<Degraded["part"], string> = {
   database: "Database",
@@ -29,7 +28,13 @@ function OpenNote() {
         <Text size="sm">
           No token is required: anyone who can reach it may control its browsers and run commands on
           its workers.{" "}
-          <Anchor component={Link} href="/ui/tokens" size="sm" c="inherit" underline="always">
+          <Anchor
+            component={Link}
+            href="/ui/system/tokens"
+            size="sm"
+            c="inherit"
+            underline="always"
+          >
             Create a token
           </Anchor>{" "}
           to close it.
@@ -48,7 +53,7 @@ function OpenNote() {
 
 /** That the hub is stopping, and what of it does not work; nothing while all is well. */
 export function HubBanner() {
-  const { data } = useGet(info.fleet ? "/health" : "/api/v1/health");
+  const { data } = useHealth();
   if (!data) return <OpenNote />;
   const { degraded } = data;
   // The control plane alone takes no part in it.

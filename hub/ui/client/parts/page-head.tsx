@@ -1,6 +1,9 @@
-import { Anchor, Box, Breadcrumbs, Group, Text, Title } from "@mantine/core";
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { IconChevronRight, IconHelp } from "@tabler/icons-react";
 import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
+import { useAround } from "./around.ts";
+import { type MoreAction, MoreMenu } from "./more-menu.tsx";
 
 interface PageHeadProps {
   title: string;
@@ -8,45 +11,90 @@ interface PageHeadProps {
   crumbs?: { title: string; href: string }[];
   /** Before the title. */
   icon?: ReactNode;
+  /** How many there are, beside the title. */
+  count?: ReactNode;
   /** One line below. */
   note?: ReactNode;
   /** Beside the title. */
   badges?: ReactNode;
-  /** Buttons, at the end of the line. */
+  /** Up to three plain buttons. */
   children?: ReactNode;
+  /** The one thing to do here, at the end of the line. */
+  primary?: ReactNode;
+  /** What is done seldom. */
+  more?: MoreAction[];
+  /** Below the line: views or tabs, as elements of the class `page-tab`. */
+  tabs?: ReactNode;
 }
 
-/** Head of every page; names the tab of the browser too. */
-export function PageHead({ title, crumbs = [], icon, note, badges, children }: PageHeadProps) {
+/** Link to the guide's page for this one; the server serves the guide, not the app. */
+function Guide({ href }: { href: string }) {
+  return (
+    <Tooltip label="What the guide says about this page">
+      <ActionIcon
+        component="a"
+        href={href}
+        target="_blank"
+        size="lg"
+        variant="subtle"
+        color="gray"
+        aria-label="Guide"
+      >
+        <IconHelp size={18} stroke={1.75} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Crumbs({ crumbs }: { crumbs: { title: string; href: string }[] }) {
+  if (crumbs.length === 0) return null;
+  return (
+    <nav className="page-crumbs" aria-label="Breadcrumb">
+      {crumbs.map(({ title, href }) => (
+        <span key={href} className="page-crumbs">
+          <Link className="page-crumb" href={href}>
+            {title}
+          </Link>
+          <IconChevronRight size={16} aria-hidden />
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+/** Head of every page: its title, one primary action, plain ones, the rest in a menu. Names the tab of the browser too. */
+export function PageHead(props: PageHeadProps) {
+  const { title, crumbs = [], icon, count, note, badges, children, primary, more = [] } = props;
+  const { guide, home, find, pages } = useAround();
   useEffect(() => {
     document.title = `${title} · Flotilla`;
   }, [title]);
   return (
-    <Box mb="md">
-      {crumbs.length > 0 && (
-        <Breadcrumbs mb={4} component="nav" aria-label="Breadcrumb">
-          {crumbs.map((crumb) => (
-            <Anchor key={crumb.href} component={Link} href={crumb.href} size="sm">
-              {crumb.title}
-            </Anchor>
-          ))}
-        </Breadcrumbs>
-      )}
-      <Group justify="space-between" gap="sm" align="center">
-        <Group gap="sm" miw={0} maw="100%">
-          <Title order={1} size="h2" className="page-title">
-            {icon}
-            {title}
-          </Title>
-          {badges}
-        </Group>
-        {children && <Group gap="xs">{children}</Group>}
-      </Group>
-      {note && (
-        <Text c="dimmed" size="sm" component="div" mt={4}>
-          {note}
-        </Text>
-      )}
-    </Box>
+    <>
+      <header className="page-head">
+        <div className="page-bar">
+          {home}
+          <div className="page-names">
+            <Crumbs crumbs={crumbs} />
+            <h1 className="page-title">
+              {icon}
+              {title}
+            </h1>
+            {count !== undefined && <span className="page-count">{count}</span>}
+            {badges}
+          </div>
+          <div className="page-actions">
+            {children}
+            {primary}
+            <MoreMenu actions={more} />
+            {find}
+            <Guide href={guide} />
+          </div>
+        </div>
+        {props.tabs}
+        {pages}
+      </header>
+      {note && <div className="page-note">{note}</div>}
+    </>
   );
 }

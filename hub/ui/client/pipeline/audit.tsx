@@ -188,7 +188,7 @@ export function Page() {
   return (
     <>
       <PageHead
-        title="Audit log"
+        title="Audit"
         note="Who changed something, took over a browser or was refused, newest first."
       />
       <FilterBar filters={filters} set={set} />

@@ -4,7 +4,6 @@ import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { wholePercentText } from "../lib/units.ts";
 import { Chart } from "../parts/chart.tsx";
-import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { colorOf } from "./load-charts/colors.ts";
 import { useCpuHistory } from "./load-charts/cpu-history.ts";
@@ -82,7 +81,8 @@ function GpuSection({ metrics }: { metrics: GpuMetrics }) {
   ));
 }
 
-export function Page() {
+/** What the hosts of pipeline workers have to do. */
+export function Load() {
   const [filters, set] = useFilters({ minutes: "60" });
   const minutes = RANGES.some(({ value }) => value === filters.minutes) ? filters.minutes : "60";
   const cpu = useGet("/api/v1/workers/cpu", {}, { refetchInterval: EVERY_MS });
@@ -90,12 +90,11 @@ export function Page() {
   const most = cpu.data?.cluster_max;
   return (
     <>
-      <PageHead
-        title="CPU and GPU"
-        note={
-          typeof most === "number" && `The busiest host uses ${wholePercentText(most)} of its CPUs.`
-        }
-      />
+      {typeof most === "number" && (
+        <Text size="sm" c="dimmed" mb="sm">
+          The busiest host uses {wholePercentText(most)} of its CPUs.
+        </Text>
+      )}
       <Stack gap="xl">
         <Loadable query={cpu}>
           {(data) =>

@@ -28,7 +28,7 @@ export function Page() {
   return (
     <>
       <PageHead
-        title="Service logs"
+        title="Logs"
         note="What hubs, control planes, agents and workers log about themselves."
       >
         <Button

@@ -1,7 +1,7 @@
 import { Anchor, Badge, Button, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { seg } from "../lib/http.ts";
+import { workloadHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -39,8 +39,8 @@ export function Page() {
   const { showRun } = useShown();
   return (
     <>
-      <PageHead title="Overview">
-        <Button component={Link} href="/ui/workloads?create=command" variant="default">
+      <PageHead title="Home">
+        <Button component={Link} href="/ui/pipelines?create=command" variant="default">
           Create a workload
         </Button>
       </PageHead>
@@ -76,7 +76,7 @@ export function Page() {
                       <Badge key={workload} variant="light" size="lg" className="status" tt="none">
                         <Anchor
                           component={Link}
-                          href={`/ui/workloads/${seg(workload)}?tab=claimed`}
+                          href={workloadHref(workload, { tab: "claimed" })}
                           inherit
                           c="inherit"
                         >
@@ -100,7 +100,7 @@ export function Page() {
                       runs={data.recent_failures.slice(0, 10)}
                       onOpen={showRun}
                     />
-                    <Anchor component={Link} href="/ui/runs?outcome=failed" size="sm">
+                    <Anchor component={Link} href="/ui/pipelines/runs?outcome=failed" size="sm">
                       Every failure
                     </Anchor>
                   </>

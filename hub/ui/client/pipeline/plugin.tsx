@@ -117,7 +117,7 @@ export function Page({ params }: { params: Record<string, string> }) {
     <>
       <PageHead
         title={plugin?.manifest?.name ?? slug}
-        crumbs={[{ title: "Plugins", href: "/ui/plugins" }]}
+        crumbs={[{ title: "Plugins", href: "/ui/library/plugins" }]}
         badges={
           plugin?.manifest && (
             <Badge variant="default" className="status">

@@ -1,7 +1,7 @@
 import { Badge, Stack, TextInput } from "@mantine/core";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { pluginHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -104,7 +104,7 @@ JSON`}
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ slug }) => slug}
-                  href={({ slug }) => `/ui/plugins/${seg(slug)}`}
+                  href={({ slug }) => pluginHref(slug)}
                 />
               )}
             </Stack>

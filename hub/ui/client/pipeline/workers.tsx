@@ -4,10 +4,8 @@ import { useFilters } from "../lib/filters.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
-import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip, Status } from "../parts/text.tsx";
-import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/words.ts";
 import { WorkerDrawer } from "./pull-worker/drawer.tsx";
 import { Share } from "./pull-worker/share.tsx";
@@ -127,7 +125,8 @@ function summary(workers: readonly PullWorker[]): string {
   ].join(" · ");
 }
 
-export function Page() {
+/** Workers that take tasks. */
+export function PipelineWorkers() {
   const [filters, set] = useFilters({ q: "", state: "", worker: "" });
   const query = useGet("/api/v1/workers");
   const all = query.data?.workers ?? [];
@@ -139,8 +138,11 @@ export function Page() {
   );
   return (
     <>
-      <PageHead title="Pipeline workers" note={all.length > 0 && summary(all)} />
-      <UpdatesBanner />
+      {all.length > 0 && (
+        <Text size="sm" c="dimmed" mb="sm">
+          {summary(all)}
+        </Text>
+      )}
       <Loadable query={query}>
         {() =>
           all.length === 0 ? (

@@ -73,7 +73,7 @@ export function Page({ params }: { params: Record<string, string> }) {
     <>
       <PageHead
         title={slug}
-        crumbs={[{ title: "Workloads", href: "/ui/workloads" }]}
+        crumbs={[{ title: "Workloads", href: "/ui/pipelines" }]}
         badges={query.data && <Status value={query.data.enabled ? "on" : "off"} />}
         note={
           query.data && (

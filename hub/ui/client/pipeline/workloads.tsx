@@ -5,7 +5,7 @@ import { EXECUTOR_TYPES } from "#shared/protocol/executors.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
-import { seg } from "../lib/http.ts";
+import { workloadHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -179,7 +179,7 @@ export function Page() {
                   columns={COLUMNS}
                   rows={shown}
                   rowKey={({ slug }) => slug}
-                  href={({ slug }) => `/ui/workloads/${seg(slug)}`}
+                  href={({ slug }) => workloadHref(slug)}
                 />
               )}
             </>

@@ -1,43 +1,53 @@
-import { Badge, Button, Tooltip } from "@mantine/core";
+import { Button } from "@mantine/core";
+import { IconCloudOff, IconPlugConnected, IconRefresh } from "@tabler/icons-react";
 import { useSyncExternalStore } from "react";
 import { offlineSince, subscribeConnection } from "../lib/connection.ts";
+import { useHealth } from "../lib/health.ts";
 import { info } from "../lib/info.ts";
 import { isLive, subscribeLive } from "../lib/live.ts";
-import { useGet } from "../lib/query.ts";
+import { EVERY_MS } from "../lib/query.ts";
 import { clockText } from "../lib/units.ts";
 
 const useOffline = () => useSyncExternalStore(subscribeConnection, offlineSince);
 
-/** How the page learns what has changed, in a word. */
-export function ConnectionBadge() {
+/** Whether the server has become another version than the page is of. */
+const useUpdated = (): boolean => {
+  const { data } = useHealth();
+  return data !== undefined && data.version !== info.version;
+};
+
+/** How the page learns what has changed, in a word with its icon. */
+export function ConnectionState() {
   const live = useSyncExternalStore(subscribeLive, isLive);
-  const offline = useOffline() !== null;
-  const [word, color, label] = offline
-    ? ["Offline", "orange", "The server cannot be reached"]
-    : live
-      ? ["Live", "teal", "Changes are shown as they happen"]
-      : ["Connected", "yellow", "Updates every few seconds: the stream of changes is not open"];
+  const since = useOffline();
+  const updated = useUpdated();
+  const [text, state, Icon] =
+    since !== null
+      ? [`Offline since ${clockText(new Date(since))}`, "warn", IconCloudOff]
+      : updated
+        ? ["New version, reload", "live", IconRefresh]
+        : live
+          ? ["Connected", "idle", IconPlugConnected]
+          : [`Connected, every ${EVERY_MS.alone / 1_000} s`, "idle", IconPlugConnected];
   return (
-    <Tooltip label={label}>
-      <Badge variant="dot" color={color} className="status" role="status">
-        {word}
-      </Badge>
-    </Tooltip>
+    <span className="connection" role="status" data-state={state} title={text}>
+      <Icon size={15} aria-hidden />
+      <span className="connection-word">{text}</span>
+    </span>
   );
 }
 
 /** That the server is away, or has become another version than the page is of. */
 export function ConnectionBar() {
   const since = useOffline();
-  const { data } = useGet(info.fleet ? "/health" : "/api/v1/health");
+  const updated = useUpdated();
   if (since !== null)
     return (
       <div className="connection-bar" role="status">
-        Offline since {clockText(new Date(since))}. This shows what was last known, and tries again
-        by itself.
+        Offline since {clockText(new Date(since))}. Showing what was last known; trying again.
       </div>
     );
-  if (data === undefined || data.version === info.version) return null;
+  if (!updated) return null;
   return (
     <div className="connection-bar" role="status" data-updated>
       Flotilla was updated.

@@ -1,5 +1,5 @@
 import { Group, Kbd, Modal, Stack, Text } from "@mantine/core";
-import { type HotkeyItem, useDisclosure, useHotkeys } from "@mantine/hooks";
+import { type HotkeyItem, useDisclosure, useHotkeys, useWindowEvent } from "@mantine/hooks";
 import { useRef } from "react";
 import { useLocation } from "wouter";
 import { PAGES } from "../pages.tsx";
@@ -11,10 +11,15 @@ const GO = PAGES.flatMap(({ path, title, nav }) =>
   nav?.key ? [{ key: nav.key, path, title }] : [],
 );
 
+/** The list of keys is opened by `?` and from the menu. */
+const OPEN = "flotilla-keys";
+export const showKeys = () => void window.dispatchEvent(new Event(OPEN));
+
 /** Keys of every page: `g` and a letter go somewhere, `/` is the filter, `?` shows them. */
 export function Keys() {
   const [, navigate] = useLocation();
   const [opened, { open, close }] = useDisclosure(false);
+  useWindowEvent(OPEN, open);
   const began = useRef(Number.NEGATIVE_INFINITY);
   // By when the keys were pressed: a busy page hears of them later.
   const isSequence = ({ timeStamp }: KeyboardEvent) => timeStamp - began.current < SEQUENCE_MS;
@@ -44,7 +49,7 @@ export function Keys() {
     <Modal opened={opened} onClose={close} title="Keys">
       <Stack gap="xs">
         {[
-          { keys: ["Ctrl", "K"], what: "Go to a page, a job or a workload" },
+          { keys: ["Ctrl", "K"], what: "Find or do" },
           { keys: ["/"], what: "Filter of the page" },
           { keys: ["↑", "↓", "Enter"], what: "Go through a table and open a row" },
           { keys: ["?"], what: "This list" },

@@ -2,10 +2,11 @@ import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { IconBook, IconSearch } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { seg } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
+import { jobHref, workloadHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PAGES } from "../pages.tsx";
+import { PLACES } from "./places.ts";
 
 const MOST = 6;
 
@@ -23,15 +24,14 @@ export function Palette() {
   );
   const workloads = useGet("/api/v1/workloads", {}, { ...seldom, enabled: opened });
   const actions = useMemo(() => {
-    const pages: SpotlightActionData[] = PAGES.flatMap(({ path, title, part, nav }) =>
+    const pages: SpotlightActionData[] = PAGES.flatMap(({ path, title, place, nav }) =>
       nav
         ? [
             {
               id: path,
               label: title,
-              description: part === "fleet" ? "Fleet" : "Pipeline",
+              description: PLACES.find((one) => one.place === place)?.title,
               keywords: nav.words?.split(" ") ?? [],
-              leftSection: <nav.icon size={18} />,
               onClick: () => navigate(path),
             },
           ]
@@ -43,14 +43,14 @@ export function Palette() {
           label: job.url,
           description: `Job ${job.job_id}, ${job.status}`,
           keywords: [query],
-          onClick: () => navigate(`/ui/jobs/${seg(job.job_id)}`),
+          onClick: () => navigate(jobHref(job.job_id)),
         }))
       : [];
     const queues: SpotlightActionData[] = (workloads.data?.workloads ?? []).map(({ slug }) => ({
       id: `workload ${slug}`,
       label: slug,
       description: "Workload",
-      onClick: () => navigate(`/ui/workloads/${seg(slug)}`),
+      onClick: () => navigate(workloadHref(slug)),
     }));
     const guide: SpotlightActionData = {
       id: "guide",

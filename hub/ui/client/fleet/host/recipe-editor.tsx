@@ -14,7 +14,8 @@ import { Link } from "wouter";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Recipe } from "#shared/protocol/schema/recipe.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Builder, DEFAULT_TIMEOUT_S, TIMEOUT_PROPS } from "./builder.tsx";
@@ -146,7 +147,7 @@ function RecipeHead({ state }: { state: DraftState }) {
           {job !== "" && (
             <>
               {" "}
-              from <Link href={`/ui/jobs/${seg(job)}`}>job {job}</Link>
+              from <Link href={jobHref(job)}>job {job}</Link>
             </>
           )}
         </span>

@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { countText, durationText } from "../../lib/units.ts";
 import { Loadable } from "../../parts/states.tsx";
@@ -94,7 +94,7 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
   const rerun = useChange(() => submitAgain(job.url, optionsOfAttempt(job, n)), {
     done: "A new job runs this script",
     failed: "The script was not run again",
-    onDone: (job_id) => navigate(`/ui/jobs/${job_id}?tab=attempts`),
+    onDone: (job_id) => navigate(jobHref(job_id, { tab: "attempts" })),
   });
   const { title, color } = verdictOf(attempt);
   const said = TIMES.filter(([name]) => timings[name] !== null).map(
@@ -137,7 +137,7 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
             variant="default"
             ml="auto"
             leftSection={<IconPlayerPlay size={14} />}
-            href={`/ui/jobs/${seg(job.job_id)}?at=${seg(attempt.started_at)}`}
+            href={jobHref(job.job_id, { at: attempt.started_at })}
           >
             Play the recording
           </Button>

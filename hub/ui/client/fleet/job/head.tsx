@@ -12,6 +12,7 @@ import { counted } from "#shared/kit/words.ts";
 import { DOCUMENT_NAMES, JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call, seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Copy } from "../../parts/copy.tsx";
@@ -22,7 +23,7 @@ import { optionsAgain, submitAgain } from "./again.ts";
 import { SmallPicture } from "./pictures.tsx";
 import { JobDuration, JobState } from "./state.tsx";
 
-const CRUMBS = [{ title: "Jobs", href: "/ui/jobs" }];
+const CRUMBS = [{ title: "Captures", href: "/ui/captures" }];
 const RERUN = {
   fetch: "Run again",
   rerun: "Run the script again",
@@ -40,12 +41,12 @@ export function JobHead({ job }: { job: Job }) {
   const remove = useChange(() => call("DELETE /jobs/{id}", { params: { id: job.job_id } }), {
     done: "The job is deleted",
     failed: "The job was not deleted",
-    onDone: () => navigate("/ui/jobs"),
+    onDone: () => navigate("/ui/captures"),
   });
   const rerun = useChange(() => submitAgain(job.url, optionsAgain(job)), {
     done: "A new job is submitted",
     failed: "The job was not run again",
-    onDone: (job_id) => navigate(`/ui/jobs/${job_id}`),
+    onDone: (job_id) => navigate(jobHref(job_id)),
   });
   const picture = useChange(
     () =>
@@ -112,7 +113,7 @@ export function JobHead({ job }: { job: Job }) {
       )}
       <Button
         component={Link}
-        href={`/ui/submit?from=${seg(job.job_id)}`}
+        href={`/ui/captures/new?from=${seg(job.job_id)}`}
         variant="default"
         leftSection={<IconPencil size={16} />}
       >

@@ -2,7 +2,7 @@ import { Alert, Button, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconClock, IconPlayerPlay } from "@tabler/icons-react";
 import { Link } from "wouter";
 import type { Job, WaitingFor } from "#shared/protocol/schema/job.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
 import { Elapsed } from "../../parts/text.tsx";
 import { adviceFor } from "./advice.ts";
@@ -46,7 +46,7 @@ function FailureLink({ job: { job_id, started_at } }: { job: Job }) {
       w="fit-content"
       mt={4}
       leftSection={<IconPlayerPlay size={14} />}
-      href={`/ui/jobs/${seg(job_id)}?tab=recording&t=failure`}
+      href={jobHref(job_id, { tab: "recording", t: "failure" })}
     >
       See the moment it failed
     </Button>

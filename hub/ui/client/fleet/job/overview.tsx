@@ -2,7 +2,7 @@ import { Anchor, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@m
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import { seg } from "../../lib/http.ts";
+import { differenceHref, sessionHref, watchHref } from "../../lib/links.ts";
 import { bytesText, countText, timeText } from "../../lib/units.ts";
 import { Replayed } from "../replay/replay.tsx";
 import { Capture } from "./capture.tsx";
@@ -65,7 +65,7 @@ function Facts({ job }: { job: Job }) {
     {
       name: "Worker",
       value: job.worker_id ? (
-        <Anchor component={Link} href="/ui/workers" size="sm">
+        <Anchor component={Link} href="/ui/system/workers" size="sm">
           {job.worker_id}, lane {job.lane_idx}
         </Anchor>
       ) : (
@@ -75,7 +75,7 @@ function Facts({ job }: { job: Job }) {
     {
       name: "Session",
       value: job.session_id ? (
-        <Anchor component={Link} href={`/ui/sessions/${seg(job.session_id)}`} size="sm">
+        <Anchor component={Link} href={sessionHref(job.session_id)} size="sm">
           {job.session_id}
         </Anchor>
       ) : (
@@ -105,17 +105,13 @@ function Facts({ job }: { job: Job }) {
 function OfWatch({ job: { watch_id, job_id, changed, changes } }: { job: Job }) {
   return (
     <>
-      <Anchor component={Link} href={`/ui/watches/${seg(watch_id ?? "")}`} size="sm">
+      <Anchor component={Link} href={watchHref(watch_id ?? "")} size="sm">
         {watch_id}
       </Anchor>
       {changes && (
         <>
           {", "}
-          <Anchor
-            component={Link}
-            href={`/ui/jobs/${seg(changes.against)}/diff/${seg(job_id)}`}
-            size="sm"
-          >
+          <Anchor component={Link} href={differenceHref(changes.against, job_id)} size="sm">
             {changed ? "changed" : "unchanged"}
           </Anchor>
         </>

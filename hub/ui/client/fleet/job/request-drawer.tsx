@@ -1,6 +1,6 @@
 import { Anchor, Drawer, Stack, Table, Text, Title } from "@mantine/core";
 import { Link } from "wouter";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { bytesText, durationText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { PHASE_TITLES, type Row } from "./har.ts";
@@ -48,7 +48,7 @@ export function RequestDrawer({ job_id, row, onClose }: DrawerProps) {
           <Anchor
             component={Link}
             size="sm"
-            href={`/ui/jobs/${seg(job_id)}?tab=assets&asset=${seg(asset)}`}
+            href={jobHref(job_id, { tab: "assets", asset: asset })}
           >
             Its body: {asset}
           </Anchor>

@@ -40,7 +40,7 @@ function Actions({ preset, onEdit }: { preset: Preset; onEdit: (slug: string) =>
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <Button
         component={Link}
-        href={`/ui/submit?preset=${seg(slug)}`}
+        href={`/ui/captures/new?preset=${seg(slug)}`}
         size="compact-sm"
         variant="light"
         aria-label={`Use ${slug}`}

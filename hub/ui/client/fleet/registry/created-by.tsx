@@ -1,7 +1,7 @@
 import { Anchor, Badge, Group } from "@mantine/core";
 import { Link } from "wouter";
 import type { Skill } from "#shared/protocol/schema/skill.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 
 /** Who created a skill; one created by AI links to the job it came from. */
 export function CreatedBy({ skill }: { skill: Skill }) {
@@ -17,7 +17,7 @@ export function CreatedBy({ skill }: { skill: Skill }) {
         {created_by === "ai" ? "AI" : "operator"}
       </Badge>
       {created_from_job && (
-        <Anchor component={Link} href={`/ui/jobs/${seg(created_from_job)}`} size="sm" truncate>
+        <Anchor component={Link} href={jobHref(created_from_job)} size="sm" truncate>
           its job
         </Anchor>
       )}

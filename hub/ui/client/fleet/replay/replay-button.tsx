@@ -2,7 +2,8 @@ import { Button } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useLocation } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
+import { sessionHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
 import { OPEN_MS } from "../session/new-session.ts";
 
@@ -13,7 +14,7 @@ export function ReplayButton({ job }: { job: Job }) {
     () => call("POST /sessions", { json: { replay: job.job_id }, timeout_ms: OPEN_MS }),
     {
       failed: "The replay was not opened",
-      onDone: ({ session_id }) => navigate(`/ui/sessions/${seg(session_id)}`),
+      onDone: ({ session_id }) => navigate(sessionHref(session_id)),
     },
   );
   return (

@@ -1,7 +1,7 @@
 import { Badge, Box, Group, Text, Title } from "@mantine/core";
 import { Link } from "wouter";
 import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { countText, timeText } from "../../lib/units.ts";
 
 /** Says that a browser shows a capture and not the web. */
@@ -10,7 +10,7 @@ export function ReplayBadge({ replay, link = false }: { replay: ReplayReport; li
   const look = { variant: "light", color: "violet", className: "status replay-badge" };
   const text = `Replay of ${job_id}`;
   return link ? (
-    <Badge {...look} component={Link} href={`/ui/jobs/${seg(job_id)}`} title="To the job">
+    <Badge {...look} component={Link} href={jobHref(job_id)} title="To the job">
       {text}
     </Badge>
   ) : (

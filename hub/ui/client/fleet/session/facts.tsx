@@ -1,7 +1,7 @@
 import { Anchor, Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import { withQuery } from "../../lib/http.ts";
+import { workersHref } from "../../lib/links.ts";
 import { durationText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
 import { Ago } from "../../parts/text.tsx";
@@ -45,7 +45,7 @@ export function Facts({ session }: { session: Session }) {
           component={Link}
           size="sm"
           underline="always"
-          href={withQuery("/ui/workers", { worker: worker_id })}
+          href={workersHref("browser", { worker: worker_id })}
         >
           {worker_id}
         </Anchor>

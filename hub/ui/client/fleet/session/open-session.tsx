@@ -19,7 +19,8 @@ import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { numberProps } from "../../forms/number-props.ts";
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
+import { sessionHref } from "../../lib/links.ts";
 import { errorText, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
@@ -65,7 +66,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
     bodyOf,
     send: (json) => call("POST /sessions", { json, timeout_ms: OPEN_MS }),
     failed: "The session was not opened",
-    onDone: ({ session_id }) => navigate(`/ui/sessions/${seg(session_id)}`),
+    onDone: ({ session_id }) => navigate(sessionHref(session_id)),
     // No field stays hidden that has to be corrected.
     onRefused: (faults) => setMore((before) => before || faults.some((path) => !FIRST.has(path))),
   });

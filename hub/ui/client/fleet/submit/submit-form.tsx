@@ -6,7 +6,7 @@ import { targetFault } from "#shared/protocol/target-url.ts";
 import type { Faults } from "../../forms/faults.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { addressOf } from "../../lib/address.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref } from "../../lib/links.ts";
 import { Command } from "../../parts/copy.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
@@ -30,7 +30,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
     },
     send,
     failed: "The job was not submitted",
-    onDone: (job_id) => navigate(`/ui/jobs/${seg(job_id)}`),
+    onDone: (job_id) => navigate(jobHref(job_id)),
   });
   const draft = form.values;
   const issues = issuesIn(form.errors);

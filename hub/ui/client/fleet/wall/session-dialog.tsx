@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "wouter";
-import { seg } from "../../lib/http.ts";
+import { jobHref, sessionHref } from "../../lib/links.ts";
 import { EndSession } from "../session/end-session.tsx";
 import { Viewer } from "../viewer/viewer.tsx";
 
@@ -24,11 +24,11 @@ export function SessionDialog({ sid, onClose }: { sid: string; onClose: () => vo
             <EndSession session={session} size="xs" onEnded={onClose} />
             <Group gap="sm" ml="auto">
               {session.job_id !== null && (
-                <Anchor component={Link} size="sm" href={`/ui/jobs/${seg(session.job_id)}`}>
+                <Anchor component={Link} size="sm" href={jobHref(session.job_id)}>
                   Its job
                 </Anchor>
               )}
-              <Anchor component={Link} size="sm" href={`/ui/sessions/${seg(sid)}`}>
+              <Anchor component={Link} size="sm" href={sessionHref(sid)}>
                 All of this session
               </Anchor>
             </Group>

@@ -1,7 +1,7 @@
 import { Anchor, Box, Group, Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
-import { seg } from "../../lib/http.ts";
+import { jobHref, sessionHref } from "../../lib/links.ts";
 import { Status } from "../../parts/text.tsx";
 
 /** The lanes with their state and what runs on them. */
@@ -25,12 +25,12 @@ export function LaneList({ lanes }: { lanes: readonly Lane[] }) {
               {lane.mode}, sandbox {lane.sandbox}
             </Text>
             {lane.session_id !== null && (
-              <Anchor component={Link} size="sm" href={`/ui/sessions/${seg(lane.session_id)}`}>
+              <Anchor component={Link} size="sm" href={sessionHref(lane.session_id)}>
                 Session
               </Anchor>
             )}
             {lane.job_id !== null && (
-              <Anchor component={Link} size="sm" href={`/ui/jobs/${seg(lane.job_id)}`}>
+              <Anchor component={Link} size="sm" href={jobHref(lane.job_id)}>
                 Job
               </Anchor>
             )}

@@ -1,7 +1,8 @@
 import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Instance } from "#shared/protocol/schema/agent.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
+import { workersHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -46,7 +47,7 @@ const COLUMNS: Column<Instance>[] = [
       ) : (
         <Anchor
           component={Link}
-          href={`/ui/pull-workers?worker=${seg(worker_id)}`}
+          href={workersHref("pipeline", { worker: worker_id })}
           size="sm"
           ff="monospace"
           truncate

@@ -1,5 +1,5 @@
 import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/protocol/schema/flow.ts";
-import { seg } from "../../lib/http.ts";
+import { pluginHref, workersHref, workloadHref } from "../../lib/links.ts";
 import { countText } from "../../lib/units.ts";
 
 type Health = "good" | "warn" | "bad" | "off" | "plain";
@@ -31,10 +31,10 @@ const nameOf = (id: string): string => id.slice(id.indexOf(":") + 1);
 /** The page of a node. */
 export function hrefOf({ id, kind }: Pick<FlowNode, "id" | "kind">): string {
   const name = nameOf(id);
-  if (kind === "workload") return `/ui/workloads/${seg(name)}`;
-  if (kind === "plugin") return `/ui/plugins/${seg(name)}`;
-  if (kind === "worker") return `/ui/pull-workers?worker=${seg(name)}`;
-  return "/ui/workloads";
+  if (kind === "workload") return workloadHref(name);
+  if (kind === "plugin") return pluginHref(name);
+  if (kind === "worker") return workersHref("pipeline", { worker: name });
+  return "/ui/pipelines";
 }
 
 const rateText = (per_min: number): string => `${countText(Math.round(per_min * 10) / 10)}/min`;

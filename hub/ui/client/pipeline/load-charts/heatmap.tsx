@@ -1,6 +1,6 @@
 import { SimpleGrid, Text } from "@mantine/core";
 import { useLocation } from "wouter";
-import { seg } from "../../lib/http.ts";
+import { workersHref } from "../../lib/links.ts";
 
 export interface HostLoad {
   host: string;
@@ -25,7 +25,7 @@ export function Heatmap({ hosts }: { hosts: readonly HostLoad[] }) {
           type="button"
           className="heat"
           data-step={stepOf(cpu_percent)}
-          onClick={() => navigate(`/ui/pull-workers?q=${seg(host)}`)}
+          onClick={() => navigate(workersHref("pipeline", { q: host }))}
         >
           <Text component="span" size="sm" fw={600} truncate display="block" title={host}>
             {host}

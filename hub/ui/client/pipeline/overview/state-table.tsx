@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from "@mantine/core";
-import { seg } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { countText, durationText, percentText } from "../../lib/units.ts";
 import { type Column, DataTable, pickFrom } from "../../parts/data-table.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
@@ -126,7 +126,7 @@ export function StateTable({
       columns={wrong ? WRONG : ALL}
       rows={rows}
       rowKey={({ slug }) => slug}
-      href={({ slug }) => `/ui/workloads/${seg(slug)}`}
+      href={({ slug }) => workloadHref(slug)}
     />
   );
 }

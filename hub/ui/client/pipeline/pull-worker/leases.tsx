@@ -2,7 +2,7 @@ import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useRef } from "react";
 import { Link } from "wouter";
 import type { Lease } from "#shared/protocol/schema/pull-daemon.ts";
-import { seg } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";
@@ -31,7 +31,7 @@ const columns = (ahead_ms: number): Column<Lease>[] => [
     title: "Workload",
     width: "minmax(90px, 1fr)",
     cell: ({ workload }) => (
-      <Anchor component={Link} href={`/ui/workloads/${seg(workload)}`} size="sm" truncate>
+      <Anchor component={Link} href={workloadHref(workload)} size="sm" truncate>
         {workload}
       </Anchor>
     ),

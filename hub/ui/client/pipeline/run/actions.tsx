@@ -1,7 +1,8 @@
 import { Button, Group } from "@mantine/core";
 import { Link } from "wouter";
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 
@@ -59,7 +60,7 @@ export function TaskActions({ history: { workload, pk, task } }: { history: Task
           size="xs"
           variant="default"
           component={Link}
-          href={`/ui/workloads/${seg(workload)}?tab=submit&pk=${seg(pk)}`}
+          href={workloadHref(workload, { tab: "submit", pk: pk })}
         >
           Submit again…
         </Button>

@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
-import { seg } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
 import { SidePanel } from "../../parts/side-panel.tsx";
 import { Loadable } from "../../parts/states.tsx";
@@ -21,12 +21,7 @@ function History({ history }: { history: TaskHistory }) {
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
           Task of{" "}
-          <Anchor
-            component={Link}
-            href={`/ui/workloads/${seg(workload)}`}
-            inherit
-            underline="always"
-          >
+          <Anchor component={Link} href={workloadHref(workload)} inherit underline="always">
             {workload}
           </Anchor>
         </Text>

@@ -54,7 +54,7 @@ export function DeleteWorkload({ slug }: { slug: string }) {
       done: `Workload ${slug} was deleted`,
       failed: "The workload was not deleted",
       quiet: true,
-      onDone: () => navigate("/ui/workloads"),
+      onDone: () => navigate("/ui/pipelines"),
     },
   );
   const go = (force: boolean) =>

@@ -15,7 +15,8 @@ import { EXECUTOR_TYPES, EXECUTORS } from "#shared/protocol/executors.ts";
 import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { useApiForm } from "../../forms/use-api-form.ts";
-import { asWritten, call, seg } from "../../lib/http.ts";
+import { asWritten, call } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { DEFAULTS, type Draft, draftOf, readDraft } from "../workload/form/draft.ts";
 import { WorkloadForm } from "../workload/form/workload-form.tsx";
 
@@ -54,7 +55,7 @@ function CreateForm({ type, onType, onClose }: CreateFormProps) {
     send: (json) => call("POST /api/v1/workloads", { json: asWritten(json) }),
     done: ({ slug: made }) => `Workload ${made} was created`,
     failed: "The workload was not created",
-    onDone: ({ slug: made }) => navigate(`/ui/workloads/${seg(made)}?tab=submit`),
+    onDone: ({ slug: made }) => navigate(workloadHref(made, { tab: "submit" })),
     // No field stays hidden that has to be corrected.
     onRefused: (paths) => {
       if (paths.some((path) => !/^(slug|executor_)/.test(path))) openMore();

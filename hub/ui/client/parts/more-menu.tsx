@@ -1,0 +1,54 @@
+import { ActionIcon, Menu } from "@mantine/core";
+import { IconDots } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+
+export interface MoreAction {
+  label: string;
+  icon?: ReactNode;
+  onClick?: () => void;
+  /** In place of `onClick`. */
+  href?: string;
+  /** Red, below a line. */
+  danger?: boolean;
+  /** Why it cannot be done now. */
+  disabled?: string | false;
+}
+
+/** What is done seldom, behind three dots. */
+export function MoreMenu({ actions, label = "More" }: { actions: MoreAction[]; label?: string }) {
+  if (actions.length === 0) return null;
+  const item = ({ label: name, icon, onClick, href, danger, disabled }: MoreAction) => {
+    const look = {
+      leftSection: icon,
+      color: danger ? "red" : undefined,
+      disabled: Boolean(disabled),
+      title: disabled || undefined,
+    };
+    return href === undefined ? (
+      <Menu.Item key={name} {...look} onClick={onClick}>
+        {name}
+      </Menu.Item>
+    ) : (
+      <Menu.Item key={name} {...look} component={Link} href={href}>
+        {name}
+      </Menu.Item>
+    );
+  };
+  const bad = actions.filter(({ danger }) => danger);
+  const plain = actions.filter(({ danger }) => !danger);
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon size="lg" variant="default" aria-label={label}>
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {plain.map(item)}
+        {plain.length > 0 && bad.length > 0 && <Menu.Divider />}
+        {bad.map(item)}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
