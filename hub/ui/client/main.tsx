@@ -4,6 +4,7 @@ import "@mantine/spotlight/styles.css";
 import "./tokens.css";
 import "./base.css";
 import "./frame.css";
+import "./parts.css";
 import "./app.css";
 import "./player.css";
 import { createRoot } from "react-dom/client";

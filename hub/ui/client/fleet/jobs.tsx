@@ -48,6 +48,7 @@ export function Page() {
               ) : (
                 <DataTable
                   label="Jobs"
+                  media
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ job_id }) => job_id}

@@ -12,7 +12,8 @@ import {
   useSyncExternalStore,
 } from "react";
 import { useLocation } from "wouter";
-import { Check, type Column, ROW_PX, Row } from "./data-table/row.tsx";
+import { density, subscribeDensity } from "../lib/density.ts";
+import { Check, type Column, Row, rowPx } from "./data-table/row.tsx";
 
 export { type Column, pickFrom } from "./data-table/row.tsx";
 
@@ -28,6 +29,10 @@ interface DataTableProps<T> {
   onOpen?: (row: T) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (keys: Set<string>) => void;
+  /** Key of the row whose detail is shown beside the table. */
+  current?: string | undefined;
+  /** Rows have a picture: they are higher. */
+  media?: boolean;
   /** Rows are drawn as they come into view when there are more than fit; the table scrolls in itself then. */
   height?: number | string;
 }
@@ -83,6 +88,9 @@ function useToggle(
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, rows, rowKey, href, onOpen, selected, onSelect, height } = props;
+  const media = props.media ?? false;
+  const compact = useSyncExternalStore(subscribeDensity, density) === "compact";
+  const row_px = rowPx(media, compact);
   const width = useSyncExternalStore(subscribeWidth, reachedPx);
   const columns = useMemo(
     () => props.columns.filter(({ from }) => !from || FROM_PX[from] <= width),
@@ -94,10 +102,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => row_px,
     overscan: 12,
     enabled: virtual,
   });
+  // Its sizes are of the rows as they were.
+  useEffect(() => {
+    if (row_px > 0) virtualizer.measure();
+  }, [row_px, virtualizer]);
   const count = useDrawn(virtual ? 0 : rows.length);
   const toggle = useToggle(selected, onSelect);
   const opens = Boolean(onOpen || href);
@@ -156,6 +168,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       aria-rowcount={rows.length + 1}
       style={{ maxHeight: virtual ? (height ?? "70vh") : undefined, "--columns": template }}
       data-virtual={virtual || undefined}
+      data-media={media || undefined}
     >
       <div role="rowgroup" className="head">
         <div role="row" className="row" aria-rowindex={1}>
@@ -196,7 +209,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
               opens={opens}
               selected={selected?.has(id)}
               onToggle={onSelect && toggle}
+              current={id === props.current}
               top={virtual ? start : undefined}
+              height={row_px}
             />
           );
         })}

@@ -1,4 +1,4 @@
-import { Alert, Box, Button, Center, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { Alert, Button, Skeleton, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconInbox } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useSyncExternalStore } from "react";
@@ -51,10 +51,10 @@ export function ErrorNote({
   );
 }
 
-/** Grey lines in the place of what is coming. */
+/** Grey lines in the place of what is coming; for its first moment nothing, as most things are there by then. */
 export function Loading({ lines = 6 }: { lines?: number }) {
   return (
-    <Stack gap="sm" role="status" aria-busy="true" aria-label="Loading">
+    <Stack gap="sm" role="status" aria-busy="true" aria-label="Loading" className="loading">
       {Array.from({ length: lines }, (_, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines without a meaning
         <Skeleton key={i} height={i === 0 ? 36 : 20} radius="sm" />
@@ -100,28 +100,31 @@ interface EmptyProps {
   action?: ReactNode;
 }
 
+/** What would be here, the one button that makes it, and the same as a command. */
 export function Empty({ title, children, command, action }: EmptyProps) {
   return (
-    <Center py="xl">
-      <Stack align="center" gap="sm" maw={640} w="100%">
-        <ThemeIcon size={44} radius="xl" variant="light" color="gray" aria-hidden>
-          <IconInbox />
-        </ThemeIcon>
-        <Title order={2} size="h4" ta="center">
-          {title}
-        </Title>
-        {children && (
-          <Text size="sm" c="dimmed" ta="center" component="div">
-            {children}
-          </Text>
-        )}
-        {action}
-        {command && (
-          <Box w="100%">
-            <Command text={command} />
-          </Box>
-        )}
-      </Stack>
-    </Center>
+    <div className="empty">
+      <IconInbox size={28} stroke={1.25} aria-hidden />
+      <h2 className="empty-title">{title}</h2>
+      {children && <div className="empty-text">{children}</div>}
+      {action}
+      {command && (
+        <div className="empty-command">
+          <Command text={command} />
+        </div>
+      )}
+    </div>
   );
 }
+
+/** A list that its filters leave nothing of. */
+export const NothingMatches = ({ onClear }: { onClear: () => void }) => (
+  <Empty
+    title="Nothing matches"
+    action={
+      <Button variant="default" onClick={onClear}>
+        Clear filters
+      </Button>
+    }
+  />
+);

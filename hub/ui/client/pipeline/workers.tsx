@@ -178,6 +178,7 @@ export function PipelineWorkers() {
               ) : (
                 <DataTable
                   label="Pipeline workers"
+                  media
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ id }) => id}

@@ -74,8 +74,8 @@ export function Palette() {
       nothingFound="Nothing has this name"
       searchProps={{
         leftSection: <IconSearch size={18} />,
-        placeholder: "Go to a page, a job or a workload",
-        "aria-label": "Go to a page, a job or a workload",
+        placeholder: "Find or do",
+        "aria-label": "Find or do",
       }}
     />
   );

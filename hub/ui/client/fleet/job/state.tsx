@@ -1,21 +1,19 @@
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { durationText } from "../../lib/units.ts";
-import { Elapsed, Status } from "../../parts/text.tsx";
-
-/** A page that answers from here on has refused or failed, whatever was captured of it. */
-const FIRST_ERROR = 400;
-
-/** What a completed job says beyond its status; nothing where all is as hoped. */
-function beyond({ status, http_status, changed }: Pick<Job, "status" | "http_status" | "changed">) {
-  if (status !== "completed") return null;
-  if (http_status !== null && http_status >= FIRST_ERROR)
-    return { word: `completed · ${http_status}`, color: "orange" };
-  return changed ? { word: "changed", color: "blue" } : null;
-}
+import { jobLook } from "../../parts/status/job.ts";
+import { StatusMark } from "../../parts/status-mark.tsx";
+import { Elapsed } from "../../parts/text.tsx";
 
 /** Never green for a page that answered with an error. */
-export function JobState({ job }: { job: Job }) {
-  return <Status value={job.status} {...beyond(job)} title={job.stage ?? undefined} />;
+export function JobState({ job, chip = false }: { job: Job; chip?: boolean }) {
+  return (
+    <StatusMark
+      look={jobLook(job)}
+      chip={chip}
+      value={job.status}
+      title={job.error ?? job.stage ?? undefined}
+    />
+  );
 }
 
 /** How long it ran, by its record; counting while it runs. */

@@ -17,7 +17,11 @@ export const pickFrom =
   (...names: string[]): Column<T>[] =>
     names.flatMap((name) => columns[name] ?? []);
 
-export const ROW_PX = 40;
+/** How high a row is, as the styles have it: with a picture, and by density. */
+export function rowPx(media: boolean, compact: boolean): number {
+  if (media) return compact ? 48 : 56;
+  return compact ? 28 : 32;
+}
 
 interface CheckProps {
   label: string;
@@ -52,11 +56,15 @@ interface RowProps<T> {
   selected: boolean | undefined;
   /** The same function as long as the table stands. */
   onToggle: ((id: string) => void) | undefined;
+  /** It is the one whose detail is shown. */
+  current: boolean;
   /** Its place in a table that draws only the rows in view. */
   top: number | undefined;
+  height: number;
 }
 
-function TableRow<T>({ row, id, index, columns, opens, selected, onToggle, top }: RowProps<T>) {
+function TableRow<T>(props: RowProps<T>) {
+  const { row, id, index, columns, opens, selected, current, onToggle, top, height } = props;
   return (
     <div
       role="row"
@@ -66,10 +74,9 @@ function TableRow<T>({ row, id, index, columns, opens, selected, onToggle, top }
       data-opens={opens || undefined}
       aria-rowindex={index + 2}
       aria-selected={selected}
+      aria-current={current || undefined}
       style={
-        top === undefined
-          ? undefined
-          : { position: "absolute", top, left: 0, right: 0, height: ROW_PX }
+        top === undefined ? undefined : { position: "absolute", top, left: 0, right: 0, height }
       }
     >
       {onToggle && (

@@ -1,0 +1,123 @@
+import { Drawer, Tabs } from "@mantine/core";
+import { useHotkeys, useMediaQuery } from "@mantine/hooks";
+import { type CSSProperties, type ReactNode, useState } from "react";
+import { useRoom } from "../lib/width.ts";
+import { Divider } from "./panels/divider.tsx";
+import { type Side, useSizes } from "./panels/sizes.ts";
+
+interface PanelsProps {
+  /** Under which the sizes are kept: the page's name. */
+  name: string;
+  /** List or timeline. */
+  left?: ReactNode;
+  leftTitle?: string;
+  /** What is looked at; as wide as it gets. */
+  children: ReactNode;
+  /** Its name among the tabs of a phone. */
+  title: string;
+  /** The detail of what is chosen; null while nothing is. */
+  right?: ReactNode;
+  rightTitle?: string;
+  /** Called when the right one is closed as a drawer. */
+  onCloseRight?: () => void;
+  /** `tabs` (as they are): below 640 px all are tabs. `drawer`: the left stays the page, the right comes over it. */
+  phone?: "tabs" | "drawer";
+  /** Of the whole, where it does not fill the window below the head. */
+  height?: string;
+}
+
+/**
+ * Up to three panels side by side. Dividers drag, a double click on one resets it, sizes are kept for the page, `[` and `]`
+ * fold the sides. Below 1100 px the right one is a drawer, below 640 px they are tabs.
+ */
+export function Panels(props: PanelsProps) {
+  const room = useRoom();
+  if (room === "phone" && props.phone !== "drawer") return <TabPanels {...props} />;
+  return <SidePanels {...props} />;
+}
+
+function SidePanels(props: PanelsProps) {
+  const { name, left, leftTitle = "List", children, title, right, rightTitle = "Detail" } = props;
+  const { onCloseRight, height } = props;
+  const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
+  const { sizes, resize, reset, fold, folded } = useSizes(name);
+  useHotkeys([
+    ["[", () => left && fold("left")],
+    ["]", () => right && fold("right")],
+  ]);
+  const beside = roomy && Boolean(right) && !folded.right;
+  const divider = (side: Side) => (
+    <Divider
+      side={side}
+      label={`Width of ${side === "left" ? leftTitle : rightTitle}`}
+      size={sizes[side]}
+      onResize={(px) => resize(side, px)}
+      onReset={() => reset(side)}
+    />
+  );
+  const style = {
+    "--panels-height": height,
+    "--left": `${sizes.left}px`,
+    "--right": `${sizes.right}px`,
+  } as CSSProperties;
+  return (
+    <div className="panels" style={style}>
+      {left && !folded.left && (
+        <>
+          <section className="panel panel-left" aria-label={leftTitle}>
+            {left}
+          </section>
+          {divider("left")}
+        </>
+      )}
+      <section className="panel panel-main" aria-label={title}>
+        {children}
+      </section>
+      {beside && (
+        <>
+          {divider("right")}
+          <section className="panel panel-right" aria-label={rightTitle}>
+            {right}
+          </section>
+        </>
+      )}
+      {!roomy && (
+        <Drawer
+          opened={Boolean(right)}
+          onClose={() => onCloseRight?.()}
+          position="right"
+          size={460}
+          title={rightTitle}
+        >
+          {right}
+        </Drawer>
+      )}
+    </div>
+  );
+}
+
+function TabPanels({ left, leftTitle = "List", children, title, right, rightTitle }: PanelsProps) {
+  const [tab, setTab] = useState<string | null>("main");
+  const tabs = [
+    { value: "main", name: title, panel: children },
+    ...(left ? [{ value: "left", name: leftTitle, panel: left }] : []),
+    ...(right ? [{ value: "right", name: rightTitle ?? "Detail", panel: right }] : []),
+  ];
+  const shown = tabs.some(({ value }) => value === tab) ? tab : "main";
+  return (
+    <Tabs value={shown} onChange={setTab}>
+      <Tabs.List>
+        {tabs.map(({ value, name }) => (
+          <Tabs.Tab key={value} value={value}>
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {tabs.map(({ value, panel }) => (
+        <Tabs.Panel key={value} value={value} pt="sm">
+          {panel}
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

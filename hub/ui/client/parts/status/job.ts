@@ -1,0 +1,51 @@
+import { IconAlertTriangle, IconFileDiff } from "@tabler/icons-react";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { type Look, look, lookOf } from "./look.ts";
+
+/** A page that answers from here on has refused or failed, whatever was captured of it. */
+const FIRST_ERROR = 400;
+
+/** Why a job failed, in two words; the first that its error says. */
+const REASONS: readonly [RegExp, string][] = [
+  [/does not resolve|ERR_NAME_NOT_RESOLVED/, "no such host"],
+  [/refused the connection|ERR_CONNECTION_REFUSED/, "connection refused"],
+  [/certificate|the TLS connection|ERR_CERT|ERR_SSL/, "bad certificate"],
+  [/redirects in a loop|ERR_TOO_MANY_REDIRECTS/, "redirect loop"],
+  [/^queue timeout/, "no browser"],
+  [/no answer within|did not answer in time|ERR_TIMED_OUT|max_wait|timed? ?out/i, "too slow"],
+  [/the proxy/, "proxy failed"],
+  [/refused to open/, "not allowed"],
+  [/could not open|cannot be reached/, "not reached"],
+  [/credentials|password|login/i, "login needed"],
+  [/judged|wrong_result|goal/i, "wrong result"],
+  [/SyntaxError|bad_script|is not defined/, "script error"],
+  [/no engine|engine/i, "engine failed"],
+  [/recipe/i, "recipe failed"],
+  [/crashed|connection to Chromium|was closed|lease|worker .*(gone|lost)/i, "browser lost"],
+];
+
+export const failureReason = (error: string | null): string | null =>
+  error === null ? null : (REASONS.find(([says]) => says.test(error))?.[1] ?? null);
+
+/** 1st, 2nd, 3rd, 4th, 11th, 21st. */
+export function ordinal(n: number): string {
+  const teen = n % 100 > 10 && n % 100 < 14;
+  return `${n}${(teen ? null : { 1: "st", 2: "nd", 3: "rd" }[n % 10]) ?? "th"}`;
+}
+
+type Told = Pick<Job, "status" | "http_status" | "changed" | "error" | "queue_position">;
+
+/** Never green for a page that answered with an error. */
+export function jobLook(job: Told): Look {
+  const { word, tone, icon } = lookOf(job.status);
+  if (job.status === "queued" && job.queue_position !== null)
+    return look(`${word} · ${ordinal(job.queue_position)}`, tone, icon);
+  if (job.status === "failed") {
+    const reason = failureReason(job.error);
+    return look(reason === null ? word : `${word} · ${reason}`, tone, icon);
+  }
+  if (job.status !== "completed") return look(word, tone, icon);
+  if (job.http_status !== null && job.http_status >= FIRST_ERROR)
+    return look(`${word} · ${job.http_status}`, "warn", IconAlertTriangle);
+  return job.changed ? look(`${word} · changed`, "live", IconFileDiff) : look(word, tone, icon);
+}
