@@ -15,9 +15,9 @@ test("settings are changed together, a wrong one says so at its field, and each 
   await using ui = await rig.open("/ui/system/settings");
   const { page } = ui;
   const read = async () => (await rig.api<FleetSettings>("GET", "/settings")).settings;
-  await page.getByLabel("retention_days", { exact: true }).fill("99999");
-  await page.locator("input[aria-label=cors_origins]").fill("https://e.example");
-  await page.locator("input[aria-label=cors_origins]").press("Enter");
+  await page.getByLabel("Keep captures for", { exact: true }).fill("99999");
+  await page.locator("input[aria-label='Origins that may call']").fill("https://e.example");
+  await page.locator("input[aria-label='Origins that may call']").press("Enter");
   await page.getByRole("button", { name: "Save 2 changes" }).click();
   const login = page.getByRole("dialog", { name: "Only the administrator may do this" });
   await login.getByLabel("Administrator's password").fill(rig.admin_password);
@@ -27,14 +27,14 @@ test("settings are changed together, a wrong one says so at its field, and each 
     .last()
     .waitFor();
   expect((await read()).cors_origins).toEqual([]);
-  await page.getByLabel("retention_days", { exact: true }).fill("30");
+  await page.getByLabel("Keep captures for", { exact: true }).fill("30");
   await page.getByRole("button", { name: "Save 2 changes" }).click();
-  await page.getByText("Saved retention_days, cors_origins").waitFor();
+  await page.getByText("Saved Origins that may call, Keep captures for").waitFor();
   expect(await read()).toMatchObject({ retention_days: 30, cors_origins: ["https://e.example"] });
-  await page.getByLabel("webhook_url", { exact: true }).fill("http://127.0.0.1:9/e");
+  await page.getByLabel("Webhook for every job", { exact: true }).fill("http://127.0.0.1:9/e");
   await page.getByRole("button", { name: "Discard" }).click();
-  expect(await page.getByLabel("webhook_url", { exact: true }).inputValue()).toBe("");
-  for (const key of ["retention_days", "cors_origins"]) {
+  expect(await page.getByLabel("Webhook for every job", { exact: true }).inputValue()).toBe("");
+  for (const key of ["Keep captures for", "Origins that may call"]) {
     await page.getByRole("button", { name: `Reset ${key}` }).click();
     await page.getByText(`${key} has its default value again`).waitFor();
   }

@@ -31,7 +31,7 @@ test("the administrator stores engines and tests one; a setting goes back to its
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: HOSTILE, times: 0, plain: true }],
   });
-  await using ui = await rig.open("/ui/system/settings?edit=llm_engines");
+  await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_engines");
   const { page } = ui;
   const panel = page.getByRole("dialog", { name: "llm_engines" });
   await panel.getByRole("button", { name: "Add an engine" }).click();
@@ -65,7 +65,7 @@ test("the administrator stores engines and tests one; a setting goes back to its
 });
 
 test("several engines keep their order; what is wrong with the second is said at its field (rules/pipeline-operations#write-a-setting)", async () => {
-  await using ui = await rig.open("/ui/system/settings?edit=llm_engines");
+  await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_engines");
   const { page } = ui;
   const panel = page.getByRole("dialog", { name: "llm_engines" });
   const nth = (n: number) => panel.getByRole("group").nth(n);
@@ -129,7 +129,7 @@ test("numbers, levels and names are stored; an engine that is described here is 
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: "e-described", times: 0, plain: true }],
   });
-  await using ui = await rig.open("/ui/system/settings?edit=llm_timeout_s");
+  await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_timeout_s");
   const { page } = ui;
   const edit = async (key: string, act: (panel: Locator) => Promise<unknown>) => {
     const panel = page.getByRole("dialog", { name: key });

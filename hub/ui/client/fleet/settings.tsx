@@ -6,24 +6,110 @@ import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";
 import { FormErrors, issueAt } from "../parts/form-errors.tsx";
-import { PageHead } from "../parts/page-head.tsx";
+import { Help } from "../parts/help.tsx";
 import { Loadable } from "../parts/states.tsx";
+import { FLEET_NAMES } from "../system/setting-names.ts";
 import { boundsOf, type KeySchema, SettingField, valueText } from "./fleet-settings/field.tsx";
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-export function Page() {
+/** Settings that every hub of the fleet follows. */
+export function FleetSettingsForm() {
   const query = useGet("/settings");
   return (
     <>
-      <PageHead
-        title="Fleet settings"
-        note="They take effect on every hub within a second of being saved. What a job sets itself takes precedence."
-      />
+      <Text size="sm" c="dimmed" mb="md">
+        They take effect on every hub within a second of being saved. What a job sets itself takes
+        precedence.
+      </Text>
       <Loadable query={query} lines={12}>
         {(data) => <SettingsForm data={data} />}
       </Loadable>
     </>
+  );
+}
+
+const nameOf = (key: string): string => FLEET_NAMES[key]?.name ?? key;
+
+/** Keys by their group, in the order of the names; those without one come last. */
+function groupsOf(keys: readonly string[]): [group: string, keys: string[]][] {
+  const order = Object.keys(FLEET_NAMES);
+  const rank = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length);
+  const sorted = [...keys].sort((a, b) => rank(a) - rank(b));
+  return Object.entries(Object.groupBy(sorted, (key) => FLEET_NAMES[key]?.group ?? "Others")).map(
+    ([group, of]) => [group, of ?? []],
+  );
+}
+
+interface SettingRowProps {
+  name: string;
+  schema: KeySchema;
+  value: unknown;
+  changed: boolean;
+  usual: boolean;
+  error: string | undefined;
+  resetting: boolean;
+  onChange: (value: unknown) => void;
+  onReset: () => void;
+}
+
+/** A setting: its name and what it does, its value with its unit, its bounds and its default. */
+function SettingRow({ name: key, schema, value, changed, ...props }: SettingRowProps) {
+  const name = nameOf(key);
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing={4} className="setting">
+      <Stack gap={2}>
+        <Group gap={4}>
+          <Title order={3} size="h5" className="setting-name">
+            {name}
+          </Title>
+          <Help about={name} guide="/guide/rules/settings">
+            {schema.description}
+          </Help>
+          {changed && (
+            <Badge variant="light" color="orange" className="status">
+              not saved
+            </Badge>
+          )}
+        </Group>
+        <Text size="sm" c="dimmed">
+          {schema.description}
+        </Text>
+        <Text size="xs" c="dimmed" ff="monospace">
+          {key}
+        </Text>
+      </Stack>
+      <Stack gap={4}>
+        <Group gap="xs" align="flex-start" wrap="nowrap">
+          <div className="setting-field">
+            <SettingField
+              name={key}
+              label={name}
+              unit={FLEET_NAMES[key]?.unit ?? ""}
+              schema={schema}
+              value={value}
+              error={props.error}
+              onChange={props.onChange}
+            />
+          </div>
+          <Button
+            variant="default"
+            aria-label={`Reset ${name}`}
+            disabled={props.usual && !changed}
+            loading={props.resetting}
+            onClick={props.onReset}
+          >
+            Reset
+          </Button>
+        </Group>
+        <Text size="xs" c="dimmed">
+          {boundsOf(schema)}. Default: <Code>{valueText(schema.default)}</Code>
+          {key.endsWith("_bytes") && typeof value === "number" && value >= 1_000
+            ? `. Now ${bytesText(value)}`
+            : ""}
+        </Text>
+      </Stack>
+    </SimpleGrid>
   );
 }
 
@@ -41,14 +127,14 @@ function SettingsForm({ data }: { data: FleetSettings }) {
         json: Object.fromEntries(changed.map((key) => [key, draft[key]])),
       }),
     {
-      done: `Saved ${changed.join(", ")}`,
+      done: `Saved ${changed.map(nameOf).join(", ")}`,
       failed: "The settings were not saved",
       onDone: () => setDraft({}),
       quiet: true,
     },
   );
   const reset = useChange((key: string) => call("PATCH /settings", { json: { [key]: null } }), {
-    done: (_, key) => `${key} has its default value again`,
+    done: (_, key) => `${nameOf(key)} has its default value again`,
     failed: "The setting was not reset",
     onDone: (_, key) => setDraft(({ [key]: __, ...rest }) => rest),
   });
@@ -61,64 +147,25 @@ function SettingsForm({ data }: { data: FleetSettings }) {
   return (
     <form ref={element} onSubmit={submit} noValidate>
       <Stack gap={0} maw={980}>
-        {keys.map((key) => {
-          const schema = schemas[key] as KeySchema;
-          const stored = data.settings[key];
-          const value = Object.hasOwn(draft, key) ? draft[key] : stored;
-          return (
-            <SimpleGrid
-              key={key}
-              cols={{ base: 1, sm: 2 }}
-              spacing="md"
-              verticalSpacing={4}
-              className="setting"
-            >
-              <Stack gap={2}>
-                <Group gap="xs">
-                  <Title order={2} size="h6" ff="monospace" className="page-title">
-                    {key}
-                  </Title>
-                  {changed.includes(key) && (
-                    <Badge variant="light" color="orange" className="status">
-                      not saved
-                    </Badge>
-                  )}
-                </Group>
-                <Text size="sm" c="dimmed">
-                  {schema.description}
-                </Text>
-              </Stack>
-              <Stack gap={4}>
-                <Group gap="xs" align="flex-start" wrap="nowrap">
-                  <div className="setting-field">
-                    <SettingField
-                      name={key}
-                      schema={schema}
-                      value={value}
-                      error={changed.includes(key) ? issueAt(save.error, key) : undefined}
-                      onChange={(next) => setDraft((before) => ({ ...before, [key]: next }))}
-                    />
-                  </div>
-                  <Button
-                    variant="default"
-                    aria-label={`Reset ${key}`}
-                    disabled={same(stored, schema.default) && !changed.includes(key)}
-                    loading={reset.isPending && reset.variables === key}
-                    onClick={() => reset.mutate(key)}
-                  >
-                    Reset
-                  </Button>
-                </Group>
-                <Text size="xs" c="dimmed">
-                  {boundsOf(schema)}. Default: <Code>{valueText(schema.default)}</Code>
-                  {key.endsWith("_bytes") && typeof value === "number" && value >= 1_000
-                    ? `. Now ${bytesText(value)}`
-                    : ""}
-                </Text>
-              </Stack>
-            </SimpleGrid>
-          );
-        })}
+        {groupsOf(keys).map(([group, of]) => (
+          <section key={group} aria-label={group} className="setting-group">
+            <Title order={2}>{group}</Title>
+            {of.map((key) => (
+              <SettingRow
+                key={key}
+                name={key}
+                schema={schemas[key] as KeySchema}
+                value={Object.hasOwn(draft, key) ? draft[key] : data.settings[key]}
+                changed={changed.includes(key)}
+                usual={same(data.settings[key], schemas[key]?.default)}
+                error={changed.includes(key) ? issueAt(save.error, key) : undefined}
+                resetting={reset.isPending && reset.variables === key}
+                onChange={(next) => setDraft((before) => ({ ...before, [key]: next }))}
+                onReset={() => reset.mutate(key)}
+              />
+            ))}
+          </section>
+        ))}
         <Stack gap="sm" mt="md">
           <FormErrors error={save.error} title="The settings were not saved" fields={changed} />
           <Group gap="xs">

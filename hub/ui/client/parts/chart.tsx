@@ -52,7 +52,6 @@ export function Chart(props: ChartProps) {
         unit,
         max,
         log,
-        dark,
         onMark: (marked) => latest.current.onRange?.(marked),
       });
       const made = new Plot(options, latest.current.data, element);

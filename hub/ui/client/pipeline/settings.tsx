@@ -3,10 +3,10 @@ import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
-import { PageHead } from "../parts/page-head.tsx";
 import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
+import { pipelineName, unitOf } from "../system/setting-names.ts";
 import { LlmPanel } from "./settings/llm-panel.tsx";
 import { SettingPanel } from "./settings/setting-panel.tsx";
 
@@ -27,15 +27,20 @@ const SOURCES: Record<Setting["source"], { text: string; color: string }> = {
 const COLUMNS: Column<Setting>[] = [
   {
     key: "key",
-    title: "Key",
-    width: "minmax(150px, 1fr)",
-    cell: ({ key }) => <Clip text={key} mono />,
+    title: "Setting",
+    width: "minmax(150px, 1.2fr)",
+    cell: ({ key }) => (
+      <div>
+        <Clip text={pipelineName(key)} />
+        <span className="clip setting-key">{key}</span>
+      </div>
+    ),
   },
   {
     key: "value",
     title: "Value",
     width: "minmax(110px, 1.4fr)",
-    cell: (setting) => <Clip text={valueText(setting)} mono />,
+    cell: (setting) => <Clip text={`${valueText(setting)} ${unitOf(setting.key)}`.trim()} mono />,
   },
   {
     key: "source",
@@ -63,21 +68,21 @@ const COLUMNS: Column<Setting>[] = [
   },
 ];
 
-export function Page() {
+/** Settings of the control plane. */
+export function PipelineSettings() {
   const query = useGet("/api/v1/settings");
   const [filters, set] = useFilters({ q: "", edit: "" });
   const close = () => set({ edit: "" });
   return (
     <>
-      <PageHead
-        title="Settings"
-        note="Settings of the control plane. Only the administrator can change them; secrets are never shown."
-      />
+      <Text size="sm" c="dimmed" mb="md">
+        Only the administrator can change them; secrets are never shown.
+      </Text>
       <Loadable query={query} lines={10}>
         {({ settings }) => {
           const wanted = filters.q.toLowerCase();
           const rows = settings.filter(({ key, description }) =>
-            `${key} ${description}`.toLowerCase().includes(wanted),
+            `${key} ${pipelineName(key)} ${description}`.toLowerCase().includes(wanted),
           );
           const edited = settings.find(({ key }) => key === filters.edit);
           const fixed = rows.filter(({ writable }) => !writable);
@@ -101,6 +106,7 @@ export function Page() {
                   </Title>
                   <DataTable
                     label="Settings that are changed here"
+                    media
                     columns={COLUMNS}
                     rows={writable}
                     rowKey={({ key }) => key}
@@ -119,6 +125,7 @@ export function Page() {
                   </Text>
                   <DataTable
                     label="Settings that variables set"
+                    media
                     columns={COLUMNS}
                     rows={fixed}
                     rowKey={({ key }) => key}
@@ -127,7 +134,7 @@ export function Page() {
               )}
               <SidePanel
                 key={filters.edit}
-                title={filters.edit}
+                title={`${pipelineName(filters.edit)} (${filters.edit})`}
                 opened={filters.edit !== ""}
                 onClose={close}
               >

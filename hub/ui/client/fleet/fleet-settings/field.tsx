@@ -52,20 +52,24 @@ export const valueText = (value: unknown): string => {
 };
 
 interface FieldProps {
+  /** Its key. */
   name: string;
+  /** Its name for people. */
+  label: string;
+  unit: string;
   schema: KeySchema;
   value: unknown;
   error: string | undefined;
   onChange: (value: unknown) => void;
 }
 
-function EngineSelect({ name, value, error, onChange }: FieldProps) {
+function EngineSelect({ label, value, error, onChange }: FieldProps) {
   const { data } = useGet("/engines");
   const slugs = data?.engines.map(({ slug }) => slug) ?? [];
   const all = typeof value === "string" && !slugs.includes(value) ? [value, ...slugs] : slugs;
   return (
     <Select
-      aria-label={name}
+      aria-label={label}
       placeholder="none named"
       clearable
       searchable
@@ -79,9 +83,9 @@ function EngineSelect({ name, value, error, onChange }: FieldProps) {
 
 /** The control that fits the type of a key. */
 export function SettingField(props: FieldProps) {
-  const { name, schema, value, error, onChange } = props;
+  const { name, label, unit, schema, value, error, onChange } = props;
   const { type, enum: choices } = kindOf(schema);
-  const common = { "aria-label": name, error };
+  const common = { "aria-label": label, error };
   if (name.endsWith("_engine")) return <EngineSelect {...props} />;
   if (choices)
     return (
@@ -100,6 +104,9 @@ export function SettingField(props: FieldProps) {
         thousandSeparator=" "
         allowDecimal={type === "number"}
         clampBehavior="none"
+        rightSection={unit && <span className="setting-unit">{unit}</span>}
+        rightSectionWidth={unit ? 80 : undefined}
+        rightSectionPointerEvents={unit ? "none" : undefined}
         value={value as number | string}
         onChange={onChange}
       />

@@ -13,11 +13,17 @@ export interface PlotShape {
   max?: number;
   /** Powers of ten at equal distances: for durations. */
   log: boolean;
-  dark: boolean;
   /** A part of the time was marked with the pointer. */
   onMark(range: Range): void;
 }
 
+/** A canvas knows no variables of the styles: `--c-ok`, as it is in the colours of now. */
+const inkOf = (color: string): string =>
+  color.startsWith("--")
+    ? getComputedStyle(document.documentElement).getPropertyValue(color).trim()
+    : color;
+
+const FONT = '11px "Inter Variable", Inter, system-ui, sans-serif';
 const DAY_S = 86_400;
 
 /** Times of the axis, of this browser's time zone; the day where one begins. */
@@ -44,7 +50,8 @@ function seriesOf(
   one: Drawn,
 ): uPlot.Series {
   const index = series.indexOf(one);
-  const { label, color, draw = "line", dash } = one;
+  const { label, draw = "line", dash } = one;
+  const color = inkOf(one.color);
   const said = (value: number | null | undefined) =>
     value === null || value === undefined ? "–" : unit ? unit(value) : String(value);
   const common: uPlot.Series = {
@@ -66,11 +73,12 @@ function seriesOf(
 
 /** What the library needs to draw it. */
 export function plotOptions(Plot: typeof uPlot, shape: PlotShape): uPlot.Options {
-  const { width, height, series, unit, max, log, dark, range, onMark } = shape;
-  const ink = dark ? "#c1c2c5" : "#495057";
-  const line = dark ? "#373a40" : "#e9ecef";
+  const { width, height, series, unit, max, log, range, onMark } = shape;
+  const ink = inkOf("--c-axis");
+  const line = inkOf("--c-grid");
   const axis = {
     stroke: ink,
+    font: FONT,
     grid: { stroke: line, width: 1 },
     ticks: { stroke: line, width: 1 },
   };

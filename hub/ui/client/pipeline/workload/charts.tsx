@@ -9,12 +9,12 @@ import { distribution, type Value } from "../../parts/chart/model.ts";
 import { Chart, type ChartSeries, type Range } from "../../parts/chart.tsx";
 
 const COLORS = {
-  submitted: "#868e96",
-  succeeded: "#12b886",
-  failed: "#fa5252",
-  expired: "#fd7e14",
+  submitted: "--c-rest",
+  succeeded: "--c-ok",
+  failed: "--c-bad",
+  expired: "--c-warn",
 } as const;
-const QUANTILE = "#4c6ef5";
+const QUANTILE = "--c-1";
 const SPANS = [
   { value: "60", label: "1 h" },
   { value: "360", label: "6 h" },
