@@ -29,7 +29,7 @@ test("settings are changed together, a wrong one says so at its field, and each 
   expect((await read()).cors_origins).toEqual([]);
   await page.getByLabel("Keep captures for", { exact: true }).fill("30");
   await page.getByRole("button", { name: "Save 2 changes" }).click();
-  await page.getByText("Saved Origins that may call, Keep captures for").waitFor();
+  await page.getByText("Saved Keep captures for, Origins that may call").waitFor();
   expect(await read()).toMatchObject({ retention_days: 30, cors_origins: ["https://e.example"] });
   await page.getByLabel("Webhook for every job", { exact: true }).fill("http://127.0.0.1:9/e");
   await page.getByRole("button", { name: "Discard" }).click();

@@ -76,6 +76,7 @@ export const theme = createTheme({
     // Mounted lists are laid out with the page, each by a forced layout of its own.
     Combobox: { defaultProps: { keepMounted: false } },
     Tooltip: { defaultProps: { openDelay: 300 } },
+    Checkbox: { defaultProps: { radius: "xs", size: "xs" } },
     Paper: { defaultProps: { radius: "md" } },
     Card: { defaultProps: { radius: "md" } },
     Modal: { defaultProps: { radius: "md", closeButtonProps: { "aria-label": "Close" } } },
@@ -119,16 +120,13 @@ const SHARED: Record<string, string> = {
 
 /** The greys of Mantine's own styles, from its lightest: grounds, lines, marks, texts. */
 const GREYS = [
-  "bg-side",
-  "bg-sunk",
-  "line",
-  "line",
-  "line-strong",
-  "idle-solid",
-  "text-3",
-  "text-2",
+  ...["bg-side", "bg-sunk", "line", "line", "line-strong"],
+  ...["idle-solid", "text-3", "text-2", "text-2", "text"],
 ];
-const DARKS = ["text", "text-2", "text-3", "idle-solid", "line", "bg-hover", "bg-raised", "bg"];
+const DARKS = [
+  ...["text", "text-2", "text-3", "idle-solid", "line"],
+  ...["bg-hover", "bg-raised", "bg", "bg-side", "bg-stage"],
+];
 
 const shades = (name: string, tokens: string[]) =>
   Object.fromEntries(tokens.map((token, i) => [`--mantine-color-${name}-${i}`, `var(--${token})`]));

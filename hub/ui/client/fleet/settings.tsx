@@ -6,7 +6,6 @@ import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";
 import { FormErrors, issueAt } from "../parts/form-errors.tsx";
-import { Help } from "../parts/help.tsx";
 import { Loadable } from "../parts/states.tsx";
 import { FLEET_NAMES } from "../system/setting-names.ts";
 import { boundsOf, type KeySchema, SettingField, valueText } from "./fleet-settings/field.tsx";
@@ -63,9 +62,6 @@ function SettingRow({ name: key, schema, value, changed, ...props }: SettingRowP
           <Title order={3} size="h5" className="setting-name">
             {name}
           </Title>
-          <Help about={name} guide="/guide/rules/settings">
-            {schema.description}
-          </Help>
           {changed && (
             <Badge variant="light" color="orange" className="status">
               not saved

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { type ChartSeries, type Range, stacked } from "./chart/model.ts";
-import { plotOptions } from "./chart/plot.ts";
+import { FONT, plotOptions } from "./chart/plot.ts";
 
 export type { ChartSeries, Range };
 
@@ -68,7 +68,9 @@ export function Chart(props: ChartProps) {
       };
     };
     // After what else the page shows: to compile it takes longer than to draw.
-    void import("uplot").then(({ default: Plot }) => draw(Plot));
+    // Its labels are measured, so their typeface has to be there.
+    const font = document.fonts.load(FONT).catch(() => []);
+    void Promise.all([import("uplot"), font]).then(([{ default: Plot }]) => draw(Plot));
     return () => {
       done = true;
       remove();

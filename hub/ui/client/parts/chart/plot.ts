@@ -23,7 +23,8 @@ const inkOf = (color: string): string =>
     ? getComputedStyle(document.documentElement).getPropertyValue(color).trim()
     : color;
 
-const FONT = '11px "Inter Variable", Inter, system-ui, sans-serif';
+/** Of the labels on axes. */
+export const FONT = '11px "Inter Variable", Inter, system-ui, sans-serif';
 const DAY_S = 86_400;
 
 /** Times of the axis, of this browser's time zone; the day where one begins. */
@@ -41,7 +42,7 @@ const widthOf: uPlot.Axis.Size = (plot, ticks, index, cycle) => {
   const longest = (ticks ?? []).reduce((a, b) => (b.length > a.length ? b : a), "");
   plot.ctx.font = axis.font[0];
   const text = plot.ctx.measureText(longest).width / devicePixelRatio;
-  return Math.ceil((axis.ticks?.size ?? 0) + (axis.gap ?? 0) + text);
+  return Math.ceil((axis.ticks?.size ?? 0) + (axis.gap ?? 0) + text + 2);
 };
 
 function seriesOf(
