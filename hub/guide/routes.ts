@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
-import { listsEtag } from "#hub/platform/http/file-response.ts";
+import { isHeld } from "#hub/platform/http/if-none-match.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, NOT_MODIFIED, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { wantsPage } from "#hub/platform/http/wants-page.ts";
@@ -141,9 +141,7 @@ function answer(c: C, tag: string, type: string, body: () => string, status: 200
       Vary: "Accept",
     }),
   };
-  const held = c.req.header("if-none-match");
-  if (status === 200 && held !== undefined && listsEtag(held, `"${tag}"`))
-    return c.body(null, 304, headers);
+  if (status === 200 && isHeld(c, headers.ETag)) return c.body(null, 304, headers);
   const text = body();
   // Said here, or a HEAD would be told of nothing.
   return c.body(text, status, { ...headers, "Content-Length": String(Buffer.byteLength(text)) });

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { isHeld } from "#hub/platform/http/if-none-match.ts";
 import { addressOf } from "#hub/platform/http/require-admin.ts";
 import type { SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { upgrade } from "#hub/platform/http/sockets.ts";
@@ -36,7 +37,7 @@ export async function viewerPage(c: C, session: HubSession): Promise<Response> {
 export async function viewerScriptFile(c: C): Promise<Response> {
   const { text, etag } = await viewerScript();
   const headers = { ...HEADERS, "Cache-Control": "no-cache", ETag: etag };
-  if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers);
+  if (isHeld(c, etag)) return c.body(null, 304, headers);
   return c.body(text, 200, { ...headers, "Content-Type": "text/javascript; charset=utf-8" });
 }
 

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { createRoute } from "#hub/platform/http/create-route.ts";
+import { isHeld } from "#hub/platform/http/if-none-match.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { builtRelease } from "#shared/protocol/release.ts";
@@ -34,9 +35,6 @@ const source = createRoute({
   },
 });
 
-const named = (header: string | undefined, etag: string): boolean =>
-  (header ?? "").split(",").some((tag) => ["*", etag].includes(tag.trim().replace(/^W\//, "")));
-
 /** What a worker judges the archive by (`shared/protocol/update-proof.ts`). */
 function proofOf(
   key: FleetContext["update_key"],
@@ -66,7 +64,7 @@ export function workerSourceRoutes(ctx: Pick<FleetContext, "version" | "clock" |
       "X-Flotilla-Version": ctx.version,
       ...proofOf(ctx.update_key, { nonce: c.req.query("for"), version: ctx.version, sha256 }),
     };
-    if (named(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);
+    if (isHeld(c, etag)) return c.body(null, 304, headers);
     const type = { "Content-Type": "application/gzip" };
     const length = { "Content-Length": String(archive.byteLength) };
     return streamed(c.body(archive.slice().buffer, 200, { ...headers, ...type, ...length }));

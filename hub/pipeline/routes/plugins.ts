@@ -3,6 +3,7 @@ import mime from "mime";
 import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { contentDisposition, fileResponse } from "#hub/platform/http/file-response.ts";
+import { isHeld } from "#hub/platform/http/if-none-match.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
@@ -123,7 +124,7 @@ export function pluginRoutes(ctx: PipelineContext) {
     .openapi(archive, async (c) => {
       const { sha256, open } = await pluginArchive(ctx, c.req.valid("param").slug);
       const headers = { ETag: `"${sha256}"`, "Cache-Control": "private, no-cache" };
-      if (c.req.header("if-none-match") === headers.ETag) return c.body(null, 304, headers);
+      if (isHeld(c, headers.ETag)) return c.body(null, 304, headers);
       const name = `${c.req.valid("param").slug}.tar.gz`;
       return new Response(c.req.method === "HEAD" ? null : open(), {
         headers: {

@@ -1,6 +1,7 @@
 import { create } from "content-disposition";
 import type { Context } from "hono";
 import rangeParser from "range-parser";
+import { isHeld } from "./if-none-match.ts";
 import { isInert } from "./inert-types.ts";
 
 interface ByteRange {
@@ -49,11 +50,6 @@ function parseRange(header: string | undefined, size: number): Range {
   return ranges === -2 || ranges.length > 1 ? undefined : ranges[0];
 }
 
-/** Whether If-None-Match names this ETag; weak or strong is the same for it (RFC 9110 §13.1.2). */
-export const listsEtag = (header: string, etag: string): boolean =>
-  header.trim() === "*" ||
-  header.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);
-
 /** Answers GET and HEAD for a stored body: ETag, If-None-Match, Range, If-Range. Null when the body is gone. */
 export async function fileResponse(c: Context, file: FileBody): Promise<Response | null> {
   const etag = `"${file.sha256 ?? file.tag}"`;
@@ -67,9 +63,7 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
   const inert = isInert(mime);
   const csp = file.csp ?? (inert ? null : "sandbox");
   if (csp !== null) headers.set("Content-Security-Policy", csp);
-  const none_match = c.req.header("if-none-match");
-  if (none_match !== undefined && listsEtag(none_match, etag))
-    return new Response(null, { status: 304, headers });
+  if (isHeld(c, etag)) return new Response(null, { status: 304, headers });
 
   const if_range = c.req.header("if-range");
   const wanted = if_range === undefined || if_range.trim() === etag;
