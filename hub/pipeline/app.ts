@@ -96,7 +96,9 @@ const KEYED =
   /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
 
 /** Calls that change something may carry Idempotency-Key (rules/pipeline-api#idempotency-keys). */
-function onceWithKey(ctx: PipelineContext): MiddlewareHandler<HttpEnv> {
+function onceWithKey(
+  ctx: Pick<PipelineContext, "clock" | "running_calls" | "db">,
+): MiddlewareHandler<HttpEnv> {
   const limit = jsonLimit(MAX_BATCH_BYTES);
   const once = keyedCall(ctx);
   return async function onceWithKeyGuard(c, next) {

@@ -19,7 +19,10 @@ const SUPERVISE_EVERY_MS = 5_000;
 /** Idempotency-Keys, including those of a hub's own calls: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
-const expireKeysOnce = async ({ db, clock }: PipelineContext): Promise<void> => {
+const expireKeysOnce = async ({
+  db,
+  clock,
+}: Pick<PipelineContext, "db" | "clock">): Promise<void> => {
   await db.idempotency.expire(clock.now() - IDEMPOTENCY_TTL_MS);
 };
 

@@ -6,7 +6,7 @@ import type { PipelineContext } from "./context.ts";
  * @throws AppError bad_request for a key that tries to leave its place, not_found for every other prefix
  */
 export async function findObject(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "config" | "objects">,
   key: string,
 ): Promise<{ size: number; tag: string }> {
   if (key.split(/[/\\]/).some((segment) => segment === ".." || segment === "."))

@@ -55,6 +55,6 @@ async function endOf(job: ScriptedJob): Promise<RunEnd | null> {
 }
 
 /** The hub stops, its links are closed: waits until nothing is left of any script. */
-export async function settleScripts({ scripted }: FleetContext): Promise<void> {
+export async function settleScripts({ scripted }: Pick<FleetContext, "scripted">): Promise<void> {
   await Promise.all([...scripted.runs.values()].map(({ done }) => done));
 }

@@ -20,7 +20,7 @@ import { PictureError } from "./png-file.ts";
 const PICTURE = "screenshot.png";
 
 /** @throws AppError not_found; conflict for a job that has not completed. */
-async function completedRow(ctx: FleetContext, job_id: string): Promise<JobRow> {
+async function completedRow(ctx: Pick<FleetContext, "db">, job_id: string): Promise<JobRow> {
   const row = await getRow(ctx, job_id);
   if (row.status !== "completed")
     throw conflict(`job ${job_id} is ${row.status}: only completed jobs can be compared`);
@@ -47,7 +47,11 @@ async function readPage(ctx: FleetContext, row: JobRow): Promise<PageText | null
   return { lines: text.lines, cut: left < 0 || text.cut };
 }
 
-async function* timely(ctx: FleetContext, name: string, body: ReadableStream<Uint8Array>) {
+async function* timely(
+  ctx: Pick<FleetContext, "clock">,
+  name: string,
+  body: ReadableStream<Uint8Array>,
+) {
   const until = ctx.clock.monotonic() + COMPARISON_LIMITS.read_ms;
   for await (const chunk of chunksOf(body)) {
     if (ctx.clock.monotonic() > until)

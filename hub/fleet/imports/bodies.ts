@@ -35,7 +35,7 @@ const SMALL_BYTES = 256 * 1024;
 const TOGETHER = 64;
 
 export function createBodies(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects" | "config">,
   job_id: string,
   count: (bytes: number) => void,
   signal: AbortSignal,

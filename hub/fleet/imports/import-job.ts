@@ -130,7 +130,7 @@ function nameTold({ told, entries, bodies }: Gathered): void {
 
 /** Archives of others have no page as it was at the end. */
 async function keepSentPage(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects">,
   job_id: string,
   { document }: FoundPage,
 ): Promise<"sent" | "none"> {

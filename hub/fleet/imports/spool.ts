@@ -14,10 +14,11 @@ export interface ArchiveUpload {
   signal: AbortSignal;
 }
 
-const dirOf = ({ config }: FleetContext) => join(config.data_dir, "imports");
+const dirOf = ({ config }: Pick<FleetContext, "config">) => join(config.data_dir, "imports");
 
 /** Where the upload of a job lies: the name tells the next start which process had it, and for which job. */
-const pathOf = (ctx: FleetContext, job_id: string) => join(dirOf(ctx), `${process.pid}-${job_id}`);
+const pathOf = (ctx: Pick<FleetContext, "config">, job_id: string) =>
+  join(dirOf(ctx), `${process.pid}-${job_id}`);
 
 /**
  * Writes the upload to the disk, because a WACZ is read from its end, and calls `read` with the file. The file is gone
@@ -25,7 +26,7 @@ const pathOf = (ctx: FleetContext, job_id: string) => join(dirOf(ctx), `${proces
  * @throws AppError too_large
  */
 export async function spooled<T>(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config">,
   job_id: string,
   { body, size, signal }: ArchiveUpload,
   read: (file: Awaited<ReturnType<typeof open>>) => Promise<T>,
@@ -65,7 +66,9 @@ export async function spooled<T>(
 }
 
 /** Removes what was being imported when a hub was killed: the upload, and bodies that no job has. */
-export async function sweepImports(ctx: FleetContext): Promise<void> {
+export async function sweepImports(
+  ctx: Pick<FleetContext, "db" | "objects" | "config">,
+): Promise<void> {
   const names = await readdir(dirOf(ctx)).catch(() => []);
   for (const name of names) {
     const [, pid, job_id] = /^(\d+)-([\w-]+)$/.exec(name) ?? [];

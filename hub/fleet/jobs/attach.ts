@@ -42,7 +42,7 @@ const laneBusy = (job_id: string, with_job: string): string =>
   `the lane of job ${job_id} is busy with job ${with_job}`;
 
 /** The job that runs in the session of `job` at another hub. A worker runs a few jobs at a time. */
-async function jobIn(ctx: FleetContext, job: JobRow): Promise<string | null> {
+async function jobIn(ctx: Pick<FleetContext, "db">, job: JobRow): Promise<string | null> {
   if (job.worker_id === null) return null;
   const { worker_id } = job;
   const running = await ctx.db.jobs.list(
@@ -53,7 +53,10 @@ async function jobIn(ctx: FleetContext, job: JobRow): Promise<string | null> {
 }
 
 /** The kept session of the job, or a sentence that says why none is available. */
-function attachable(ctx: FleetContext, { job_id, session_id }: JobRow): HubSession | string {
+function attachable(
+  ctx: Pick<FleetContext, "sessions">,
+  { job_id, session_id }: JobRow,
+): HubSession | string {
   const session = session_id === null ? undefined : ctx.sessions.get(session_id);
   if (!session)
     return `the session of job ${job_id} has ended: only a keep_session job leaves its browser open, until the session's TTL`;
@@ -133,7 +136,7 @@ interface TakenLane {
 
 /** The lane under a new lease; null when the session ended while the store decided. */
 async function takeOver(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "leases" | "hooks" | "signal" | "log">,
   session: HubSession,
   job_id: string,
 ): Promise<TakenLane | null> {

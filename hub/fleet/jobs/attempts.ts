@@ -11,7 +11,10 @@ const times = (row: AttemptSummaryRow) => ({
 });
 
 /** The attempts of a job that has begun to run; a queued one has only the script it will run. */
-export async function listAttempts(ctx: FleetContext, job_id: string): Promise<AttemptSummary[]> {
+export async function listAttempts(
+  ctx: Pick<FleetContext, "db">,
+  job_id: string,
+): Promise<AttemptSummary[]> {
   const job = await getRow(ctx, job_id);
   if (job.status === "queued") return [];
   const rows = await ctx.db.attempts.list(job_id);
@@ -19,7 +22,11 @@ export async function listAttempts(ctx: FleetContext, job_id: string): Promise<A
 }
 
 /** @throws AppError not_found. */
-export async function getAttempt(ctx: FleetContext, job_id: string, n: string): Promise<Attempt> {
+export async function getAttempt(
+  ctx: Pick<FleetContext, "db">,
+  job_id: string,
+  n: string,
+): Promise<Attempt> {
   const job = await getRow(ctx, job_id);
   const number = /^[1-9][0-9]{0,3}$/.test(n) && job.status !== "queued" ? Number(n) : null;
   const row = number === null ? null : await ctx.db.attempts.get(job_id, number);

@@ -31,7 +31,7 @@ export async function cancelJob(ctx: FleetContext, job_id: string): Promise<JobR
 }
 
 /** The lease stays until the lane is warm again. */
-function stopLane(ctx: FleetContext, job: JobRow, lease_token: number): void {
+function stopLane(ctx: Pick<FleetContext, "links">, job: JobRow, lease_token: number): void {
   const link = job.worker_id === null ? undefined : ctx.links.get(job.worker_id);
   const held = link?.heldBy(job.job_id, lease_token);
   if (held) held.done = true;

@@ -7,7 +7,10 @@ import { tell } from "./events.ts";
 const running = (link: WorkerLink) => link.jobLanes().filter((held) => held.accepted && !held.done);
 
 /** The link has no socket, and its worker is waited for. */
-export async function tellCut(ctx: FleetContext, link: WorkerLink): Promise<void> {
+export async function tellCut(
+  ctx: Pick<FleetContext, "config" | "clock" | "db" | "bus">,
+  link: WorkerLink,
+): Promise<void> {
   const { worker_id, cut } = link;
   const grace_s = ctx.config.link_grace_ms / 1_000;
   const text = `the link to worker ${worker_id} was cut (${cut?.reason}); waiting for it for ${grace_s} s at most`;
@@ -16,7 +19,11 @@ export async function tellCut(ctx: FleetContext, link: WorkerLink): Promise<void
 }
 
 /** The worker is back, and what it runs goes on. */
-export async function tellBack(ctx: FleetContext, link: WorkerLink, cut_ms: number): Promise<void> {
+export async function tellBack(
+  ctx: Pick<FleetContext, "clock" | "db" | "bus">,
+  link: WorkerLink,
+  cut_ms: number,
+): Promise<void> {
   const { worker_id } = link;
   const text = `worker ${worker_id} is back on its link, and the job goes on`;
   for (const { lease } of running(link))

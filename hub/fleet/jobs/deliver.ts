@@ -12,7 +12,7 @@ import { sendJob } from "./offer.ts";
  * @returns null when it is queued no longer.
  */
 export const claimFor = (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "hub_id" | "clock">,
   job_id: string,
   { lease }: JobLane,
 ): Promise<JobRow | null> =>

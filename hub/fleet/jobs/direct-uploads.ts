@@ -10,7 +10,7 @@ const UPLOAD_ID = /^[0-9a-f-]{36}$/;
 /** Bodies of one assignment are stored together; a caller cannot name those of an earlier one. */
 const ownerOf = ({ lease }: JobLane) => `${lease.job_id}-${lease.token}`;
 
-function direct(ctx: FleetContext): DirectStore {
+function direct(ctx: Pick<FleetContext, "config" | "objects">): DirectStore {
   const store = ctx.config.direct_uploads ? ctx.objects.direct : undefined;
   if (!store) throw notFound("direct upload");
   return store;
@@ -18,7 +18,7 @@ function direct(ctx: FleetContext): DirectStore {
 
 /** Permission to put one body into the object store. @throws AppError not_found when that is off, too_large. */
 export async function beginDirectUpload(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "objects">,
   held: JobLane,
   info: ObjectInfo,
 ): Promise<DirectUpload> {
@@ -34,7 +34,7 @@ export async function beginDirectUpload(
  * @throws AppError not_found when no body came, invalid when it is another one, conflict "stale lease".
  */
 export async function endDirectUpload(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects" | "config">,
   held: JobLane,
   id: string,
   { size, sha256, ...meta }: DirectUploadDone,

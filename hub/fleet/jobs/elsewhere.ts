@@ -12,14 +12,14 @@ export const WANTED_MS = 6_000;
 const LOOK_MS = 2_500;
 
 /** Whether a worker of this hub runs the job: then everything about it happens here. */
-export function isHeldHere(ctx: FleetContext, job_id: string): boolean {
+export function isHeldHere(ctx: Pick<FleetContext, "links">, job_id: string): boolean {
   for (const link of ctx.links.values())
     if (link.jobLanes().some((held) => held.lease.job_id === job_id)) return true;
   return false;
 }
 
 /** A worker has accepted the job: its POST is answered, wherever it waits. */
-export function announceTaken(ctx: FleetContext, row: JobRow): void {
+export function announceTaken(ctx: Pick<FleetContext, "waiters" | "cluster">, row: JobRow): void {
   const waiter = ctx.waiters.get(row.job_id);
   if (waiter) waiter(row);
   else ctx.cluster.tell({ type: "job_taken", job_id: row.job_id });
@@ -45,14 +45,17 @@ export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
 }
 
 /** Whether jobs are being left to better hubs right now. */
-export function isLeavingJobs({ cluster: { left }, clock }: FleetContext): boolean {
+export function isLeavingJobs({
+  cluster: { left },
+  clock,
+}: Pick<FleetContext, "cluster" | "clock">): boolean {
   for (const [job_id, { at }] of left)
     if (clock.monotonic() - at > 2 * LEAVE_MS) left.delete(job_id);
   return left.size > 0;
 }
 
 /** Tells the other hubs of the jobs that no lane of this one has taken. Runs after a pass. */
-export function askOthers(ctx: FleetContext): void {
+export function askOthers(ctx: Pick<FleetContext, "cluster">): void {
   const { unplaced, peers } = ctx.cluster;
   if (unplaced.size === 0 || peers.size === 0) return;
   ctx.cluster.wake(unplaced);
@@ -60,7 +63,10 @@ export function askOthers(ctx: FleetContext): void {
 }
 
 /** Jobs that a POST at another hub waits for. */
-export function wantedElsewhere({ cluster: { wanted }, clock }: FleetContext): string[] {
+export function wantedElsewhere({
+  cluster: { wanted },
+  clock,
+}: Pick<FleetContext, "cluster" | "clock">): string[] {
   for (const [job_id, until] of wanted) if (until < clock.monotonic()) wanted.delete(job_id);
   return [...wanted.keys()];
 }

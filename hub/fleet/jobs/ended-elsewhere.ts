@@ -40,5 +40,5 @@ export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
   }
 }
 
-const statusOf = async (ctx: FleetContext, job_id: string): Promise<JobStatus> =>
+const statusOf = async (ctx: Pick<FleetContext, "db">, job_id: string): Promise<JobStatus> =>
   (await ctx.db.jobs.get(job_id))?.status ?? "cancelled";

@@ -66,7 +66,12 @@ interface Out {
 }
 
 /** Reads the events of a job from the store and sends them, up to the last one. */
-function createEventReader(ctx: FleetContext, job: JobRow, since: number, out: Out) {
+function createEventReader(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  job: JobRow,
+  since: number,
+  out: Out,
+) {
   let last = since;
   let replayed = false;
 

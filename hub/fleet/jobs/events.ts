@@ -8,7 +8,11 @@ import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
 
 /** Stores events of a job in order and wakes the streams that follow it. */
-async function appendEvents(ctx: FleetContext, job_id: string, events: NewEvent[]): Promise<void> {
+async function appendEvents(
+  ctx: Pick<FleetContext, "db" | "bus">,
+  job_id: string,
+  events: NewEvent[],
+): Promise<void> {
   await ctx.db.events.append(job_id, events);
   ctx.bus.publish(job_id);
 }
@@ -22,7 +26,7 @@ const MAX_WAITING_LINES = 2_000;
  * @throws the database's error
  */
 export async function storeLines(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "bus">,
   job_id: string,
   waiting: NewEvent[],
 ): Promise<void> {
@@ -45,7 +49,7 @@ export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): Ne
 
 /** Adds one line of the hub's own to the job's log. */
 export const tell = (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "db" | "bus">,
   job_id: string,
   level: JobLogEntry["level"],
   stage: string,
@@ -89,5 +93,5 @@ export async function announceEnd(ctx: FleetContext, row: JobRow, reported = fal
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });
 }
 
-const storeEnd = (ctx: FleetContext, row: JobRow): Promise<void> =>
+const storeEnd = (ctx: Pick<FleetContext, "clock" | "db" | "bus">, row: JobRow): Promise<void> =>
   appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);

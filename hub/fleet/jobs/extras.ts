@@ -17,7 +17,7 @@ import { proxyOfJob } from "./job-proxy.ts";
  * profile. A value that is not set is missing here, and the worker fails the job with its name.
  */
 export async function runExtras(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock" | "config" | "bus">,
   row: JobRow,
   { settings, cookies }: HostForJob,
 ): Promise<RunExtras> {
@@ -47,7 +47,7 @@ export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
 
 /** The last cookies, as many as an assignment can carry; the log says when some were left out. */
 async function withinFrame(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "db" | "bus">,
   row: JobRow,
   cookies: StoredCookie[],
 ): Promise<StoredCookie[]> {

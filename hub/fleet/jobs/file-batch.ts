@@ -11,7 +11,7 @@ export interface RefusedFile {
 }
 
 /** The answer for one entry; an unforeseen error must not look like the worker's fault. */
-const refused = (ctx: FleetContext, name: string, err: unknown): RefusedFile => {
+const refused = (ctx: Pick<FleetContext, "log">, name: string, err: unknown): RefusedFile => {
   if (err instanceof AppError) return { name, error: { status: err.status, detail: err.detail } };
   ctx.log.error({ err, name }, "upload failed");
   return { name, error: { status: 500, detail: "internal error" } };
@@ -23,7 +23,7 @@ const refused = (ctx: FleetContext, name: string, err: unknown): RefusedFile => 
  * @throws AppError conflict "stale lease"; then nothing of the batch stays behind.
  */
 export async function storeAssets(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "db" | "objects" | "log">,
   held: Held,
   entries: BatchEntry[],
 ): Promise<(StoredFile | RefusedFile)[]> {
@@ -66,7 +66,7 @@ export async function storeAssets(
 }
 
 async function writeRows(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   job_id: string,
   placed: BatchEntry[],
   token: number,

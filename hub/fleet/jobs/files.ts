@@ -38,7 +38,7 @@ export const staleLease = () => conflict("stale lease");
  * @throws AppError conflict "stale lease", too_large, invalid when the checksum differs.
  */
 export async function storeAsset(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "config" | "objects">,
   held: JobLane,
   meta: AssetMeta,
   upload: Upload,
@@ -61,7 +61,7 @@ export async function storeAsset(
 
 /** Stores a document that the worker made. @throws as `storeAsset`. */
 export async function storeDocument(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "db" | "objects">,
   held: JobLane,
   name: DocumentName,
   upload: Upload,
@@ -78,7 +78,7 @@ export async function storeDocument(
 
 /** A body may take minutes to come in, and replaces what is there only while the lease is still the job's. */
 async function putObject(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects" | "db">,
   held: JobLane,
   key: string,
   { body, sha256, size, signal }: Upload,
@@ -97,15 +97,16 @@ async function putObject(
 }
 
 /** The check just before bodies become files. @throws AppError conflict "stale lease". */
-export const confirmLease = (ctx: FleetContext, held: JobLane) => async (): Promise<void> => {
-  const row = await ctx.db.jobs.get(held.lease.job_id);
-  const leased = row?.status === "running" && row.lease_token === held.lease.token;
-  if (!leased || held.done) throw staleLease();
-};
+export const confirmLease =
+  (ctx: Pick<FleetContext, "db">, held: JobLane) => async (): Promise<void> => {
+    const row = await ctx.db.jobs.get(held.lease.job_id);
+    const leased = row?.status === "running" && row.lease_token === held.lease.token;
+    if (!leased || held.done) throw staleLease();
+  };
 
 /** The lane an upload belongs to. @throws AppError unauthorized, or conflict "stale lease". */
 export function requireLease(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "links" | "awaited">,
   worker_id: string,
   isToken: (upload_token: string) => boolean,
   job_id: string,
@@ -120,13 +121,17 @@ export function requireLease(
   return held;
 }
 
-export async function listAssets(ctx: FleetContext, job_id: string): Promise<Asset[]> {
+export async function listAssets(ctx: Pick<FleetContext, "db">, job_id: string): Promise<Asset[]> {
   await getRow(ctx, job_id);
   return (await ctx.db.assets.list(job_id)).map(assetRecord);
 }
 
 /** @throws AppError not_found, also for a name that no asset can have. */
-export async function getAsset(ctx: FleetContext, job_id: string, name: string): Promise<AssetRow> {
+export async function getAsset(
+  ctx: Pick<FleetContext, "db">,
+  job_id: string,
+  name: string,
+): Promise<AssetRow> {
   await getRow(ctx, job_id);
   const row = isSafeName(name) ? await ctx.db.assets.get(job_id, name) : null;
   if (!row) throw notFound("asset");
@@ -134,12 +139,12 @@ export async function getAsset(ctx: FleetContext, job_id: string, name: string):
 }
 
 /** Where a document that the worker uploaded is read; null while it does not exist. */
-const storedHref = async (ctx: FleetContext, job_id: string, name: DocumentName) =>
+const storedHref = async (ctx: Pick<FleetContext, "objects">, job_id: string, name: DocumentName) =>
   (await ctx.objects.stat(documentKey(job_id, name))) && documentHref(job_id, name);
 
 /** GET /jobs/{id}/result: an href is null while its file does not exist. */
 export async function getResult(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   job_id: string,
 ): Promise<z.infer<typeof JobResult>> {
   const row = await getRow(ctx, job_id);

@@ -11,7 +11,7 @@ const MAX_ICON_BYTES = 256 * 1024;
  * asset, whole, small, and made of pixels: what else a page calls its icon would not be shown safely, or not at all.
  */
 export async function checkedFinalState(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "log">,
   { lease }: JobLane,
   state: FinalState | null,
 ): Promise<FinalState | null> {

@@ -11,7 +11,7 @@ import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Stores the worker's log lines and keeps the row's stage at that of the last line. */
 export async function storeJobLog(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "bus">,
   held: JobLane,
   message: JobLog,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function finishJob(
 
 /** A scripted job completes when its script has reached its end, and no worker may decide that. */
 function endOf(
-  { scripted }: FleetContext,
+  { scripted }: Pick<FleetContext, "scripted">,
   held: JobLane,
   result: WorkerResult,
 ): Pick<WorkerResult, "status" | "error" | "stage"> {

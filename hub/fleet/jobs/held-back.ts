@@ -43,7 +43,10 @@ async function tellOf(ctx: FleetContext, { job_id }: JobRow, left_ms: number): P
 }
 
 /** Asks for a pass at that time; if an earlier one is already due, that pass asks for the later one. */
-function wakeAt(ctx: FleetContext, due_at: number): void {
+function wakeAt(
+  ctx: Pick<FleetContext, "clock" | "scripted" | "stopping" | "dispatcher">,
+  due_at: number,
+): void {
   const { clock, scripted, stopping, dispatcher } = ctx;
   const { reserve } = scripted;
   if (reserve.due_at <= due_at) return;

@@ -11,7 +11,7 @@ import { usesRecipes } from "./extras.ts";
  * @throws AppError invalid naming cookies_from when there is nothing to inject.
  */
 export async function withHostOptions(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   { options, url }: SubmitJob,
 ): Promise<JobOptions> {
   const from = options.cookies_from;

@@ -57,7 +57,10 @@ async function attachHere(ctx: FleetContext, job_id: string): Promise<void> {
 }
 
 /** The row says what has become of the job; a message may be late. */
-async function answerWaiter(ctx: FleetContext, job_id: string): Promise<void> {
+async function answerWaiter(
+  ctx: Pick<FleetContext, "waiters" | "db">,
+  job_id: string,
+): Promise<void> {
   if (!ctx.waiters.has(job_id)) return;
   const row = await ctx.db.jobs.get(job_id);
   if (row && (row.status === "running" || isTerminal(row.status))) ctx.waiters.get(job_id)?.(row);

@@ -14,7 +14,7 @@ const STORED_WITHIN_MS = 60_000;
 
 /** Keeps the login of a job that is about to be stored. @returns the options as the record has them */
 export async function keepProxy(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   job_id: string,
   options: JobOptions,
 ): Promise<JobOptions> {
@@ -26,7 +26,7 @@ export async function keepProxy(
 
 /** The proxy the job uses: its own, else its host's. The login is masked where it is gone. */
 export async function proxyOfJob(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   { job_id, options }: JobRow,
   host: HostRow | null,
 ): Promise<Pick<RunExtras, "proxy" | "proxy_of">> {
@@ -42,6 +42,6 @@ export async function proxyOfJob(
 }
 
 /** Forgets the logins of jobs that have ended. */
-export const forgetProxiesOnce = async (ctx: FleetContext): Promise<void> => {
+export const forgetProxiesOnce = async (ctx: Pick<FleetContext, "db" | "clock">): Promise<void> => {
   await ctx.db.job_proxies.forgetEnded(ctx.clock.now() - STORED_WITHIN_MS);
 };

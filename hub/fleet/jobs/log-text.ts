@@ -33,7 +33,7 @@ function logLine(event: EventRow, created_at: number): string {
 }
 
 /** The job's log as text (log.txt), read from the stored events page by page, even while the job runs. */
-export function logText(ctx: FleetContext, job: JobRow): ReadableStream<Uint8Array> {
+export function logText(ctx: Pick<FleetContext, "db">, job: JobRow): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let last = 0;
   let over = false;

@@ -89,7 +89,7 @@ async function failStale(ctx: FleetContext): Promise<void> {
 
 /** Null for a job that may still be running. */
 function whyStale(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "links" | "cluster" | "clock">,
   {
     job_id,
     worker_id,
@@ -113,7 +113,7 @@ function whyStale(
  * heartbeats. So with several hubs a worker counts as gone only when it has been missing for two heartbeats.
  */
 function isMissing(
-  { cluster: { peers, missing }, clock }: FleetContext,
+  { cluster: { peers, missing }, clock }: Pick<FleetContext, "cluster" | "clock">,
   worker_id: string,
 ): boolean {
   const since = missing.get(worker_id);

@@ -8,7 +8,7 @@ import { jobRecord } from "./record.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
 
 /** @throws AppError not_found, also for what cannot be a job id. */
-export async function getRow(ctx: FleetContext, job_id: string): Promise<JobRow> {
+export async function getRow(ctx: Pick<FleetContext, "db">, job_id: string): Promise<JobRow> {
   const row = /^[0-9A-Za-z_-]{1,64}$/.test(job_id) ? await ctx.db.jobs.get(job_id) : null;
   if (!row) throw notFound("job");
   return row;

@@ -11,7 +11,7 @@ import { harOf, isMadeByHub, readableAsset } from "./warc-sources.ts";
 
 /** The job whose capture is to be replayed. @throws AppError invalid when there is none, or it has no capture */
 export async function requireReplayable(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   job_id: string,
   loc: Issue["loc"],
 ): Promise<JobRow> {
@@ -28,7 +28,7 @@ export async function requireReplayable(
 
 /** A session that shows a capture begins at its job's URL. @throws AppError invalid when there is no such capture */
 export async function withReplayedUrl(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   input: CreateSession,
 ): Promise<CreateSession> {
   if (input.replay === null) return input;
@@ -38,7 +38,7 @@ export async function withReplayedUrl(
 
 /** The requests of a job's capture in their order, then the bodies that no request names. */
 async function* replayEntries(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   { job_id, capture }: Pick<JobRow, "job_id" | "capture">,
 ): AsyncGenerator<ReplayEntry> {
   const assets = await ctx.db.assets.list(job_id);
@@ -64,7 +64,7 @@ async function* replayEntries(
 
 /** The same as lines of JSON, read as fast as they are wanted. */
 export function replayIndex(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   row: Pick<JobRow, "job_id" | "capture">,
 ): ReadableStream<Uint8Array> {
   const entries = replayEntries(ctx, row);

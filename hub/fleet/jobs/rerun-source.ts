@@ -11,7 +11,7 @@ const FIELD = ["body", "options", "rerun_from"];
  * @throws AppError invalid when there is no such job, attempt or script.
  */
 export async function rerunSource(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   { mode, rerun_from }: JobOptions,
 ): Promise<string | null> {
   if (mode !== "rerun" || rerun_from === null) return null;

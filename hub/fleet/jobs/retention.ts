@@ -20,7 +20,7 @@ const BATCH = 100;
 type EndedJob = Pick<JobRow, "job_id" | "asset_bytes">;
 
 /** False while it is another hub's turn: two hubs counting bytes at once would delete twice as many jobs. */
-function takeTurn({ kv, hub_id }: FleetContext): Promise<boolean> {
+function takeTurn({ kv, hub_id }: Pick<FleetContext, "kv" | "hub_id">): Promise<boolean> {
   return kv.setIf(TURN_KEY, { hub_id }, { hub_id }, TURN_MS);
 }
 

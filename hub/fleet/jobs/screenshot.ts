@@ -50,7 +50,7 @@ export async function captureScreenshot(
 }
 
 async function laneOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "sessions" | "db" | "awaited">,
   job_id: string,
 ): Promise<{ session: HubSession; held: JobLane }> {
   const { status, session_id, lease_token } = await getRow(ctx, job_id);
@@ -64,7 +64,7 @@ async function laneOf(
 
 /** Named by the time, so that a job's screenshots sort in the order they were taken. */
 async function pictureMeta(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "db">,
   job_id: string,
   format: ScreenshotRequest["format"],
   url: string,

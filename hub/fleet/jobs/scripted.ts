@@ -22,7 +22,7 @@ export const newScripted = (): Scripted => ({
 export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
 
 /** Scripted jobs that have a runner of this hub: from the lease of their lane to the job's end. */
-function countRuns({ scripted: { lanes, runs } }: FleetContext): number {
+function countRuns({ scripted: { lanes, runs } }: Pick<FleetContext, "scripted">): number {
   for (const [held, link] of lanes)
     if (held.done || link.held.get(held.lease.lane_idx) !== held) lanes.delete(held);
   // A stopped script is still being taken down.
@@ -42,7 +42,7 @@ export async function hasFreeRunner(ctx: FleetContext): Promise<boolean> {
   return runnerFree(ctx);
 }
 
-function runnerFree(ctx: FleetContext): boolean {
+function runnerFree(ctx: Pick<FleetContext, "scripted" | "clock">): boolean {
   if (countRuns(ctx) < ctx.scripted.most) return true;
   ctx.scripted.full_at = ctx.clock.monotonic();
   return false;
@@ -51,7 +51,7 @@ function runnerFree(ctx: FleetContext): boolean {
 const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
 
 /** Assignments this hub's workers can have at a time, counted up to `most`. */
-function places(ctx: FleetContext, most: number): number {
+function places(ctx: Pick<FleetContext, "links">, most: number): number {
   let count = 0;
   for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values()) {
     if (!ready || closed || status !== "active") continue;
@@ -63,7 +63,8 @@ function places(ctx: FleetContext, most: number): number {
 }
 
 /** Scripts run for minutes or days, so with two or more lanes the last free one is left to fetch jobs for a while. */
-const isLastLane = (ctx: FleetContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
+const isLastLane = (ctx: Pick<FleetContext, "draining" | "disk_room" | "links">): boolean =>
+  freeCapacity(ctx, 2) < places(ctx, 2);
 
 /**
  * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` must have been asked
@@ -93,7 +94,11 @@ export async function waitedForLanes(ctx: FleetContext, timeout_ms: number): Pro
 }
 
 /** The job's session ends: so does its script. */
-export function stopScript(ctx: FleetContext, job_id: string, status: JobStatus): void {
+export function stopScript(
+  ctx: Pick<FleetContext, "scripted">,
+  job_id: string,
+  status: JobStatus,
+): void {
   ctx.scripted.runs.get(job_id)?.stop(new ScriptStopped(status));
 }
 

@@ -35,7 +35,7 @@ export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
 /** A queued job that nothing is known of yet. */
 export const newRow = (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "arrivals">,
   job_id: string,
   input: SubmitJob,
   idempotency_key: string | null,
@@ -189,7 +189,7 @@ async function queueScripted(ctx: FleetContext, row: JobRow, script: string | nu
 
 /** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
 async function storeJob(
-  { db, running_calls: { owner } }: FleetContext,
+  { db, running_calls: { owner } }: Pick<FleetContext, "db" | "running_calls">,
   row: JobRow,
   attempt: AttemptRow | null,
 ): Promise<void> {

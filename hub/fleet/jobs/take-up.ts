@@ -160,7 +160,10 @@ async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promis
 const lineKey = ({ ts, stage, message }: Pick<JobLogEntry, "ts" | "stage" | "message">): string =>
   `${Math.round(ts)} ${stage} ${message}`;
 
-async function storedLines(ctx: FleetContext, job_id: string): Promise<Map<string, number>> {
+async function storedLines(
+  ctx: Pick<FleetContext, "db">,
+  job_id: string,
+): Promise<Map<string, number>> {
   const lines = new Map<string, number>();
   const last = await ctx.db.events.last(job_id, LOOK_BACK);
   for (const { ts, data } of last) {

@@ -127,7 +127,7 @@ function onlyReserved(workers: readonly Worker[]): boolean {
 const STORY_LINES = 2_000;
 
 /** The hub's line about the last worker that was offered the job and did not take it; null when there was none. */
-async function lastRefusal(ctx: FleetContext, job_id: string): Promise<string | null> {
+async function lastRefusal(ctx: Pick<FleetContext, "db">, job_id: string): Promise<string | null> {
   const lines = await ctx.db.events.list(job_id, 0, STORY_LINES);
   const refusal = lines.findLast(({ data }) => data.stage === "assigned" && data.level === "warn");
   return refusal ? String(refusal.data.message) : null;
@@ -135,7 +135,7 @@ async function lastRefusal(ctx: FleetContext, job_id: string): Promise<string | 
 
 /** The error of a job that was queued for too long (rules/scheduling#queue-timeout), and what it waited for. */
 export async function queueTimeout(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "db">,
   row: JobRow,
   facts: QueueFacts | null,
 ): Promise<string> {

@@ -12,13 +12,16 @@ import { assetKey, documentKey } from "./files.ts";
 const TEXT_OF_BYTES = 2 * 1024 * 1024;
 
 /** Deleted since the listing: the answer breaks off, because an archive without a listed body would look whole. */
-const read = async (ctx: FleetContext, key: string): Promise<Chunks> => {
+const read = async (ctx: Pick<FleetContext, "objects">, key: string): Promise<Chunks> => {
   const body = await ctx.objects.read(key);
   if (!body) throw notFound("asset");
   return chunksOf(body);
 };
 
-export const readableAsset = (ctx: FleetContext, asset: AssetRow): ReadableAsset => ({
+export const readableAsset = (
+  ctx: Pick<FleetContext, "objects">,
+  asset: AssetRow,
+): ReadableAsset => ({
   ...asset,
   read: () => read(ctx, assetKey(asset.job_id, asset.name)),
 });
@@ -28,13 +31,19 @@ export const isMadeByHub = ({ status, source_url, page_url }: AssetRow): boolean
   status === null && source_url === page_url;
 
 /** The pages and entries of a job's HAR; nothing while there is none. */
-export async function* harOf(ctx: FleetContext, job_id: string): AsyncGenerator<HarElement> {
+export async function* harOf(
+  ctx: Pick<FleetContext, "objects">,
+  job_id: string,
+): AsyncGenerator<HarElement> {
   const body = await ctx.objects.read(documentKey(job_id, "har.json"));
   if (body) yield* harElements(chunksOf(body));
 }
 
 /** `page.html`; its digest is computed when it is written. */
-export async function pageBody(ctx: FleetContext, job_id: string): Promise<WarcBody | null> {
+export async function pageBody(
+  ctx: Pick<FleetContext, "objects">,
+  job_id: string,
+): Promise<WarcBody | null> {
   const key = documentKey(job_id, "page.html");
   const info = await ctx.objects.stat(key);
   return (
@@ -44,7 +53,7 @@ export async function pageBody(ctx: FleetContext, job_id: string): Promise<WarcB
 
 /** A picture of the page at the end, in memory: the index has its digest. Null where there is none. */
 export async function pictureBody(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects">,
   job_id: string,
   name: "screenshot.png" | "thumbnail.webp",
 ): Promise<WarcBody | null> {
@@ -52,7 +61,10 @@ export async function pictureBody(
   return body && { ...bodyOf(await new Response(body).bytes()), is_compressed: true };
 }
 
-export async function textOfPage(ctx: FleetContext, job_id: string): Promise<string | null> {
+export async function textOfPage(
+  ctx: Pick<FleetContext, "objects">,
+  job_id: string,
+): Promise<string | null> {
   const range = { start: 0, end: TEXT_OF_BYTES - 1 };
   const body = await ctx.objects.read(documentKey(job_id, "page.html"), range);
   if (!body) return null;

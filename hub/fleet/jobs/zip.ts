@@ -15,7 +15,7 @@ type Body = ReadableStream<Uint8Array>;
  * for it.
  */
 export async function zipJob(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   row: JobRow,
   documentOf: (name: JobDocument) => Promise<Body | null>,
 ): Promise<Body> {
@@ -24,7 +24,7 @@ export async function zipJob(
 }
 
 async function* entriesOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects">,
   row: JobRow,
   assets: AssetRow[],
   documentOf: (name: JobDocument) => Promise<Body | null>,

@@ -5,7 +5,9 @@ import type { Awaited } from "./parts.ts";
 export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
 
 /** At the start of a hub without others: reads what the previous hub kept, or forgets it when no worker is awaited. */
-export async function readAwaited(ctx: FleetContext): Promise<void> {
+export async function readAwaited(
+  ctx: Pick<FleetContext, "awaited" | "config" | "kept" | "clock">,
+): Promise<void> {
   const { awaited, config } = ctx;
   const links = await keptLinks(ctx);
   if (config.link_grace_ms === 0) {
@@ -20,7 +22,7 @@ export async function readAwaited(ctx: FleetContext): Promise<void> {
 }
 
 /** The worker is back: with its link, or as another process. */
-export function notAwaited({ awaited }: FleetContext, worker_id: string): void {
+export function notAwaited({ awaited }: Pick<FleetContext, "awaited">, worker_id: string): void {
   awaited.links.delete(worker_id);
   for (const [session_id, session] of awaited.sessions)
     if (session.worker_id === worker_id) awaited.sessions.delete(session_id);

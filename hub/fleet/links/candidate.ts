@@ -23,7 +23,9 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
  * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can
  * take a job.
  */
-function bestCandidate(ctx: FleetContext): Best | null {
+function bestCandidate(
+  ctx: Pick<FleetContext, "links" | "clock" | "draining" | "disk_room">,
+): Best | null {
   const { links, clock } = ctx;
   if (assignsNothing(ctx)) return null;
   const now = clock.monotonic();
@@ -58,7 +60,11 @@ export function isStillBetter(ctx: FleetContext, hub_id: string): boolean {
   return best != null && !hasAsGood(ctx, best, ctx.clock.monotonic());
 }
 
-function hasAsGood(ctx: FleetContext, best: Best, now: number): boolean {
+function hasAsGood(
+  ctx: Pick<FleetContext, "links" | "draining" | "disk_room">,
+  best: Best,
+  now: number,
+): boolean {
   const { links } = ctx;
   if (assignsNothing(ctx)) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;

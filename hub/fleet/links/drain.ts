@@ -5,14 +5,16 @@ import type { FleetContext } from "../context.ts";
 const LOOK_MS = 100;
 
 /** Lanes that run a job or hold a session open, and jobs that upload without one. */
-const inUse = ({ links }: FleetContext): number =>
+const inUse = ({ links }: Pick<FleetContext, "links">): number =>
   [...links.values()].reduce((sum, { held, uploading }) => {
     const late = [...uploading.values()].filter((lane) => !lane.done);
     return sum + new Set([...held.values(), ...late]).size;
   }, 0);
 
 /** What a hub that was asked to stop is waiting for; null before it is asked. */
-export function stoppingOf(ctx: FleetContext): Stopping | null {
+export function stoppingOf(
+  ctx: Pick<FleetContext, "draining" | "links" | "sessions" | "clock">,
+): Stopping | null {
   const { draining, links, sessions, clock } = ctx;
   if (!draining.aborted) return null;
   const lanes = [...links.values()].flatMap((link) => link.jobLanes());

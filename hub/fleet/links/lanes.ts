@@ -11,7 +11,10 @@ import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.
 const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0;
 
 /** Assignments that can be made right now, counted up to `most`. */
-export function freeCapacity(ctx: FleetContext, most: number): number {
+export function freeCapacity(
+  ctx: Pick<FleetContext, "draining" | "disk_room" | "links">,
+  most: number,
+): number {
   if (assignsNothing(ctx)) return 0;
   let free = 0;
   for (const link of ctx.links.values()) {
@@ -70,7 +73,7 @@ export async function holdLane<J extends string | null>(
 }
 
 async function acquireLane(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "leases">,
   link: WorkerLink,
   job_id: string | null,
   session_id: string,
@@ -97,7 +100,11 @@ export function distrustLane(link: WorkerLink, lane_idx: number, reason: string)
 }
 
 /** Gives the lane back and asks for the next job. */
-export async function freeLane(ctx: FleetContext, link: WorkerLink, held: HeldLane): Promise<void> {
+export async function freeLane(
+  ctx: Pick<FleetContext, "signal" | "hooks" | "leases" | "log">,
+  link: WorkerLink,
+  held: HeldLane,
+): Promise<void> {
   const { lane_idx } = held.lease;
   if (link.held.get(lane_idx) === held) link.held.delete(lane_idx);
   await releaseLane(ctx, link, held.lease);
@@ -106,7 +113,11 @@ export async function freeLane(ctx: FleetContext, link: WorkerLink, held: HeldLa
 }
 
 /** Never rejects: a lease that the store could not take back is released by `retryReleasesOnce`. */
-async function releaseLane(ctx: FleetContext, link: WorkerLink, lease: LaneLease): Promise<void> {
+async function releaseLane(
+  ctx: Pick<FleetContext, "leases" | "log">,
+  link: WorkerLink,
+  lease: LaneLease,
+): Promise<void> {
   const { worker_id, lane_idx, token } = lease;
   try {
     await ctx.leases.release(worker_id, lane_idx, token);
@@ -117,7 +128,9 @@ async function releaseLane(ctx: FleetContext, link: WorkerLink, lease: LaneLease
 }
 
 /** Gives back what the lease store could not take while it was away, so that no lane waits for its lease to expire. */
-export async function retryReleasesOnce(ctx: FleetContext): Promise<void> {
+export async function retryReleasesOnce(
+  ctx: Pick<FleetContext, "links" | "leases" | "hooks" | "dispatcher">,
+): Promise<void> {
   const behind = [...ctx.links.values()].filter((l) => l.unreleased.size > 0 || l.unsure.size > 0);
   for (const link of behind) {
     for (const lease of [...link.unreleased]) {
@@ -133,7 +146,10 @@ export async function retryReleasesOnce(ctx: FleetContext): Promise<void> {
  * Leases whose grant was lost with the store's answer: nobody holds them. None is granted meanwhile, so none is too
  * new.
  */
-const releaseUnknown = (ctx: FleetContext, link: WorkerLink): Promise<void> =>
+const releaseUnknown = (
+  ctx: Pick<FleetContext, "dispatcher" | "leases">,
+  link: WorkerLink,
+): Promise<void> =>
   ctx.dispatcher.exclusive(async () => {
     const stored = await ctx.leases.list(link.worker_id);
     const known = new Set([...link.held.values()].map((held) => held.lease.token));
@@ -147,7 +163,11 @@ const releaseUnknown = (ctx: FleetContext, link: WorkerLink): Promise<void> =>
 const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
 
 /** Records what the worker says about one lane; frees its lease when the run on it is over. */
-export async function laneChanged(ctx: FleetContext, link: WorkerLink, lane: Lane): Promise<void> {
+export async function laneChanged(
+  ctx: Pick<FleetContext, "hooks" | "signal" | "leases" | "log">,
+  link: WorkerLink,
+  lane: Lane,
+): Promise<void> {
   link.lanes.set(lane.lane_idx, lane);
   link.untold = true;
   const held = link.held.get(lane.lane_idx);
@@ -158,7 +178,11 @@ export async function laneChanged(ctx: FleetContext, link: WorkerLink, lane: Lan
   else if (!held && lane.state === "warm") ctx.hooks.laneFree();
 }
 
-async function endLease(ctx: FleetContext, link: WorkerLink, held: HeldLane): Promise<void> {
+async function endLease(
+  ctx: Pick<FleetContext, "hooks" | "signal" | "leases" | "log">,
+  link: WorkerLink,
+  held: HeldLane,
+): Promise<void> {
   await ctx.hooks.laneOver(link, held);
   await freeLane(ctx, link, held);
 }
@@ -168,7 +192,7 @@ async function endLease(ctx: FleetContext, link: WorkerLink, held: HeldLane): Pr
  * was lost; a single heartbeat may have left before the assignment arrived.
  */
 export async function reconcileLanes(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "hooks" | "signal" | "leases" | "log">,
   link: WorkerLink,
   lanes: readonly Lane[],
 ): Promise<void> {

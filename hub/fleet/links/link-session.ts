@@ -194,7 +194,7 @@ export function openLinkSession(
 const closeReason = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 120);
 
 async function checkRegistration(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "throttle" | "config" | "log">,
   path_worker_id: string,
   hello: Registration,
   address: string | undefined,

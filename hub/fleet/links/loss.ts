@@ -18,7 +18,7 @@ export type LossCause =
 
 /** One clause that names the worker and a time. */
 export function causeOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "config">,
   link: WorkerLink,
   why: LossCause,
   reason: string,

@@ -23,14 +23,19 @@ export async function livenessOnce(ctx: FleetContext): Promise<void> {
 }
 
 /** Records which workers were heard from since `since`, a time of the monotonic clock. */
-export async function touchWorkersOnce(ctx: FleetContext, since: number): Promise<void> {
+export async function touchWorkersOnce(
+  ctx: Pick<FleetContext, "links" | "db" | "clock">,
+  since: number,
+): Promise<void> {
   const heard = [...ctx.links.values()].filter((link) => link.heard_at >= since);
   const ids = heard.map((link) => link.worker_id);
   if (ids.length > 0) await ctx.db.workers.touch(ids, ctx.clock.now());
 }
 
 /** The statuses that operators set at other hubs: announced at once, and read here in case the message was lost. */
-export async function readStatusesOnce(ctx: FleetContext): Promise<void> {
+export async function readStatusesOnce(
+  ctx: Pick<FleetContext, "cluster" | "db" | "links">,
+): Promise<void> {
   if (ctx.cluster.peers.size === 0) return;
   for (const { worker_id, status } of await ctx.db.workers.list()) {
     const link = ctx.links.get(worker_id);

@@ -13,7 +13,7 @@ const TAKE_TRIES = 3;
 export const WORKER_PREFIX = "worker:";
 const keyOf = (worker_id: string) => `${WORKER_PREFIX}${worker_id}`;
 
-export const entryOf = (ctx: FleetContext, link: WorkerLink): WorkerEntry => ({
+export const entryOf = (ctx: Pick<FleetContext, "hub_id">, link: WorkerLink): WorkerEntry => ({
   worker_id: link.worker_id,
   instance_id: link.instance_id,
   address: link.address,
@@ -33,13 +33,16 @@ export const entryOf = (ctx: FleetContext, link: WorkerLink): WorkerEntry => ({
 });
 
 /** What makes a registration this link's, and nobody else's. */
-const ownFields = (ctx: FleetContext, { instance_id }: WorkerLink) => ({
+const ownFields = (ctx: Pick<FleetContext, "hub_id">, { instance_id }: WorkerLink) => ({
   link_hub: ctx.hub_id,
   instance_id,
 });
 
 /** False when another link has registered the worker, and this one no longer counts. */
-export const publishWorker = (ctx: FleetContext, link: WorkerLink): Promise<boolean> => {
+export const publishWorker = (
+  ctx: Pick<FleetContext, "kv" | "hub_id">,
+  link: WorkerLink,
+): Promise<boolean> => {
   link.untold = false;
   const entry = entryOf(ctx, link);
   return ctx.kv.setIf(keyOf(link.worker_id), ownFields(ctx, link), entry, WORKER_LIVENESS_MS);
@@ -49,7 +52,10 @@ export const publishWorker = (ctx: FleetContext, link: WorkerLink): Promise<bool
  * Renews the registration and the leases of a worker that was heard from.
  * @returns false when the worker is linked to another hub by now: this link is stale, and nothing is renewed.
  */
-export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
+export async function keepWorker(
+  ctx: Pick<FleetContext, "leases" | "kept" | "kv" | "hub_id">,
+  link: WorkerLink,
+): Promise<boolean> {
   if (!(await publishWorker(ctx, link))) return false;
   const leases = [...link.held.values()].map((held) => held.lease);
   await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
@@ -58,7 +64,9 @@ export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<b
 }
 
 /** For GET /workers at the other hubs: announces what changed on the lanes since the last time. */
-export async function publishChangesOnce(ctx: FleetContext): Promise<void> {
+export async function publishChangesOnce(
+  ctx: Pick<FleetContext, "links" | "kv" | "hub_id">,
+): Promise<void> {
   for (const link of ctx.links.values())
     if (link.untold && link.ready && !link.left && !link.closed) await publishWorker(ctx, link);
 }
@@ -67,7 +75,10 @@ export async function publishChangesOnce(ctx: FleetContext): Promise<void> {
  * The link has ended; a registration that belongs to another link by now stays.
  * @returns whether there is one: then the worker has moved, and what it runs is for the hub it has moved to.
  */
-export async function giveUpRegistration(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
+export async function giveUpRegistration(
+  ctx: Pick<FleetContext, "kv" | "hub_id">,
+  link: WorkerLink,
+): Promise<boolean> {
   const key = keyOf(link.worker_id);
   if (await ctx.kv.deleteIf(key, ownFields(ctx, link))) return false;
   return (await ctx.kv.get<WorkerEntry>(key)) !== null;
@@ -88,7 +99,11 @@ const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
  * Whether another live process has the worker_id: on another host, or a twin on the same host. The two would otherwise
  * take it from each other forever. A restart, or the same process dialling again, takes over.
  */
-export function isTaken(ctx: FleetContext, holder: Holder, hello: Registration): boolean {
+export function isTaken(
+  ctx: Pick<FleetContext, "clock">,
+  holder: Holder,
+  hello: Registration,
+): boolean {
   const silent_ms =
     holder.heard_at === undefined
       ? ctx.clock.now() - holder.last_heartbeat_at
@@ -129,7 +144,10 @@ export async function takeRegistration(
 }
 
 /** Waits until the other hub has dropped its link to this worker, if that hub is still there. */
-async function askToDrop(ctx: FleetContext, entry: WorkerEntry): Promise<void> {
+async function askToDrop(
+  ctx: Pick<FleetContext, "log" | "cluster" | "clock">,
+  entry: WorkerEntry,
+): Promise<void> {
   const { worker_id, instance_id, link_hub } = entry;
   ctx.log.info({ worker_id, link_hub }, "worker moves here from another hub");
   if (!ctx.cluster.peers.has(link_hub)) return;

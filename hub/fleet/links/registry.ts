@@ -116,7 +116,7 @@ async function admit(ctx: FleetContext, link: WorkerLink): Promise<void> {
 
 /** A worker that waits for its update order gets it with its welcome and with every acknowledgement of a heartbeat. */
 export const orderOf = (
-  { rollout }: FleetContext,
+  { rollout }: Pick<FleetContext, "rollout">,
   { waits_for_order, worker_id, version }: WorkerLink,
 ): { update?: UpdateOrder } => {
   if (!waits_for_order) return {};
@@ -125,8 +125,10 @@ export const orderOf = (
   return { update: update ?? { target: version, go: false } };
 };
 
-const seen = (ctx: FleetContext, { worker_id, address, hostname, version }: WorkerLink) =>
-  ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
+const seen = (
+  ctx: Pick<FleetContext, "db" | "clock">,
+  { worker_id, address, hostname, version }: WorkerLink,
+) => ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
 
 /** The hub that had the link is gone, and the worker still runs what it was given: it all goes on, under its leases. */
 async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Promise<void> {
@@ -155,7 +157,7 @@ async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Prom
  * This hub now renews the leases of what the worker runs; a lane that was leased but never handed over is free again.
  */
 async function takeLeases(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "leases">,
   { worker_id, held }: WorkerLink,
 ): Promise<LaneLease[]> {
   const leases = [...held.values()].map(({ lease }) => lease);
@@ -167,7 +169,7 @@ async function takeLeases(
 }
 
 const welcome = (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "version" | "config" | "rollout">,
   link: WorkerLink,
   places: Pick<HubRegistered, "fleet_places"> = {},
 ): HubRegistered => ({
@@ -184,7 +186,10 @@ const welcome = (
 });
 
 /** A newcomer may dial other hubs under this worker_id: they see in the registry whether the link has a socket. */
-const tellRegistry = async (ctx: FleetContext, link: WorkerLink): Promise<void> => {
+const tellRegistry = async (
+  ctx: Pick<FleetContext, "cluster" | "log" | "kv" | "hub_id">,
+  link: WorkerLink,
+): Promise<void> => {
   if (!ctx.cluster.shared) return;
   const { worker_id } = link;
   await publishWorker(ctx, link).catch((err) =>

@@ -12,7 +12,10 @@ import type { KeptLink } from "./parts.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
 /** What can be taken up of the link that this worker had; null when it is another worker's, or unknown. */
-export async function leftLink(ctx: FleetContext, hello: Registration): Promise<LeftLink | null> {
+export async function leftLink(
+  ctx: Pick<FleetContext, "config" | "kept">,
+  hello: Registration,
+): Promise<LeftLink | null> {
   const { worker_id, instance_id, resume } = hello;
   if (!resume?.holds || ctx.config.link_grace_ms === 0) return null;
   const { upload_token, received: sent, acknowledged, holds } = resume;
@@ -25,7 +28,7 @@ export async function leftLink(ctx: FleetContext, hello: Registration): Promise<
 
 /** Lets the next hub take the link up. Keeps nothing for a worker whose version cannot go on with a link. */
 export async function keepLinkForNext(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "kept">,
   link: WorkerLink,
   received: KeptLink["received"],
 ): Promise<void> {
@@ -40,7 +43,7 @@ export async function keepLinkForNext(
 }
 
 /** Whether this link's worker may bring it to the next hub, or to another one, which takes it up. */
-export const canBeLeft = ({ config }: FleetContext, link: WorkerLink): boolean =>
+export const canBeLeft = ({ config }: Pick<FleetContext, "config">, link: WorkerLink): boolean =>
   config.link_grace_ms > 0 && link.ready && !link.closed && link.outbox !== null;
 
 /** What a stopping hub says to a socket of a worker, registered or not. */

@@ -36,7 +36,10 @@ export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
 }
 
 /** Another hub's registration stays in the shared store while its worker counts as alive, by that store's clock. */
-export function isAlive(ctx: FleetContext, { worker_id }: WorkerEntry): boolean {
+export function isAlive(
+  ctx: Pick<FleetContext, "links" | "clock">,
+  { worker_id }: WorkerEntry,
+): boolean {
   const link = ctx.links.get(worker_id);
   return link === undefined || ctx.clock.monotonic() - link.heard_at <= WORKER_LIVENESS_MS;
 }
@@ -46,7 +49,7 @@ export function isAlive(ctx: FleetContext, { worker_id }: WorkerEntry): boolean 
  * said about them.
  */
 async function leasesOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "links" | "leases">,
   entries: readonly WorkerEntry[],
 ): Promise<(entry: WorkerEntry) => OnLane[]> {
   const others = entries.filter(({ worker_id }) => !ctx.links.has(worker_id));
@@ -60,7 +63,7 @@ async function leasesOf(
 }
 
 function connectedRecord(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "rollout" | "links" | "clock">,
   row: WorkerRow | undefined,
   entry: WorkerEntry,
   leases: OnLane[],
@@ -94,7 +97,7 @@ function connectedRecord(
 }
 
 /** A worker that was seen before and is not connected now. */
-const absentRecord = ({ rollout }: FleetContext, row: WorkerRow): Worker => ({
+const absentRecord = ({ rollout }: Pick<FleetContext, "rollout">, row: WorkerRow): Worker => ({
   worker_id: row.worker_id,
   address: row.address,
   hostname: row.hostname,
@@ -143,7 +146,7 @@ export async function getWorker(ctx: FleetContext, worker_id: string): Promise<W
 }
 
 async function recordOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "rollout" | "links" | "clock" | "leases">,
   row: WorkerRow | undefined,
   entry: WorkerEntry | undefined,
 ): Promise<Worker> {

@@ -85,7 +85,11 @@ function wholeFrames(bytes: Uint8Array, offset: number): Frame[] {
 }
 
 /** What this hub knows of the recording before this call: nothing, or what is sealed. @throws AppError conflict */
-async function openPart(ctx: FleetContext, run: Run, first: Frame | undefined): Promise<OpenPart> {
+async function openPart(
+  ctx: Pick<FleetContext, "db" | "clock" | "recordings">,
+  run: Run,
+  first: Frame | undefined,
+): Promise<OpenPart> {
   const run_id = runIdOf(run);
   const row = (await ctx.db.recordings.get(run_id)) ?? (await begin(ctx, run, first));
   if (row.state !== "live") throw conflict("the recording is over");
@@ -104,7 +108,11 @@ async function openPart(ctx: FleetContext, run: Run, first: Frame | undefined): 
   return part;
 }
 
-function begin(ctx: FleetContext, run: Run, first: Frame | undefined): Promise<RecordingRow> {
+function begin(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  run: Run,
+  first: Frame | undefined,
+): Promise<RecordingRow> {
   const start = first?.kind === FRAME.event ? RecordingEvent.safeParse(jsonOf(first)) : null;
   if (!start?.success || start.data.type !== "start" || first?.offset !== 0) throw otherLength(0);
   return ctx.db.recordings.begin({

@@ -84,7 +84,11 @@ async function endSilent(ctx: FleetContext, part: OpenPart): Promise<void> {
 }
 
 /** Whether its run has been over for this long. */
-async function isOver(ctx: FleetContext, row: RecordingRow, ms = 0): Promise<boolean> {
+async function isOver(
+  ctx: Pick<FleetContext, "clock" | "db" | "sessions" | "awaited">,
+  row: RecordingRow,
+  ms = 0,
+): Promise<boolean> {
   const { job_id, session_id } = row;
   const before = ctx.clock.now() - ms;
   if (job_id !== null) {

@@ -9,18 +9,22 @@ import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
 const engineRecord = (row: EngineRow): Engine => ({ ...row, updated_at: isoTime(row.updated_at) });
 
-export const listEngines = async (ctx: FleetContext): Promise<Engine[]> =>
+export const listEngines = async (ctx: Pick<FleetContext, "db">): Promise<Engine[]> =>
   (await ctx.db.engines.list()).map(engineRecord);
 
 /** @throws AppError not_found. */
-export const getEngine = async (ctx: FleetContext, slug: string): Promise<Engine> =>
+export const getEngine = async (ctx: Pick<FleetContext, "db">, slug: string): Promise<Engine> =>
   engineRecord(await rowOf(ctx.db.engines, slug, "engine"));
 
 /**
  * PUT /engines/{slug} (rules/engines#engine-calls): creates or replaces; a promoted one stays promoted.
  * @throws AppError invalid for a slug or an address that no engine may have
  */
-export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine): Promise<Engine> {
+export async function putEngine(
+  ctx: Pick<FleetContext, "config" | "db" | "clock" | "log">,
+  raw: string,
+  input: PutEngine,
+): Promise<Engine> {
   const { slug: given, ...engine } = input;
   const slug = writableSlug(raw, given);
   if (RESERVED_ENGINE_SLUGS.includes(slug))
@@ -39,11 +43,11 @@ export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine
 }
 
 /** @throws AppError not_found. */
-export const deleteEngine = (ctx: FleetContext, slug: string): Promise<void> =>
+export const deleteEngine = (ctx: Pick<FleetContext, "db">, slug: string): Promise<void> =>
   removeRow(ctx.db.engines, slug, "engine");
 
 /** Makes it the engine that `auto` prefers; no other stays promoted. @throws AppError not_found. */
-export async function promoteEngine(ctx: FleetContext, slug: string): Promise<Engine> {
+export async function promoteEngine(ctx: Pick<FleetContext, "db">, slug: string): Promise<Engine> {
   const row = await ctx.db.engines.promote(slug);
   if (!row) throw notFound("engine");
   return engineRecord(row);

@@ -51,15 +51,19 @@ const found = (row: HostRow | null, what = "host"): Host => {
   return hostRecord(row);
 };
 
-export const listHosts = async (ctx: FleetContext): Promise<Host[]> =>
+export const listHosts = async (ctx: Pick<FleetContext, "db">): Promise<Host[]> =>
   (await ctx.db.hosts.list()).map(hostRecord);
 
 /** @throws AppError not_found. */
-export const getHost = async (ctx: FleetContext, host: string): Promise<Host> =>
+export const getHost = async (ctx: Pick<FleetContext, "db">, host: string): Promise<Host> =>
   found(await ctx.db.hosts.get(known(host)));
 
 /** PUT /hosts/{host} (rules/hosts#replace-a-host): replaces everything; the cookies only when they are given. */
-export async function putHost(ctx: FleetContext, raw: string, input: PutHost): Promise<Host> {
+export async function putHost(
+  ctx: Pick<FleetContext, "clock" | "db">,
+  raw: string,
+  input: PutHost,
+): Promise<Host> {
   const host = writable(raw);
   if (input.host !== undefined && canonicalHost(input.host) !== host)
     throw invalid(["body", "host"], "is not the host of the path");
@@ -90,7 +94,7 @@ export async function putHost(ctx: FleetContext, raw: string, input: PutHost): P
  * @throws AppError invalid
  */
 async function withLogin(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   host: string,
   proxy: ProxyOption,
 ): Promise<ProxyOption> {
@@ -106,7 +110,7 @@ async function withLogin(
 }
 
 /** @throws AppError not_found. */
-export async function deleteHost(ctx: FleetContext, host: string): Promise<void> {
+export async function deleteHost(ctx: Pick<FleetContext, "db">, host: string): Promise<void> {
   if (!(await ctx.db.hosts.delete(known(host)))) throw notFound("host");
 }
 
@@ -114,7 +118,11 @@ export async function deleteHost(ctx: FleetContext, host: string): Promise<void>
  * Appends a recipe; creates a host that is not known (rules/hosts#append-and-remove-recipes).
  * @throws AppError conflict when the host has as many as it may.
  */
-export async function addRecipe(ctx: FleetContext, raw: string, recipe: Recipe): Promise<Host> {
+export async function addRecipe(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  raw: string,
+  recipe: Recipe,
+): Promise<Host> {
   const host = writable(raw);
   refuseLong(recipe, ["body"]);
   const limits = { max: MAX_RECIPES, max_chars: MAX_HOST_RECIPES_BYTES };
@@ -127,14 +135,18 @@ export async function addRecipe(ctx: FleetContext, raw: string, recipe: Recipe):
 }
 
 /** @throws AppError not_found for an index that no recipe has. */
-export async function removeRecipe(ctx: FleetContext, host: string, index: string): Promise<Host> {
+export async function removeRecipe(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  host: string,
+  index: string,
+): Promise<Host> {
   const at = /^(0|[1-9][0-9]{0,5})$/.test(index) ? Number(index) : null;
   if (at === null) throw notFound("recipe");
   return found(await ctx.db.hosts.removeRecipe(known(host), at, ctx.clock.now()), "recipe");
 }
 
 export async function setLoginRecipe(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   host: string,
   recipe: LoginRecipe,
 ): Promise<Host> {
@@ -144,7 +156,7 @@ export async function setLoginRecipe(
 
 /** Replaces the cookies of a host; a masked value keeps what is stored, so that a record that was read can be sent back. */
 export async function putCookies(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   host: string,
   cookies: StoredCookie[],
 ): Promise<Host> {
@@ -158,7 +170,7 @@ export async function putCookies(
  * @returns how many each host that was pushed to has now.
  */
 export async function syncCookies(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   { scope, host, cookies }: SyncCookies,
 ): Promise<Record<string, number>> {
   const wanted =
@@ -184,7 +196,10 @@ export interface HostForJob {
 }
 
 /** Nothing is known about text that is not a host name. */
-export async function hostForJob(ctx: FleetContext, raw: string): Promise<HostForJob> {
+export async function hostForJob(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  raw: string,
+): Promise<HostForJob> {
   const host = canonicalHost(raw);
   if (host === null) return { settings: null, cookies: [] };
   const rows = await ctx.db.hosts.find(hostAndParents(host));

@@ -35,7 +35,7 @@ function checkOptions(options: Record<string, unknown>): void {
  * @throws AppError invalid naming the body's preset
  */
 export async function withPreset(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   slug: string,
   options: Record<string, unknown>,
   loc: Issue["loc"] = ["body", "preset"],

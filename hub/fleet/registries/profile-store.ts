@@ -99,18 +99,24 @@ function toAppError(err: unknown): unknown {
   );
 }
 
-async function readObject(ctx: FleetContext, key: string): Promise<ReadableStream<Uint8Array>> {
+async function readObject(
+  ctx: Pick<FleetContext, "profile_archives">,
+  key: string,
+): Promise<ReadableStream<Uint8Array>> {
   const stream = await ctx.profile_archives.read(key);
   if (!stream) throw new Error(`object ${key} is gone`);
   return stream;
 }
 
-const limitsOf = ({ config }: FleetContext): ArchiveLimits => ({
+const limitsOf = ({ config }: Pick<FleetContext, "config">): ArchiveLimits => ({
   max_unpacked_bytes: config.max_profile_bytes * PROFILE_UNPACK_FACTOR,
   max_entries: MAX_PROFILE_ENTRIES,
 });
 
-async function* filesOf(ctx: FleetContext, key: string): AsyncGenerator<ArchiveFile> {
+async function* filesOf(
+  ctx: Pick<FleetContext, "profile_archives" | "config">,
+  key: string,
+): AsyncGenerator<ArchiveFile> {
   yield* readTar(chunksOf(await readObject(ctx, key)), limitsOf(ctx));
 }
 
@@ -120,7 +126,11 @@ interface Found {
 }
 
 /** The first pass: every entry judged, the profile found. */
-async function inspect(ctx: FleetContext, key: string, signal: AbortSignal): Promise<Found> {
+async function inspect(
+  ctx: Pick<FleetContext, "profile_archives" | "config">,
+  key: string,
+  signal: AbortSignal,
+): Promise<Found> {
   const shape = createShapeFinder();
   let source_browser: string | null = null;
   for await (const file of filesOf(ctx, key)) {
@@ -146,7 +156,7 @@ const versionIn = (text: string): string | null => {
 
 /** The second pass: the files that are kept, where a user-data directory has them. */
 async function* normalFiles(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "profile_archives" | "config">,
   key: string,
   base: ProfileBase,
   tally: { files: number },

@@ -45,8 +45,11 @@ export async function beginWriting(
   };
 }
 
-export const isWriter = (ctx: FleetContext, name: string, writer: string): boolean =>
-  ctx.profile_writers.get(name) === writer;
+export const isWriter = (
+  ctx: Pick<FleetContext, "profile_writers">,
+  name: string,
+  writer: string,
+): boolean => ctx.profile_writers.get(name) === writer;
 
 const beingWritten = (name: string) => conflict(`profile ${name} is being written`);
 
@@ -55,7 +58,7 @@ const unavailable = (detail: string, cause?: unknown) =>
 
 /** Writes the name again when the store has lost it. */
 async function renew(
-  { kv, clock, log }: FleetContext,
+  { kv, clock, log }: Pick<FleetContext, "kv" | "clock" | "log">,
   name: string,
   value: Record<string, string>,
   over: AbortSignal,

@@ -22,7 +22,7 @@ const toRef = ({ name, sha256, size }: ProfileRow): ProfileRef => ({ name, sha25
  * @throws AppError invalid naming `loc` when there is none.
  */
 export async function profileRef(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   name: string,
   loc: Issue["loc"] = ["body", "use_profile"],
 ): Promise<ProfileRef> {
@@ -32,7 +32,7 @@ export async function profileRef(
 }
 
 /** What runs without a named profile get (rules/profiles#default-profile); null when no default is set. */
-export async function defaultProfile(ctx: FleetContext): Promise<ProfileRef | null> {
+export async function defaultProfile(ctx: Pick<FleetContext, "db">): Promise<ProfileRef | null> {
   const row = await ctx.db.profiles.getDefault();
   return row && toRef(row);
 }
@@ -45,7 +45,7 @@ const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), s
  * default one unless its browser comes from elsewhere.
  */
 export async function profileForJob(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db">,
   { use_profile, attach, attach_to_job, clone_chrome_profile }: JobOptions,
 ): Promise<ProfileRef | null> {
   if (use_profile !== null) {
@@ -56,19 +56,22 @@ export async function profileForJob(
   return elsewhere ? null : defaultProfile(ctx);
 }
 
-export async function listProfiles(ctx: FleetContext): Promise<Profile[]> {
+export async function listProfiles(ctx: Pick<FleetContext, "db">): Promise<Profile[]> {
   return (await ctx.db.profiles.list()).map(profileRecord);
 }
 
 /** @throws AppError not_found */
-export async function getProfile(ctx: FleetContext, name: string): Promise<Profile> {
+export async function getProfile(ctx: Pick<FleetContext, "db">, name: string): Promise<Profile> {
   const row = await ctx.db.profiles.get(name);
   if (!row) throw notFound("profile");
   return profileRecord(row);
 }
 
 /** @throws AppError not_found, and the default stays what it was. */
-export async function setDefaultProfile(ctx: FleetContext, name: string): Promise<Profile> {
+export async function setDefaultProfile(
+  ctx: Pick<FleetContext, "db">,
+  name: string,
+): Promise<Profile> {
   const row = await ctx.db.profiles.setDefault(name);
   if (!row) throw notFound("profile");
   return profileRecord(row);

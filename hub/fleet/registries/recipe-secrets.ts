@@ -13,7 +13,7 @@ interface RecipeSecrets {
  * hosts that the variable is bound to; one that is bound to none on `own_host` alone, whose recipe it is.
  */
 export function recipeSecrets(
-  { config }: FleetContext,
+  { config }: Pick<FleetContext, "config">,
   actions: readonly RecipeAction[],
   own_host: string | null,
 ): RecipeSecrets {

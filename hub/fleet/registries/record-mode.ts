@@ -5,7 +5,7 @@ import { fleetSetting } from "./fleet-settings.ts";
 
 /** What is recorded of a run: what it asks for, else what its host does, else the setting (rules/recordings#what-is-recorded). */
 export const recordModeOf = async (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "clock" | "settings_cache" | "db">,
   asked: RecordMode | null | undefined,
   host: Pick<HostRow, "record"> | null,
 ): Promise<RecordMode> => asked ?? host?.record ?? (await fleetSetting(ctx, "record"));

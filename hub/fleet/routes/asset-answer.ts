@@ -6,7 +6,7 @@ import { assetKey, getAsset } from "../jobs/files.ts";
 
 /** The body of an asset, or the part the client asked for. @throws AppError not_found */
 export async function assetAnswer(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "objects" | "db">,
   c: Context,
   { job_id, name }: { job_id: string; name: string },
 ): Promise<Response> {

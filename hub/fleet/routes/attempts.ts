@@ -12,7 +12,7 @@ const AttemptParams = JobParams.extend({
 });
 
 /** What scripted jobs tried (rules/scripts#attempts): GET /jobs/{id}/attempts and one of them. */
-export function attemptRoutes(ctx: FleetContext) {
+export function attemptRoutes(ctx: Pick<FleetContext, "db">) {
   const tags = ["jobs"];
   const list = createRoute({
     method: "get",

@@ -6,7 +6,7 @@ import type { FleetContext } from "../context.ts";
 import { ComparisonParams } from "./params.ts";
 
 /** What two jobs captured, compared (rules/comparison#compare-two-jobs). */
-export function comparisonRoutes(ctx: FleetContext) {
+export function comparisonRoutes(ctx: Pick<FleetContext, "comparisons">) {
   const route = createRoute({
     method: "get",
     path: "/jobs/{id}/diff/{other}",

@@ -22,7 +22,7 @@ function parsed(text: string | null): unknown {
  * nothing could tell the client's values from defaults, and a rule like "goal is required" applies to both together. A
  * body that is no job at all passes unchanged, and is refused later.
  */
-export const mergePreset = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
+export const mergePreset = (ctx: Pick<FleetContext, "db">): MiddlewareHandler<HttpEnv> =>
   async function mergePresetOptions(c, next) {
     const body = parsed(await jsonText(c));
     if (!isRecord(body)) return next();

@@ -42,7 +42,7 @@ const TARGET = /^(browser|page)$/;
 
 /** A session's DevTools socket, and the discovery endpoints that clients ask first. */
 export function mountCdp(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "streams">,
   app: App,
   at: string,
   { rules, sessionOf, wrap = (_c, handlers) => handlers }: CdpMount,

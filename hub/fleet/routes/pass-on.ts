@@ -69,7 +69,7 @@ export const toOwner =
   };
 
 /** Whether another hub has passed this call on. */
-export const wasPassedOn = (ctx: FleetContext, c: C): boolean =>
+export const wasPassedOn = (ctx: Pick<FleetContext, "config" | "hub_id">, c: C): boolean =>
   passedOnBy(ctx, c.req.raw.headers) !== null;
 
 /**

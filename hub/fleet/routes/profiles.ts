@@ -101,7 +101,10 @@ export function profileName(name: string): string {
 }
 
 /** The body of a call that sends an archive. The answer may take longer than Bun lets a silent connection live. */
-export function archiveUpload(ctx: FleetContext, c: Context<HttpEnv>): ProfileUpload {
+export function archiveUpload(
+  ctx: Pick<FleetContext, "stopping">,
+  c: Context<HttpEnv>,
+): ProfileUpload {
   const { raw } = c.req;
   if (!raw.body) throw invalid(["body"], "the archive is empty");
   c.env.server?.timeout(raw, 0);

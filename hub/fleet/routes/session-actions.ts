@@ -102,7 +102,11 @@ const replyHead = (session: HubSession, { ms }: Outcome) => ({
 });
 
 /** The answer of an action; a large result is passed through unchanged from the worker's bridge. */
-async function answer(ctx: FleetContext, session: HubSession, outcome: Outcome): Promise<Response> {
+async function answer(
+  ctx: Pick<FleetContext, "clock">,
+  session: HubSession,
+  outcome: Outcome,
+): Promise<Response> {
   const head = replyHead(session, outcome);
   if (outcome.blob === null) return Response.json({ ...head, result: outcome.result ?? null });
   const blob = await askBridge(ctx, session, `blobs/${encodeURIComponent(outcome.blob)}`);
@@ -132,7 +136,7 @@ async function joinInto(
 const RAW_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf"];
 
 async function rawAnswer(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   outcome: Outcome,
 ): Promise<Response> {

@@ -48,7 +48,9 @@ const store = createRoute({
 });
 
 /** The Playwright traces of sessions (rules/traces). */
-export function sessionTraceRoutes(ctx: FleetContext) {
+export function sessionTraceRoutes(
+  ctx: Pick<FleetContext, "objects" | "db" | "links" | "awaited">,
+) {
   const app = newApp();
   describeRoute(app, store);
   return app

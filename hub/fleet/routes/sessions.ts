@@ -34,7 +34,9 @@ const LASTING = /^\/sessions\/[^/]+\/(recording(\/|$)|(har\.json|trace\.zip)$)/;
  * Any call for a session that does not exist is 404, before anything else is checked
  * (rules/sessions#ended-sessions-are-404). A repeated call with an Idempotency-Key passes: it gets its first answer.
  */
-export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
+export const liveSessionsOnly = (
+  ctx: Pick<FleetContext, "sessions" | "awaited">,
+): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
     const survives = LASTING.test(c.req.path);
     if (!survives && c.req.header("idempotency-key") === undefined)
@@ -43,7 +45,9 @@ export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> 
   };
 
 /** The same inside a call that runs for the first time. */
-export const thisSession = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
+export const thisSession = (
+  ctx: Pick<FleetContext, "sessions" | "awaited">,
+): MiddlewareHandler<HttpEnv> =>
   async function thisLiveSession(c, next) {
     requireSession(ctx, c.req.param("sid") ?? "");
     await next();

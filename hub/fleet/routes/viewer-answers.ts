@@ -48,7 +48,12 @@ interface StreamOptions {
 }
 
 /** Tells the worker what this viewer does, for the session's recordings, if its version takes that. */
-function tellerOf(ctx: FleetContext, c: C, { link, session_id }: HubSession, view_only: boolean) {
+function tellerOf(
+  ctx: Pick<FleetContext, "clock" | "config" | "hub_id">,
+  c: C,
+  { link, session_id }: HubSession,
+  view_only: boolean,
+) {
   if (link.capabilities.viewer_events !== true) return tellsNobody;
   return createInputTeller({
     clock: ctx.clock,

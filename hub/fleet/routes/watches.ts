@@ -120,7 +120,7 @@ function writes(ctx: FleetContext) {
 /** Who sets a webhook decides where records of jobs are sent. */
 const mayPost = async (
   c: Context<HttpEnv>,
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "admin" | "logins">,
   { webhook_url }: { webhook_url?: string | null | undefined },
 ): Promise<void> => {
   if (webhook_url) await trustedOnly(c, ctx);

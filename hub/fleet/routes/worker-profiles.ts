@@ -51,7 +51,7 @@ const putArchive = createRoute({
 });
 
 /** @throws AppError unauthorized */
-export function requireWorker(ctx: FleetContext, c: Context): WorkerLink {
+export function requireWorker(ctx: Pick<FleetContext, "links">, c: Context): WorkerLink {
   const bearer = bearerOf(c);
   const link = ctx.links.get(c.req.param("worker_id") ?? "");
   if (!link || bearer === null || !sameSecret(link.upload_token, bearer))

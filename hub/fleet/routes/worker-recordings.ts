@@ -55,7 +55,7 @@ const ofSession = route(
 );
 
 /** @throws AppError unauthorized, or unavailable while its worker is expected back */
-function requireLink(ctx: FleetContext, c: Context): WorkerLink {
+function requireLink(ctx: Pick<FleetContext, "links" | "awaited">, c: Context): WorkerLink {
   const bearer = bearerOf(c);
   const worker_id = c.req.param("worker_id") ?? "";
   const link = ctx.links.get(worker_id);
@@ -66,7 +66,10 @@ function requireLink(ctx: FleetContext, c: Context): WorkerLink {
 }
 
 /** The session that a call of its worker is about, while its lane is not given back. @throws AppError not_found */
-export function sessionOfWorker(ctx: FleetContext, c: Context): { session_id: string } {
+export function sessionOfWorker(
+  ctx: Pick<FleetContext, "links" | "awaited">,
+  c: Context,
+): { session_id: string } {
   const link = requireLink(ctx, c);
   const session_id = c.req.param("session_id") ?? "";
   if (link.heldFor(session_id, leaseTokenOf(c))) return { session_id };
@@ -85,7 +88,7 @@ function leaseTokenOf(c: Context): number {
  * The run that a call of its worker adds to: one that the worker has a lease for, or one that it has begun here before; its
  * last frames come when the lease is over. @throws AppError not_found
  */
-function runOf(ctx: FleetContext, c: Context): Run {
+function runOf(ctx: Pick<FleetContext, "recordings" | "links" | "awaited">, c: Context): Run {
   const link = requireLink(ctx, c);
   const lease_token = leaseTokenOf(c);
   const { worker_id } = link;

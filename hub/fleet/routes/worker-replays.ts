@@ -42,7 +42,7 @@ const getBody = createRoute({
 });
 
 /** The job that the call names, if its capture was given to the worker that calls. @throws AppError */
-function replayedBy(ctx: FleetContext, c: Context): string {
+function replayedBy(ctx: Pick<FleetContext, "links">, c: Context): string {
   const link = requireWorker(ctx, c);
   const job_id = c.req.param("job_id") ?? "";
   if (!link.replays.has(job_id)) throw notFound("job");
@@ -50,7 +50,7 @@ function replayedBy(ctx: FleetContext, c: Context): string {
 }
 
 /** Captures on their way to the workers that replay them. */
-export function workerReplayRoutes(ctx: FleetContext) {
+export function workerReplayRoutes(ctx: Pick<FleetContext, "db" | "objects" | "links">) {
   const app = newApp();
   describeRoute(app, getIndex);
   describeRoute(app, getBody);

@@ -150,7 +150,7 @@ export async function bodyWithin(c: Context, most: number, what: string): Promis
 }
 
 /** The lane of the job that a call of its worker is for. @throws AppError unauthorized, or conflict "stale lease". */
-export function leaseOf(ctx: FleetContext, c: Context): JobLane {
+export function leaseOf(ctx: Pick<FleetContext, "links" | "awaited">, c: Context): JobLane {
   const bearer = bearerOf(c);
   if (bearer === null) throw new AppError("unauthorized", "bad upload token");
   const { worker_id = "", job_id = "" } = c.req.param();

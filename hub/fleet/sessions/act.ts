@@ -37,7 +37,7 @@ export async function actOn<A extends SessionActionName>(
  * likes, so it has none.
  */
 async function withSecrets(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "config">,
   { job_id }: HubSession,
   args: Partial<SessionActionArgs<"recipe">>,
 ) {

@@ -23,7 +23,7 @@ export interface BridgeRequest {
  * @throws AppError not_found for what is not there, relay_failed (502) when the bridge cannot be reached or refuses.
  */
 export async function askBridge(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   path: string,
   request: BridgeRequest = {},
@@ -71,7 +71,7 @@ interface Watchdog {
 }
 
 /** Calls `bark` once when nothing has fed it for `ms`. */
-function watchdog(ctx: FleetContext, ms: number, bark: () => void): Watchdog {
+function watchdog(ctx: Pick<FleetContext, "clock">, ms: number, bark: () => void): Watchdog {
   const over = new AbortController();
   let last = ctx.clock.monotonic();
   const watch = async () => {
@@ -91,7 +91,11 @@ function watchdog(ctx: FleetContext, ms: number, bark: () => void): Watchdog {
 }
 
 /** The same answer with a deadline for each chunk of its body; how slowly the reader takes it does not matter. */
-function withDeadlines(ctx: FleetContext, response: Response, stop: AbortController): Response {
+function withDeadlines(
+  ctx: Pick<FleetContext, "clock">,
+  response: Response,
+  stop: AbortController,
+): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const body = new ReadableStream<Uint8Array>({
@@ -117,7 +121,7 @@ function withDeadlines(ctx: FleetContext, response: Response, stop: AbortControl
 
 /** The JSON text of a result that was too large for the link. */
 export async function readBlob(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   id: string,
 ): Promise<string> {

@@ -24,7 +24,7 @@ export interface SessionCall {
  *   `{detail, error}` (422): rules/session-actions#failed-actions.
  */
 export async function callSession(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
   session: HubSession,
   { action, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
 ): Promise<SessionReply & { ok: true }> {
@@ -62,7 +62,11 @@ export async function callSession(
 }
 
 /** Hands a reply to the call that waits for it; one that is late, or another worker's, is dropped. */
-export function sessionReply(ctx: FleetContext, link: WorkerLink, reply: SessionReply): void {
+export function sessionReply(
+  ctx: Pick<FleetContext, "session_calls">,
+  link: WorkerLink,
+  reply: SessionReply,
+): void {
   const call = ctx.session_calls.get(reply.call_id);
   if (call?.link === link) call.answer(reply);
 }
@@ -70,7 +74,7 @@ export function sessionReply(ctx: FleetContext, link: WorkerLink, reply: Session
 type HubSessionCall = Extract<Parameters<WorkerLink["send"]>[0], { type: "HubSessionCall" }>;
 
 async function answerTo(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "session_calls" | "stopping" | "clock">,
   session: HubSession,
   message: HubSessionCall,
 ): Promise<SessionReply> {
@@ -102,7 +106,7 @@ async function answerTo(
  * Time without a socket on the link does not count: the call reaches the worker when it is back, or ends with the link.
  */
 async function timeUp(
-  { clock }: FleetContext,
+  { clock }: Pick<FleetContext, "clock">,
   link: WorkerLink,
   ms: number,
   settled: AbortSignal,
@@ -148,7 +152,7 @@ function failureOf({ kind, error }: SessionReply): AppError {
 
 /** The result of a reply, read from the worker's bridge when it was too large for the link. */
 export async function resultOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   { blob, result }: Pick<SessionReply, "blob" | "result">,
 ): Promise<unknown> {

@@ -81,7 +81,7 @@ export async function openSession(
   return null;
 }
 
-const stopped = (ctx: FleetContext): AppError =>
+const stopped = (ctx: Pick<FleetContext, "stopping">): AppError =>
   ctx.stopping.aborted
     ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
     : new AppError("unavailable", "the client has gone");
@@ -96,7 +96,10 @@ function proxyOfSession(
 }
 
 /** The settings of the host that a session begins at. */
-async function hostOfSession(ctx: FleetContext, { url }: CreateSession): Promise<HostRow | null> {
+async function hostOfSession(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  { url }: CreateSession,
+): Promise<HostRow | null> {
   if (url === null || !URL.canParse(url)) return null;
   return (await hostForJob(ctx, new URL(url).hostname)).settings;
 }
@@ -205,7 +208,10 @@ const add = (
 };
 
 /** The lane had begun: it resets, and is given back when it says warm; it may have said so already. */
-async function lanePasses(ctx: FleetContext, { link, held }: LanePlace<null>): Promise<void> {
+async function lanePasses(
+  ctx: Pick<FleetContext, "hooks" | "signal" | "leases" | "log">,
+  { link, held }: LanePlace<null>,
+): Promise<void> {
   held.accepted = held.done = true;
   const lane = link.lanes.get(held.lease.lane_idx);
   if (lane) await laneChanged(ctx, link, lane);

@@ -12,7 +12,10 @@ import type { HubSession } from "./types.ts";
 /** The records of sessions that have ended (rules/sessions#past-sessions). A session goes on when its record cannot be written. */
 
 /** Opens the record of a session that no job owns; a job's session is part of the job. Never rejects. */
-export async function recordOpened(ctx: FleetContext, session: HubSession): Promise<void> {
+export async function recordOpened(
+  ctx: Pick<FleetContext, "db" | "log">,
+  session: HubSession,
+): Promise<void> {
   const { session_id, kind, job_id, lane_idx, opened_by, headless, created_at } = session;
   if (kind === "job") return;
   const { worker_id } = session.link;
@@ -25,7 +28,7 @@ export async function recordOpened(ctx: FleetContext, session: HubSession): Prom
 
 /** Closes it. Never rejects. */
 export async function recordEnded(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
   session: HubSession,
   end_reason: string,
 ): Promise<void> {

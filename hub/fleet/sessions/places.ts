@@ -28,7 +28,7 @@ const keyOf = (session_id: string) => `session:${session_id}`;
  *   keeps it.
  */
 export async function publishPlace(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "kv" | "hub_id" | "clock" | "log">,
   session: HubSession,
   as: "taken" | "known",
 ): Promise<void> {
@@ -64,11 +64,16 @@ export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
 }
 
 /** Whether some hub has the session, or had it 90 s ago. @throws AppError unavailable without the shared store */
-export const hasPlace = async (ctx: FleetContext, session_id: string): Promise<boolean> =>
-  (await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)))) !== null;
+export const hasPlace = async (
+  ctx: Pick<FleetContext, "kv" | "clock">,
+  session_id: string,
+): Promise<boolean> => (await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)))) !== null;
 
 /** The session is over here. Never rejects: a place left behind names a session its hub does not know, also a 404. */
-export async function withdrawPlace(ctx: FleetContext, { session_id }: HubSession): Promise<void> {
+export async function withdrawPlace(
+  ctx: Pick<FleetContext, "kv" | "hub_id" | "clock" | "log">,
+  { session_id }: HubSession,
+): Promise<void> {
   const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
   await withDeadline("the shared store", KV_READ_TIMEOUT_MS, withdrawn, ctx.clock).catch((err) =>
     ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not withdrawn"),
@@ -100,7 +105,7 @@ export async function findOwner(ctx: FleetContext, session_id: string): Promise<
  * bring.
  */
 const mayComeBack = async (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "kept">,
   session_id: string,
   { worker_id, job_id }: SessionPlace,
 ) =>
@@ -122,7 +127,7 @@ export async function demandWhole(ctx: FleetContext): Promise<void> {
  * A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s
  * (rules/cluster#calls-are-passed-on) or fails.
  */
-export const lookUp = <T>(ctx: FleetContext, read: Promise<T>): Promise<T> =>
+export const lookUp = <T>(ctx: Pick<FleetContext, "clock">, read: Promise<T>): Promise<T> =>
   withDeadline("the shared store", KV_READ_TIMEOUT_MS, read, ctx.clock).catch((cause) => {
     throw new AppError("unavailable", "the shared store does not answer", {
       headers: { "Retry-After": "5" },

@@ -32,8 +32,9 @@ function ageOf({ clock }: Pick<FleetContext, "clock">, { taken, taken_at }: Kept
 
 const previewKey = (session_id: string): string => `preview:${session_id}`;
 
-const previewIntervalMs = async (ctx: FleetContext): Promise<number> =>
-  (await fleetSetting(ctx, "preview_interval_s")) * 1_000;
+const previewIntervalMs = async (
+  ctx: Pick<FleetContext, "config" | "clock" | "settings_cache" | "db">,
+): Promise<number> => (await fleetSetting(ctx, "preview_interval_s")) * 1_000;
 
 /**
  * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only on request, one at a time
@@ -53,7 +54,7 @@ export async function readPreview(ctx: FleetContext, session: HubSession): Promi
 }
 
 async function takePreview(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "kv" | "session_calls" | "stopping">,
   session: HubSession,
   interval_ms: number,
 ): Promise<Uint8Array> {

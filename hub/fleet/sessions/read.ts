@@ -19,7 +19,7 @@ const STATE_MS = 1_000;
 const READ_MS = 10_000;
 
 /** GET /sessions, oldest first. */
-export const listSessions = (ctx: FleetContext): Session[] =>
+export const listSessions = (ctx: Pick<FleetContext, "sessions" | "wall_jumps">): Session[] =>
   [...ctx.sessions.values()]
     .sort((a, b) => a.created_at - b.created_at)
     .map((session) => sessionRecord(ctx, session));
@@ -34,7 +34,7 @@ export async function readState(ctx: FleetContext, session_id: string): Promise<
 }
 
 async function read<T extends z.ZodType>(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
   session: HubSession,
   schema: T,
   action: string,
@@ -46,12 +46,14 @@ async function read<T extends z.ZodType>(
   throw new AppError("relay_failed", `the worker's answer to ${action} makes no sense`);
 }
 
-export const readCookies = (ctx: FleetContext, session: HubSession): Promise<CookieList> =>
-  read(ctx, session, CookieList, "cookies_get");
+export const readCookies = (
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  session: HubSession,
+): Promise<CookieList> => read(ctx, session, CookieList, "cookies_get");
 
 /** Adds or replaces these cookies and keeps the others. @returns every cookie of the session afterwards */
 export async function putCookies(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
   session: HubSession,
   { cookies }: CookieList,
 ): Promise<CookieList> {
@@ -63,13 +65,16 @@ export async function putCookies(
   return readCookies(ctx, session);
 }
 
-export async function clearCookies(ctx: FleetContext, session: HubSession): Promise<void> {
+export async function clearCookies(
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  session: HubSession,
+): Promise<void> {
   await callSession(ctx, session, { action: "cookies_clear", timeout_ms: READ_MS });
 }
 
 /** Requests with `seq` above `since`. */
 export const readNetwork = (
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
   session: HubSession,
   since: number,
 ): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
@@ -80,7 +85,10 @@ const WorkerFiles = z.object({
 });
 
 /** What the session's browser has downloaded, or is still downloading. */
-export async function listFiles(ctx: FleetContext, session: HubSession): Promise<SessionFileList> {
+export async function listFiles(
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  session: HubSession,
+): Promise<SessionFileList> {
   const { files } = await read(ctx, session, WorkerFiles, "files");
   return {
     files: files.map((file) => ({

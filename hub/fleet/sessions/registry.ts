@@ -80,7 +80,10 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
  * @throws AppError not_found: a session that ended is never found again (rules/sessions#ended-sessions-are-404); unavailable
  *   while the hub waits for the worker of a session that the previous hub had.
  */
-export function requireSession(ctx: FleetContext, session_id: string): HubSession {
+export function requireSession(
+  ctx: Pick<FleetContext, "sessions" | "awaited">,
+  session_id: string,
+): HubSession {
   const session = ctx.sessions.get(session_id);
   if (!session && ctx.awaited.sessions.has(session_id)) throw comingBack();
   if (!session || session.ended.aborted) throw notFound("session");
@@ -88,7 +91,10 @@ export function requireSession(ctx: FleetContext, session_id: string): HubSessio
 }
 
 /** The next hub learns of a session that no job owns in its present state, and of a job's session by the job. */
-export async function keepSessionForNext(ctx: FleetContext, session: HubSession): Promise<void> {
+export async function keepSessionForNext(
+  ctx: Pick<FleetContext, "config" | "wall_jumps" | "kept" | "log">,
+  session: HubSession,
+): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
   const { egress, proxy, trace } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
@@ -115,7 +121,7 @@ export async function keepSessionForNext(ctx: FleetContext, session: HubSession)
 }
 
 /** Records that something used the session: an action, CDP traffic, or a viewer's input. */
-export function touchSession(ctx: FleetContext, session: HubSession): void {
+export function touchSession(ctx: Pick<FleetContext, "clock">, session: HubSession): void {
   session.last_active_at = ctx.clock.monotonic();
 }
 
@@ -153,7 +159,10 @@ export function bridgeOf(session: HubSession): { base: string; token: string } {
 }
 
 /** The record of a session as the wire shows it (rules/sessions#session-record). */
-export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession): Session => ({
+export const sessionRecord = (
+  { wall_jumps }: Pick<FleetContext, "wall_jumps">,
+  session: HubSession,
+): Session => ({
   session_id: session.session_id,
   state: "active",
   worker_id: session.link.worker_id,

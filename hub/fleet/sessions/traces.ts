@@ -20,7 +20,7 @@ export interface TraceUpload {
  * @throws AppError not_found without a record, too_large, invalid when the checksum differs
  */
 export async function storeSessionTrace(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   session_id: string,
   { body, size, sha256, signal }: TraceUpload,
 ): Promise<ObjectInfo> {
@@ -35,7 +35,7 @@ export async function storeSessionTrace(
 
 /** @throws AppError not_found, with what the session lacks */
 export async function sessionTraceOf(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "objects">,
   session_id: string,
 ): Promise<{ key: string; size: number; tag: string }> {
   const row = await ctx.db.sessions.get(session_id);
@@ -52,7 +52,7 @@ export async function sessionTraceOf(
 }
 
 /** Deletes the traces of sessions whose records are gone. */
-export async function removeLeftTraces(ctx: FleetContext): Promise<void> {
+export async function removeLeftTraces(ctx: Pick<FleetContext, "objects" | "db">): Promise<void> {
   for (const key of await ctx.objects.list(PREFIX)) {
     const session_id = key.slice(PREFIX.length + 1);
     if (!(await ctx.db.sessions.get(session_id))) await ctx.objects.delete(key);

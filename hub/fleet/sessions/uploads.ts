@@ -11,7 +11,7 @@ const pathOf = (upload_id: string) => `uploads/${upload_id}`;
  * @throws AppError relay_failed (502), or the error of the body itself.
  */
 export async function putUpload(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function putUpload(
 
 /** Removes the uploads of a failed call; one that cannot be reached disappears with the session. */
 export async function dropUploads(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "log" | "clock">,
   session: HubSession,
   upload_ids: readonly string[],
 ): Promise<void> {

@@ -9,7 +9,7 @@ import type { LaneWanted } from "./types.ts";
  * @returns null when there was none in time, the signal aborted, or too many calls are waiting already.
  */
 export async function waitForLane(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "lanes_wanted" | "clock" | "dispatcher">,
   session_id: string,
   worker_id: string | null,
   fits: LaneWanted["fits"],

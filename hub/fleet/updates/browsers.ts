@@ -80,7 +80,7 @@ export function browserPart(ctx: FleetContext, rollout: Rollout): FleetPart {
 }
 
 /** Tells a worker that its order has changed. */
-function tellOrder(ctx: FleetContext, link: WorkerLink): void {
+function tellOrder(ctx: Pick<FleetContext, "rollout">, link: WorkerLink): void {
   const order = orderOf(ctx, link);
   const text = JSON.stringify(order);
   if (!link.open || !link.waits_for_order || link.told_order === text) return;

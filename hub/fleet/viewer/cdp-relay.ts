@@ -19,7 +19,7 @@ const CLOSED = "the browser closed the connection";
  * Losing the client ends its connection to the browser and nothing else.
  */
 export function cdpSocket(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "streams">,
   session: HubSession,
   bridge: ByteStream,
 ): SocketHandlers {

@@ -12,7 +12,7 @@ export interface Keepalive {
 }
 
 /** Pings `socket` every 10 s and drops it when three in a row stay unanswered. */
-export function keepAlive(ctx: FleetContext, socket: Socket): Keepalive {
+export function keepAlive(ctx: Pick<FleetContext, "clock">, socket: Socket): Keepalive {
   const over = new AbortController();
   let unanswered = 0;
   const run = async () => {

@@ -32,7 +32,11 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 const TOUCH_EVERY_MS = 1_000;
 
 /** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
-export function endWith(ctx: FleetContext, session: HubSession, socket: Socket): () => void {
+export function endWith(
+  ctx: Pick<FleetContext, "streams">,
+  session: HubSession,
+  socket: Socket,
+): () => void {
   const over = () => {
     const why: unknown = session.ended.reason;
     if (why instanceof SessionOver && why.moved) return void goAway();
@@ -53,7 +57,7 @@ const END_MS = 500;
 
 /** The bridge has closed: with the session's reason if that has ended, which may be known only a moment later. */
 export async function closeEnded(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   session: HubSession,
   socket: Socket,
   reason: string,
@@ -63,7 +67,7 @@ export async function closeEnded(
 }
 
 /** Records activity, at most once a second. */
-export function activityOf(ctx: FleetContext, session: HubSession): () => void {
+export function activityOf(ctx: Pick<FleetContext, "clock">, session: HubSession): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
     const now = ctx.clock.monotonic();
@@ -81,7 +85,7 @@ export const openScreen = (bridge: { base: string; token: string }, session: Hub
  * The bridge is read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
  */
 export function viewerSocket(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "streams" | "log">,
   session: HubSession,
   bridge: ByteStream | Error,
   { view_only, teller = tellsNobody }: { view_only: boolean; teller?: InputTeller },

@@ -45,14 +45,22 @@ export function screenWished(session: HubSession, viewer: object, size: ScreenSi
  * A viewer has left. When it had changed the screen, the screen gets the size that another viewer wants, or its own
  * (rules/viewer#size-of-the-screen): its VNC server would keep what was asked for last.
  */
-export function viewerLeft(ctx: FleetContext, session: HubSession, viewer: object): void {
+export function viewerLeft(
+  ctx: Pick<FleetContext, "log" | "clock">,
+  session: HubSession,
+  viewer: object,
+): void {
   const all = wishes.get(session);
   if (!all?.bySocket.delete(viewer)) return;
   all.changed = true;
   if (!all.telling) void tellWorker(ctx, session, all);
 }
 
-async function tellWorker(ctx: FleetContext, session: HubSession, all: Wishes): Promise<void> {
+async function tellWorker(
+  ctx: Pick<FleetContext, "log" | "clock">,
+  session: HubSession,
+  all: Wishes,
+): Promise<void> {
   all.telling = true;
   try {
     // The message under way may overtake the wish of a viewer that comes meanwhile.

@@ -45,7 +45,7 @@ const nothingKnown = { changed: null, changes: null, failed: null, last_error: n
 
 /** @throws AppError when it cannot be compared now, and can be later */
 async function completedOutcome(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "comparisons" | "clock">,
   watch: WatchRow,
   row: JobRow,
 ): Promise<Omit<CaptureOutcome, "status" | "at">> {
@@ -66,7 +66,11 @@ async function completedOutcome(
   }
 }
 
-async function outcomeOf(ctx: FleetContext, watch: WatchRow, row: JobRow): Promise<CaptureOutcome> {
+async function outcomeOf(
+  ctx: Pick<FleetContext, "db" | "comparisons" | "clock">,
+  watch: WatchRow,
+  row: JobRow,
+): Promise<CaptureOutcome> {
   const { status } = row;
   const ended = { status, at: row.finished_at ?? row.created_at };
   if (status === "completed") return { ...ended, ...(await completedOutcome(ctx, watch, row)) };

@@ -37,17 +37,20 @@ function checkWatch(input: PutWatch, now: number): void {
 }
 
 /** @throws AppError not_found, also for what cannot be the id of a watch */
-export async function watchRow(ctx: FleetContext, watch_id: string): Promise<WatchRow> {
+export async function watchRow(ctx: Pick<FleetContext, "db">, watch_id: string): Promise<WatchRow> {
   const row = /^[0-9a-z]{1,64}$/.test(watch_id) ? await ctx.db.watches.get(watch_id) : null;
   if (!row) throw notFound("watch");
   return row;
 }
 
-export const listWatches = async (ctx: FleetContext): Promise<Watch[]> =>
+export const listWatches = async (ctx: Pick<FleetContext, "db">): Promise<Watch[]> =>
   (await ctx.db.watches.list()).map(watchRecord);
 
 /** @throws AppError invalid; conflict when there are as many watches as there may be */
-export async function createWatch(ctx: FleetContext, input: PutWatch): Promise<Watch> {
+export async function createWatch(
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
+  input: PutWatch,
+): Promise<Watch> {
   const now = ctx.clock.now();
   checkWatch(input, now);
   const row: WatchRow = {
@@ -82,7 +85,7 @@ const TIMED = ["cron", "cron_tz", "every_s", "paused"] as const;
 
 /** Writes what people decide. @throws AppError not_found, invalid; conflict when others write all the time */
 async function write(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
   watch_id: string,
   fieldsOf: (row: WatchRow) => PutWatch,
 ): Promise<Watch> {
@@ -104,11 +107,18 @@ async function write(
   throw conflict("the watch is being changed by others: try again");
 }
 
-export const replaceWatch = (ctx: FleetContext, watch_id: string, input: PutWatch) =>
-  write(ctx, watch_id, () => input);
+export const replaceWatch = (
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
+  watch_id: string,
+  input: PutWatch,
+) => write(ctx, watch_id, () => input);
 
 /** What is left out stays; a schedule of one kind replaces one of the other. */
-export const patchWatch = (ctx: FleetContext, watch_id: string, patch: PatchWatch) =>
+export const patchWatch = (
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
+  watch_id: string,
+  patch: PatchWatch,
+) =>
   write(ctx, watch_id, (row) => {
     const { url, name, options, cron, cron_tz, every_s, paused } = row;
     const { compare, ignore_text, ignore_assets, keep, webhook_url } = row;
@@ -125,7 +135,10 @@ export const patchWatch = (ctx: FleetContext, watch_id: string, patch: PatchWatc
   });
 
 /** Its captures stay until they are deleted as other jobs are. @throws AppError not_found */
-export async function deleteWatch(ctx: FleetContext, watch_id: string): Promise<void> {
+export async function deleteWatch(
+  ctx: Pick<FleetContext, "db" | "log">,
+  watch_id: string,
+): Promise<void> {
   await watchRow(ctx, watch_id);
   if (!(await ctx.db.watches.delete(watch_id))) throw notFound("watch");
   ctx.log.info({ watch_id }, "watch deleted");

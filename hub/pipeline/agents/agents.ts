@@ -14,7 +14,7 @@ export const isAlive = (ctx: Pick<PipelineContext, "clock">, { last_seen_at }: A
   last_seen_at !== null && ctx.clock.now() - last_seen_at <= AGENT_OFFLINE_MS;
 
 /** GET /agents (rules/pipeline-agents#host-agents): every host that ever had an agent, by name. */
-export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
+export const listAgents = async (ctx: Pick<PipelineContext, "db" | "clock">): Promise<Agent[]> =>
   (await ctx.db.agents.list()).map((row) => ({
     host: row.host,
     state: isAlive(ctx, row) ? "active" : "offline",
@@ -30,7 +30,7 @@ export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
  * @throws AppError conflict while another agent speaks for the host.
  */
 export async function syncAgent(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "log">,
   host: string,
   { agent_id, ...report }: SyncAgent,
 ): Promise<AgentSynced> {

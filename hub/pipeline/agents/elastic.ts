@@ -34,7 +34,7 @@ function instanceRecord(agent: AgentRow, id: string, workers: ReadonlySet<string
   };
 }
 
-const workerIds = async (ctx: PipelineContext): Promise<ReadonlySet<string>> =>
+const workerIds = async (ctx: Pick<PipelineContext, "db">): Promise<ReadonlySet<string>> =>
   new Set((await ctx.db.pull_workers.list()).map((row) => row.worker_id));
 
 /** What should run on a host, and what its agent says runs there regardless. */
@@ -45,12 +45,16 @@ const idsOf = ({ desired, report }: AgentRow): string[] => [
 /**
  * GET /workers/elastic/inventory (rules/pipeline-agents#inventory): by host, in the order in which they were requested.
  */
-export async function listInstances(ctx: PipelineContext): Promise<Instance[]> {
+export async function listInstances(ctx: Pick<PipelineContext, "db">): Promise<Instance[]> {
   const [agents, workers] = await Promise.all([ctx.db.agents.list(), workerIds(ctx)]);
   return agents.flatMap((agent) => idsOf(agent).map((id) => instanceRecord(agent, id, workers)));
 }
 
-const recordsOf = async (ctx: PipelineContext, agent: AgentRow, ids: readonly string[]) => {
+const recordsOf = async (
+  ctx: Pick<PipelineContext, "db">,
+  agent: AgentRow,
+  ids: readonly string[],
+) => {
   const workers = await workerIds(ctx);
   return ids.map((id) => instanceRecord(agent, id, workers));
 };
@@ -60,7 +64,7 @@ const recordsOf = async (ctx: PipelineContext, agent: AgentRow, ids: readonly st
  * `choose` gives what the host should run afterwards; null: nothing needs to change.
  */
 async function changeDesired(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   choose: (agents: AgentRow[]) => {
     agent: AgentRow;
     ids: string[];
@@ -76,7 +80,11 @@ async function changeDesired(
   throw new AppError("unavailable", "too many changes at the same time; try again");
 }
 
-function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefined): AgentRow {
+function hostFor(
+  ctx: Pick<PipelineContext, "clock">,
+  agents: AgentRow[],
+  host: string | undefined,
+): AgentRow {
   if (host !== undefined) {
     const named = agents.find((agent) => agent.host === host);
     if (!named) throw conflict(`no agent runs on ${host}: start one there with --agent`);
@@ -95,7 +103,7 @@ function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefi
  * workload that does not exist.
  */
 export async function spawnInstances(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "clock">,
   input: SpawnInstances,
 ): Promise<Instance[]> {
   const { count, slots, workloads = [] } = input;
@@ -135,7 +143,7 @@ export async function spawnInstances(
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "log" | "db" | "clock">,
   input: StopInstances,
 ): Promise<z.infer<typeof InstancesStopped>> {
   const { instance_id, host, count } = input;

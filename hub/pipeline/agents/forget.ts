@@ -5,7 +5,12 @@ const DAY_MS = 86_400_000;
 const FORGET_AFTER_MS = { plain: DAY_MS, filtered: 30 * DAY_MS, agent: 30 * DAY_MS };
 
 /** Deletes workers and agents that have long been silent: otherwise their lists would grow forever. */
-export async function forgetOnce({ db, clock, log, pipeline }: PipelineContext): Promise<void> {
+export async function forgetOnce({
+  db,
+  clock,
+  log,
+  pipeline,
+}: Pick<PipelineContext, "db" | "clock" | "log" | "pipeline">): Promise<void> {
   const now = clock.now();
   const workers = await db.pull_workers.forget({
     plain_before: now - FORGET_AFTER_MS.plain,

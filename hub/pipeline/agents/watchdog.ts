@@ -24,7 +24,9 @@ const keptBy = (agents: readonly AgentRow[]): Set<string> =>
   new Set(agents.flatMap((agent) => agent.desired.map((d) => d.instance_id)));
 
 /** Restarts silent workers over SSH (rules/pipeline-agents#watchdog); off unless SVC_WATCHDOG_SILENT_S is set. */
-export async function watchdogOnce(ctx: PipelineContext): Promise<void> {
+export async function watchdogOnce(
+  ctx: Pick<PipelineContext, "config" | "db" | "clock" | "operations">,
+): Promise<void> {
   const { silent_ms } = ctx.config.watchdog;
   if (silent_ms === 0) return;
   const [workers, agents] = await Promise.all([ctx.db.pull_workers.list(), ctx.db.agents.list()]);

@@ -16,7 +16,9 @@ const SPARKLINE = 20;
  * GET /dashboard/overview (rules/pipeline-views#dashboard-overview): read from counters and indexes, however much the
  * queues hold.
  */
-export async function getOverview(ctx: PipelineContext): Promise<DashboardOverview> {
+export async function getOverview(
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock">,
+): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();
   const workloads = await db.workloads.list();
@@ -56,7 +58,7 @@ export async function getOverview(ctx: PipelineContext): Promise<DashboardOvervi
 }
 
 /** GET /dashboard/workloads-runs-summary: from the runs, so it is exact for any number of control processes. */
-export async function getRunsSummary({ db }: PipelineContext): Promise<RunsSummary> {
+export async function getRunsSummary({ db }: Pick<PipelineContext, "db">): Promise<RunsSummary> {
   const [workloads, rows] = await Promise.all([db.workloads.list(), db.views.lastRuns(SPARKLINE)]);
   const runsOf = new Map<number, boolean[]>();
   for (const { workload_id, outcome } of rows) {

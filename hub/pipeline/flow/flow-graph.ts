@@ -33,7 +33,9 @@ type Unplaced = Omit<FlowNode, "position">;
  * GET /flow/snapshot (rules/pipeline-views#flow-snapshot): where tasks come from, what they pass through and who runs
  * them now.
  */
-export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
+export async function getSnapshot(
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock">,
+): Promise<FlowSnapshot> {
   const { db, pipeline, clock } = ctx;
   const now = await pipeline.store.now();
   const since = minuteOf(now) - (WINDOW_MIN - 1) * MINUTE_MS;
@@ -143,7 +145,7 @@ function pluginNodes(workloads: readonly WorkloadRow[]): Unplaced[] {
  * position.
  */
 export async function saveLayout(
-  { db, clock }: PipelineContext,
+  { db, clock }: Pick<PipelineContext, "db" | "clock">,
   { positions }: FlowLayout,
 ): Promise<FlowLayout> {
   const updated_at = clock.now();
@@ -156,7 +158,7 @@ export async function saveLayout(
 }
 
 /** DELETE /flow/layout: forgets every saved position. */
-export async function resetLayout({ db }: PipelineContext): Promise<FlowLayout> {
+export async function resetLayout({ db }: Pick<PipelineContext, "db">): Promise<FlowLayout> {
   await db.flow.forgetPositions();
   return { positions: {} };
 }

@@ -19,7 +19,7 @@ export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MIN
  * @throws AppError not_found
  */
 export async function getRates(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
   { since_min, slug, metric }: z.infer<typeof RatesQuery>,
 ): Promise<FlowRates> {
   const { db, pipeline } = ctx;

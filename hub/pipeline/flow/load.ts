@@ -13,7 +13,10 @@ const highest = (values: (number | null)[]): number | null => {
  * GET /workers/cpu (rules/pipeline-views#cpu-use): the share of all CPUs of its host, in percent, that a worker and its
  * children use, and that the whole host uses; null for those that have not reported recently.
  */
-export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<WorkersCpu> {
+export async function getWorkersCpu({
+  db,
+  clock,
+}: Pick<PipelineContext, "db" | "clock">): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {
     const silent = clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
     return silent ? { ...row, cpu_percent: null, host_cpu_percent: null } : row;
@@ -52,7 +55,7 @@ export async function recordGpus(
 
 /** GET /workers/metrics: a series for each GPU that was reported in the last `minutes` minutes. */
 export async function getGpuMetrics(
-  { db, clock }: PipelineContext,
+  { db, clock }: Pick<PipelineContext, "db" | "clock">,
   minutes: number,
 ): Promise<GpuMetrics> {
   const rows = await db.gpus.list(minuteOf(clock.now()) - (minutes - 1) * MINUTE_MS);

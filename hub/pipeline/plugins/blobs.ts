@@ -23,7 +23,7 @@ const blobRecord = ({ key, size, mime, sha256, updated_at }: PluginBlobRow): Plu
 
 /** @throws AppError not_found */
 export async function getBlob(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   { slug, key }: PluginPlace,
 ): Promise<PluginBlobRow> {
   const row = await ctx.db.plugins.getBlob(slug, key);
@@ -31,7 +31,11 @@ export async function getBlob(
   return row;
 }
 
-export async function listBlobs(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
+export async function listBlobs(
+  ctx: Pick<PipelineContext, "db">,
+  slug: string,
+  query: PluginKeysQuery,
+) {
   const { page, next_cursor } = await keysOf(query, (keys) => ctx.db.plugins.listBlobs(slug, keys));
   return { blobs: page.map(blobRecord), next_cursor };
 }
@@ -49,7 +53,7 @@ export interface BlobUpload {
  * @throws AppError too_large; the previous blob stays.
  */
 export async function putBlob(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "objects" | "clock" | "db">,
   { slug, key }: PluginPlace,
   { body, mime, signal }: BlobUpload,
 ): Promise<PluginBlob> {
@@ -73,7 +77,10 @@ export async function putBlob(
 }
 
 /** @throws AppError not_found */
-export async function deleteBlob(ctx: PipelineContext, { slug, key }: PluginPlace): Promise<void> {
+export async function deleteBlob(
+  ctx: Pick<PipelineContext, "db" | "objects">,
+  { slug, key }: PluginPlace,
+): Promise<void> {
   const object_key = await ctx.db.plugins.deleteBlob(slug, key);
   if (object_key === null) throw notFound("blob");
   await ctx.objects.delete(object_key);

@@ -8,7 +8,7 @@ import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./types.ts";
 
 /** GET /plugins/available: broken plugins are listed with their errors (rules/pipeline-plugins#list-plugins). */
-export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
+export async function listPlugins(ctx: Pick<PipelineContext, "pipeline">): Promise<Plugin[]> {
   await ctx.pipeline.plugins.refresh();
   return ctx.pipeline.plugins
     .all()
@@ -16,7 +16,7 @@ export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
 }
 
 /** @throws AppError not_found, conflict when it is broken */
-async function usablePlugin(ctx: PipelineContext, slug: string) {
+async function usablePlugin(ctx: Pick<PipelineContext, "pipeline">, slug: string) {
   await ctx.pipeline.plugins.refresh();
   const plugin = ctx.pipeline.plugins.get(slug);
   if (!plugin) throw notFound("plugin");
@@ -27,7 +27,7 @@ async function usablePlugin(ctx: PipelineContext, slug: string) {
 }
 
 /** What a worker unpacks: the folder's files in the order of their names, without times and owners. */
-export async function pluginArchive(ctx: PipelineContext, slug: string) {
+export async function pluginArchive(ctx: Pick<PipelineContext, "pipeline">, slug: string) {
   const plugin = await usablePlugin(ctx, slug);
   return { sha256: plugin.sha256, open: () => streamOf(writeTarGz(filesOf(plugin))) };
 }
@@ -49,7 +49,7 @@ async function* filesOf({ path, files }: PluginFolder): AsyncGenerator<ArchiveFi
  * @throws AppError not_found, bad_request for a path that tries to leave the folder
  */
 export async function webFile(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline">,
   slug: string,
   path: string,
 ): Promise<PluginFile & { on_disk: string }> {

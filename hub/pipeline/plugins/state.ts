@@ -32,7 +32,7 @@ const stateRead = ({ key, value, updated_at }: PluginStateRow): StateRead => ({
 
 /** @throws AppError not_found */
 export async function getState(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   { slug, key }: PluginPlace,
 ): Promise<StateRead> {
   const row = await ctx.db.plugins.getState(slug, key);
@@ -51,7 +51,11 @@ export const keysOf = <Row extends { key: string }>(
     ({ key }) => key,
   );
 
-export async function listState(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
+export async function listState(
+  ctx: Pick<PipelineContext, "db">,
+  slug: string,
+  query: PluginKeysQuery,
+) {
   const { page, next_cursor } = await keysOf(query, (keys) => ctx.db.plugins.listState(slug, keys));
   return {
     states: page.map(({ key, updated_at }) => ({ key, updated_at: isoTime(updated_at) })),
@@ -67,7 +71,7 @@ export type StateCondition = { version: string } | "none" | "any";
  * @throws AppError bad_request when it is not JSON, too_large, failed_condition when another version is there.
  */
 export async function putState(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db">,
   place: PluginPlace,
   body: ReadableStream<Uint8Array> | Uint8Array,
   condition: StateCondition,
@@ -115,6 +119,9 @@ function parseValue(body: Uint8Array): unknown {
 }
 
 /** @throws AppError not_found */
-export async function deleteState(ctx: PipelineContext, { slug, key }: PluginPlace): Promise<void> {
+export async function deleteState(
+  ctx: Pick<PipelineContext, "db">,
+  { slug, key }: PluginPlace,
+): Promise<void> {
   if (!(await ctx.db.plugins.deleteState(slug, key))) throw notFound("state");
 }

@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 100;
 
 /** @throws AppError not_found, conflict when no live worker may run the workload */
 async function chooseWorker(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "clock">,
   workload: WorkloadRow,
   worker_id: string | undefined,
 ): Promise<PullWorkerRow> {
@@ -36,7 +36,7 @@ async function chooseWorker(
  * @throws AppError not_found; conflict when no live worker may run it; timed_out when the worker does not answer
  */
 export async function checkExecutor(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
   slug: string,
   { worker_id, timeout_s }: { worker_id?: string | undefined; timeout_s: number },
   gone: AbortSignal,
@@ -70,7 +70,7 @@ export async function checkExecutor(
  * thrown.
  */
 export const tryExecutor = (
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
   slug: string,
   timeout_s: number,
   gone: AbortSignal,

@@ -23,7 +23,7 @@ interface ClaimWant {
  * first, and those of one priority take turns, so that a flooded one does not starve its neighbours.
  */
 async function claimTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "disk_room">,
   worker: PullWorkerRow,
   { slots, exclude, reporting = false }: ClaimWant,
 ): Promise<SlotTasks[]> {
@@ -42,7 +42,7 @@ async function claimTasks(
 
 /** Workloads this worker may run that may have ready tasks, of the highest priority among them. */
 function candidates(
-  { pipeline, disk_room }: PipelineContext,
+  { pipeline, disk_room }: Pick<PipelineContext, "pipeline" | "disk_room">,
   worker: PullWorkerRow,
   exclude: readonly string[],
   full_too = false,
@@ -108,7 +108,7 @@ function tellHints(
 }
 
 async function claimShare(
-  { pipeline }: PipelineContext,
+  { pipeline }: Pick<PipelineContext, "pipeline">,
   worker: PullWorkerRow,
   workload: WorkloadRow,
   share: number,
@@ -142,7 +142,7 @@ async function claimShare(
  * signal is created only to wait, which most claims need not do.
  */
 export async function awaitTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "clock" | "disk_room">,
   worker: PullWorkerRow,
   want: ClaimWant & { wait_ms: number },
   gone: () => AbortSignal,
@@ -165,7 +165,7 @@ export async function awaitTasks(
 
 /** Resolves when a workload this worker may run has work, when `ms` are over, or when `over` aborts. */
 async function workFor(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "disk_room">,
   worker: PullWorkerRow,
   exclude: readonly string[],
   ms: number,

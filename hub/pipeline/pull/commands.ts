@@ -18,7 +18,7 @@ interface Waiting extends WorkerCommand {
  * @throws AppError not_found
  */
 export async function commandPuller(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "kv" | "log">,
   worker_id: string,
   command: WorkerCommand["command"],
 ): Promise<WorkerCommand> {
@@ -43,7 +43,7 @@ export async function commandPuller(
 
 /** Commands for this process of the worker that it may not have received yet. */
 export async function commandsFor(
-  { kv }: PipelineContext,
+  { kv }: Pick<PipelineContext, "kv">,
   worker_id: string,
   incarnation: string,
 ): Promise<WorkerCommand[]> {

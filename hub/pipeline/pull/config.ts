@@ -9,7 +9,10 @@ import { mayRun } from "./may-run.ts";
 /** How often to look while a poll waits: this process may have missed what another control process changed. */
 const LOOK_EVERY_MS = 1_000;
 
-async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<WorkerConfig> {
+async function configOf(
+  ctx: Pick<PipelineContext, "pipeline" | "kv">,
+  worker: PullWorkerRow,
+): Promise<WorkerConfig> {
   const workloads = ctx.pipeline.workloads
     .all()
     .filter((workload) => workload.enabled && mayRun(worker, workload))
@@ -36,7 +39,7 @@ async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<Wo
  * POST /workers/{id}/config: what the worker should do, as soon as that differs from what it knows, or after `wait_ms`.
  */
 export async function pollConfig(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db" | "kv">,
   worker: PullWorkerRow,
   { revision, wait_ms }: { revision: string; wait_ms: number },
   gone: AbortSignal,
@@ -54,7 +57,7 @@ export async function pollConfig(
 }
 
 async function nudgeOrSleep(
-  { clock, pipeline }: PipelineContext,
+  { clock, pipeline }: Pick<PipelineContext, "clock" | "pipeline">,
   ms: number,
   over: AbortSignal,
 ): Promise<void> {

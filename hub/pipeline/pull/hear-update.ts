@@ -17,7 +17,7 @@ const written = new WeakMap<PipelineContext["kv"], Written>();
 
 /** Stores what a heartbeat reports about the worker's own update. */
 export async function hearUpdate(
-  { kv, clock }: PipelineContext,
+  { kv, clock }: Pick<PipelineContext, "kv" | "clock">,
   worker_id: string,
   update: PullHeartbeat["update"],
 ): Promise<void> {

@@ -7,7 +7,10 @@ import type { PipelineContext } from "../context.ts";
  * GET /workers/{id}/leases: the tasks that a worker holds according to the queue, not to the worker; the lease that
  * ends first comes first. @throws AppError not_found
  */
-export async function getLeases(ctx: PipelineContext, worker_id: string): Promise<Leases> {
+export async function getLeases(
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
+  worker_id: string,
+): Promise<Leases> {
   const { db, pipeline } = ctx;
   const [worker, now, rows, workloads] = await Promise.all([
     db.pull_workers.get(worker_id),

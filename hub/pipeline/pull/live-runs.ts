@@ -15,7 +15,7 @@ interface Told {
 
 /** POST /workers/{id}/runs/logs: what runs now and what it printed last; replaces the previous report. */
 export async function tellLiveRuns(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv">,
   worker_id: string,
   told: LiveRun[],
 ): Promise<void> {
@@ -26,7 +26,10 @@ export async function tellLiveRuns(
 }
 
 /** GET /workers/{id}/runs. @throws AppError not_found */
-export async function liveRuns(ctx: PipelineContext, worker_id: string): Promise<LiveRuns> {
+export async function liveRuns(
+  ctx: Pick<PipelineContext, "db" | "kv">,
+  worker_id: string,
+): Promise<LiveRuns> {
   if (!(await ctx.db.pull_workers.get(worker_id))) throw notFound("worker");
   const told = await ctx.kv.get<Told>(keyOf(worker_id));
   const runs = told?.runs ?? [];

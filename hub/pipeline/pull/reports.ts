@@ -28,7 +28,7 @@ function plainColumns(item: DoneItem | FailedItem): Pick<DoneItem, PlainColumn> 
 
 /** Records what succeeded; answers each item, in order. A report of an attempt that is over is `stale`. */
 export async function completeTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "log">,
   worker: string,
   items: readonly DoneItem[],
 ): Promise<Report[]> {
@@ -62,7 +62,7 @@ function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: s
 }
 
 /** `output.emit` of a run; nothing when it is malformed. */
-function emitList(ctx: PipelineContext, output: unknown): EmitList {
+function emitList(ctx: Pick<PipelineContext, "log">, output: unknown): EmitList {
   const raw = (output as { emit?: unknown } | null | undefined)?.emit;
   if (raw === undefined) return [];
   const parsed = EmitList.safeParse(raw);
@@ -72,7 +72,10 @@ function emitList(ctx: PipelineContext, output: unknown): EmitList {
 }
 
 /** Another control process may have created a workload a moment ago: what a run emits to it must not be lost. */
-async function meetWorkloads({ pipeline }: PipelineContext, lists: readonly EmitList[]) {
+async function meetWorkloads(
+  { pipeline }: Pick<PipelineContext, "pipeline">,
+  lists: readonly EmitList[],
+) {
   const named = new Set(lists.flat().map(({ workload }) => workload));
   for (const slug of named)
     if (!pipeline.workloads.bySlug(slug)) await pipeline.workloads.find(slug);
@@ -80,7 +83,7 @@ async function meetWorkloads({ pipeline }: PipelineContext, lists: readonly Emit
 
 /** The emitted tasks by workload; a task that names no workload is not submitted. */
 function emitted(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "log">,
   list: EmitList,
 ): { workload_id: number; tasks: NewTask[] }[] {
   const groups = new Map<number, NewTask[]>();
@@ -100,7 +103,11 @@ function emitted(
 }
 
 /** Null for a task that breaks a rule; the run that emitted it is recorded regardless. */
-function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
+function emittedTask(
+  ctx: Pick<PipelineContext, "log">,
+  workload: WorkloadRow,
+  item: TaskIn,
+): NewTask | null {
   try {
     return newTask(workload, item, ["emit"]);
   } catch (err) {
@@ -112,7 +119,7 @@ function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn):
 
 /** Records what failed: each waits for its workload's backoff or fails for good. */
 export async function failTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline">,
   worker: string,
   items: readonly FailedItem[],
 ): Promise<Report[]> {
@@ -159,7 +166,7 @@ export async function failTasks(
 
 /** Gives back, without using up an attempt, tasks that were not started or that asked to run later. */
 export const releaseTasks = async (
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline">,
   worker: string,
   items: ReleasedItem[],
 ): Promise<Report[]> => {

@@ -27,7 +27,11 @@ interface Proof {
 }
 
 /** The pull workers that live. */
-async function see({ db, kv, clock }: PipelineContext): Promise<SeenWorker[]> {
+async function see({
+  db,
+  kv,
+  clock,
+}: Pick<PipelineContext, "db" | "kv" | "clock">): Promise<SeenWorker[]> {
   const told = new Map(
     (await kv.list<ToldUpdate>(TOLD_PREFIX)).map(({ value }) => [value.worker_id, value.report]),
   );
@@ -49,7 +53,7 @@ async function see({ db, kv, clock }: PipelineContext): Promise<SeenWorker[]> {
 
 /** What the worker's runs since then show; while they show nothing, how many have failed. */
 async function judgeRuns(
-  { db }: PipelineContext,
+  { db }: Pick<PipelineContext, "db">,
   worker_id: string,
   since: number,
 ): Promise<Proof | number> {
@@ -68,7 +72,10 @@ async function judgeRuns(
 }
 
 /** Has the canary load the code of its workloads; code that no worker can load proves nothing about the version. */
-async function checkCode(ctx: PipelineContext, worker_id: string): Promise<Proof | null> {
+async function checkCode(
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "kv">,
+  worker_id: string,
+): Promise<Proof | null> {
   const { db, clock, pipeline } = ctx;
   const rows = await db.pull_workers.list();
   const row = rows.find((one) => one.worker_id === worker_id);

@@ -19,7 +19,7 @@ export interface Asked {
 
 /** What this process of the worker should load and has not answered yet. */
 export async function checksFor(
-  { kv, pipeline }: PipelineContext,
+  { kv, pipeline }: Pick<PipelineContext, "kv" | "pipeline">,
   worker_id: string,
   incarnation: string,
 ): Promise<WaitingCheck[]> {
@@ -32,7 +32,7 @@ export async function checksFor(
 
 /** POST /workers/{id}/checks: what the worker found. */
 export async function answerCheck(
-  { kv }: PipelineContext,
+  { kv }: Pick<PipelineContext, "kv">,
   worker_id: string,
   answer: CheckAnswer,
 ): Promise<void> {

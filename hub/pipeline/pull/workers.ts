@@ -29,7 +29,10 @@ import { checksFor } from "./waiting-checks.ts";
 const unregistered = () =>
   new AppError("conflict", "this incarnation is not registered; register and try again");
 
-async function duplicate({ db, log }: PipelineContext, worker_id: string): Promise<AppError> {
+async function duplicate(
+  { db, log }: Pick<PipelineContext, "db" | "log">,
+  worker_id: string,
+): Promise<AppError> {
   const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
   log.warn({ worker_id, host }, "refused a duplicate pull worker");
   return conflict(
@@ -88,7 +91,7 @@ export async function registerPuller(
 
 /** The registered process behind a call. @throws AppError conflict when it is not (any more). */
 export async function requirePuller(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
   worker_id: string,
   incarnation: string,
 ): Promise<PullWorkerRow> {
@@ -160,7 +163,12 @@ export async function beatPuller(
 
 /** What the worker reports, with the time of the first report; pages that show workloads are notified of a change. */
 function brokenSince(
-  { clock, pipeline, changes, log }: PipelineContext,
+  {
+    clock,
+    pipeline,
+    changes,
+    log,
+  }: Pick<PipelineContext, "clock" | "pipeline" | "changes" | "log">,
   worker_id: string,
   told: readonly BrokenExecutor[],
 ): PullWorkerRow["broken"] {
@@ -187,7 +195,7 @@ function brokenSince(
 
 /** No new tasks from now on; running ones may finish. @throws AppError conflict */
 export async function drainPuller(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
   worker_id: string,
   incarnation: string,
 ): Promise<void> {
@@ -200,7 +208,7 @@ export async function drainPuller(
 
 /** Its process ends now and holds nothing, so the next one with its name need not wait. @throws AppError conflict */
 export async function leavePuller(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "log">,
   worker_id: string,
   incarnation: string,
 ): Promise<void> {
@@ -210,7 +218,10 @@ export async function leavePuller(
   ctx.log.info({ worker_id }, "pull worker left");
 }
 
-function pullerRecord(ctx: PipelineContext, row: PullWorkerRow): PullWorker {
+function pullerRecord(
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "rollout">,
+  row: PullWorkerRow,
+): PullWorker {
   const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
   return {
     ...rest,
@@ -230,12 +241,13 @@ function pullerRecord(ctx: PipelineContext, row: PullWorkerRow): PullWorker {
 }
 
 /** GET /workers (rules/pipeline-pull#list-pull-workers). */
-export const listPullers = async (ctx: PipelineContext): Promise<PullWorker[]> =>
-  (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
+export const listPullers = async (
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "rollout">,
+): Promise<PullWorker[]> => (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
 
 /** POST /workers/{id}/filter. An empty `replace` means every workload. @throws AppError not_found */
 export async function changeFilter(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock" | "rollout">,
   worker_id: string,
   { op, workloads }: ChangeFilter,
 ): Promise<PullWorker> {

@@ -35,7 +35,7 @@ const read = createRoute({
 });
 
 /** Objects that people look at, such as thumbnails (rules/pipeline-operations#object-proxy). */
-export function objectRoutes(ctx: PipelineContext) {
+export function objectRoutes(ctx: Pick<PipelineContext, "objects" | "config">) {
   const app = newApp();
   describeRoute(app, read);
   app.get("/api/v1/minio/:key{[\\s\\S]+}", access(read.rules), async (c) => {

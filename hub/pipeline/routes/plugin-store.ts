@@ -193,7 +193,7 @@ function conditionOf(c: Context): StateCondition {
  * The state and blobs of plugins (rules/pipeline-plugins#state-and-blob-keys). Their keys may hold slashes, which
  * OpenAPI cannot describe.
  */
-export function pluginStoreRoutes(ctx: PipelineContext) {
+export function pluginStoreRoutes(ctx: Pick<PipelineContext, "db" | "clock" | "objects">) {
   const app = newApp();
   for (const route of Object.values(byKey)) describeRoute(app, route);
   const state = "/api/v1/plugins/:slug/state/:key{[\\s\\S]+}";
@@ -241,7 +241,10 @@ export function pluginStoreRoutes(ctx: PipelineContext) {
 /** How often in a row a blob may be replaced between reading its row and opening its object. */
 const READ_TRIES = 100;
 
-async function answerBlob(ctx: PipelineContext, c: Context): Promise<Response> {
+async function answerBlob(
+  ctx: Pick<PipelineContext, "objects" | "db">,
+  c: Context,
+): Promise<Response> {
   const place = placeOf(c);
   let missing: string | null = null;
   for (let tries = 0; tries < READ_TRIES; tries += 1) {

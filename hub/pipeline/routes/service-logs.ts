@@ -50,7 +50,7 @@ const routes = {
 };
 
 /** Service logs (rules/pipeline-operations#service-logs). */
-export function serviceLogRoutes(ctx: PipelineContext) {
+export function serviceLogRoutes(ctx: Pick<PipelineContext, "clock" | "config" | "db">) {
   return newApp()
     .openapi(routes.list, async (c) => c.json(await listLogs(ctx, c.req.valid("query")), 200))
     .openapi(routes.ship, async (c) => c.json(await storeLogs(ctx, c.req.valid("json")), 200));

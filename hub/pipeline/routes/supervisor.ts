@@ -24,7 +24,7 @@ const read = createRoute({
 });
 
 /** What the supervisor did (rules/pipeline-supervision#read-what-it-did). */
-export const supervisorRoutes = (ctx: PipelineContext) =>
+export const supervisorRoutes = (ctx: Pick<PipelineContext, "db">) =>
   newApp().openapi(read, async (c) =>
     c.json(await getSupervision(ctx, c.req.valid("param").slug), 200),
   );

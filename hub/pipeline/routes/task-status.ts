@@ -30,7 +30,7 @@ const status = createRoute({
 });
 
 /** The state of many tasks at a time: clients that wait for tasks ask only for those. */
-export const taskStatusRoutes = (ctx: PipelineContext) =>
+export const taskStatusRoutes = (ctx: Pick<PipelineContext, "pipeline" | "db">) =>
   newApp().openapi(status, async (c) =>
     c.json(await taskStatus(ctx, c.req.valid("param").slug, c.req.valid("json").pks), 200),
   );

@@ -84,7 +84,7 @@ const routes = {
 };
 
 /** Updates of the workers (rules/updates#steering-updates). */
-export function updateRoutes(ctx: PipelineContext) {
+export function updateRoutes(ctx: Pick<PipelineContext, "rollout" | "clock" | "log">) {
   return newApp()
     .openapi(routes.read, (c) => c.json(viewUpdates(ctx.rollout.look(), ctx.rollout.config), 200))
     .openapi(routes.pause, async (c) => c.json(await pauseUpdates(ctx), 200))

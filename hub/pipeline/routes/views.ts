@@ -109,7 +109,7 @@ const routes = {
 };
 
 /** Load of workers, dashboard and flow graph (rules/pipeline-views#dashboard-overview, rules/pipeline-views#flow-snapshot). */
-export function viewRoutes(ctx: PipelineContext) {
+export function viewRoutes(ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">) {
   return newApp()
     .openapi(routes.cpu, async (c) => c.json(await getWorkersCpu(ctx), 200))
     .openapi(routes.gpus, async (c) =>

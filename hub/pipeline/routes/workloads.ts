@@ -30,8 +30,11 @@ import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
 /** How long to wait until a worker has loaded a new workload. */
 const CHECK_S = 60;
 
-const submitBatch = (ctx: PipelineContext, of: string, items: readonly TaskIn[]) =>
-  submitTasks(ctx, of, items, (i) => ["body", "items", i]);
+const submitBatch = (
+  ctx: Pick<PipelineContext, "pipeline">,
+  of: string,
+  items: readonly TaskIn[],
+) => submitTasks(ctx, of, items, (i) => ["body", "items", i]);
 
 const ifMatch = (c: Context) => c.req.header("if-match");
 /** A workload, with the ETag of its settings. */
@@ -41,7 +44,7 @@ const answered = (c: Context, workload: Workload) =>
 /** Code that a workload chooses runs on the workers: only those who are trusted with it may set it. */
 const codeIsTrusted = async (
   c: Context<HttpEnv>,
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "admin" | "logins">,
   { executor_type }: Pick<Workload, "executor_type">,
 ): Promise<void> => {
   if (EXECUTORS[executor_type].runs_code) await trustedOnly(c, ctx);
@@ -94,7 +97,7 @@ export function workloadRoutes(ctx: PipelineContext) {
 }
 
 /** The tasks of a workload, and its queue (rules/pipeline-queue#queue-counts). */
-export function taskRoutes(ctx: PipelineContext) {
+export function taskRoutes(ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "clock">) {
   const app = newApp();
   app.post(
     "/api/v1/workloads/:slug/tasks/batch",
@@ -140,7 +143,7 @@ export function taskRoutes(ctx: PipelineContext) {
 }
 
 /** Runs of all workloads, and of one (rules/pipeline-runs#list-runs). */
-export function runRoutes(ctx: PipelineContext) {
+export function runRoutes(ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">) {
   return newApp()
     .openapi(routes.runs, async (c) => {
       const { slug: of } = c.req.valid("param");

@@ -19,7 +19,7 @@ export function deadInstances(
 
 /** Restarts them as their next generation. An agent whose desired state changed meanwhile is left for the next pass. */
 export async function restartDead(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "log">,
   agents: readonly AgentRow[],
   workload: Pick<WorkloadRow, "slug" | "host_affinity">,
   known: ReadonlyMap<string, PullWorkerRow>,

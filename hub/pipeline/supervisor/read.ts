@@ -16,7 +16,10 @@ const supervision = (workload: WorkloadRow, row: SupervisedRow | null): Supervis
 });
 
 /** GET /workloads/{slug}/supervisor. @throws AppError not_found */
-export async function getSupervision(ctx: PipelineContext, slug: string): Promise<Supervision> {
+export async function getSupervision(
+  ctx: Pick<PipelineContext, "db">,
+  slug: string,
+): Promise<Supervision> {
   const workload = await ctx.db.workloads.get(slug);
   if (!workload) throw notFound("workload");
   return supervision(workload, await ctx.db.supervised.get(workload.workload_id));
@@ -24,7 +27,7 @@ export async function getSupervision(ctx: PipelineContext, slug: string): Promis
 
 /** Those of `workloads` that the supervisor has paused or sees a problem with. */
 export async function listTroubled(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   workloads: readonly WorkloadRow[],
 ): Promise<Supervision[]> {
   const rows = new Map((await ctx.db.supervised.troubled()).map((row) => [row.workload_id, row]));

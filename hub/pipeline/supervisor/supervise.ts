@@ -38,7 +38,9 @@ const unknown = (workload_id: number): SupervisedRow => ({
  * One pass of the supervisor (rules/pipeline-supervision#permission) over the workloads that permit it. What it decides
  * is written by one conditional statement; of several control processes, the one that wrote it acts.
  */
-export async function superviseOnce(ctx: PipelineContext): Promise<void> {
+export async function superviseOnce(
+  ctx: Pick<PipelineContext, "db" | "log" | "pipeline" | "clock">,
+): Promise<void> {
   const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);
   if (supervised.length === 0) return;
   const scene = await readScene(ctx);
@@ -50,7 +52,7 @@ export async function superviseOnce(ctx: PipelineContext): Promise<void> {
     }
 }
 
-async function readScene(ctx: PipelineContext): Promise<Scene> {
+async function readScene(ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">): Promise<Scene> {
   const [counts, rows, agents] = await Promise.all([
     ctx.pipeline.store.counts(),
     ctx.db.pull_workers.list(),
@@ -65,7 +67,7 @@ async function readScene(ctx: PipelineContext): Promise<Scene> {
 }
 
 async function superviseWorkload(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "log">,
   workload: WorkloadRow,
   scene: Scene,
 ): Promise<void> {
@@ -84,7 +86,7 @@ async function superviseWorkload(
 }
 
 async function factsOf(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
   workload: WorkloadRow,
   row: SupervisedRow,
   { ready, claimed, failed }: QueueCounts,
@@ -113,7 +115,7 @@ async function factsOf(
 
 /** False when another control process was first or the workload is no longer supervised. */
 const write = async (
-  { db, clock }: PipelineContext,
+  { db, clock }: Pick<PipelineContext, "db" | "clock">,
   row: SupervisedRow,
   { act, set }: Decision,
 ): Promise<boolean> =>
@@ -122,7 +124,7 @@ const write = async (
     : (await db.supervised.change(row, set)) !== null;
 
 async function carryOut(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "log" | "db" | "pipeline">,
   { slug }: WorkloadRow,
   { act, reason }: Decision,
   { agents, known }: Scene,

@@ -39,7 +39,10 @@ export function queueCounts(row: StoredCounts | undefined): QueueCounts {
 }
 
 /** GET …/queue (rules/pipeline-queue#queue-counts): from counters, so it costs the same for ten tasks and ten million. */
-export async function getCounts(ctx: PipelineContext, slug: string): Promise<QueueCounts> {
+export async function getCounts(
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
+  slug: string,
+): Promise<QueueCounts> {
   // Read from the database, so that a client that just deleted the workload at another control plane does not see its
   // counts.
   const workload = await ctx.db.workloads.get(slug);
@@ -63,7 +66,7 @@ const queueRow = (row: StoredRow): QueueRow => {
 
 /** GET …/queue/peek: oldest first. */
 export async function peekQueue(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline">,
   slug: string,
   { state, limit, offset, cursor }: z.infer<typeof PeekQuery>,
 ): Promise<z.infer<typeof QueuePeek>> {
@@ -83,7 +86,10 @@ export async function peekQueue(
  * POST …/queue/reset-failed: every failed row becomes pending, with all its attempts
  * (rules/pipeline-queue#retry-all-failed-tasks).
  */
-export async function resetFailed(ctx: PipelineContext, slug: string): Promise<number> {
+export async function resetFailed(
+  ctx: Pick<PipelineContext, "pipeline">,
+  slug: string,
+): Promise<number> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   let reset = 0;
   for (let n = RESET_BATCH; n === RESET_BATCH; ) {
@@ -98,7 +104,11 @@ export async function resetFailed(ctx: PipelineContext, slug: string): Promise<n
  * POST …/queue/{pk}/reset: one failed row becomes pending.
  * @throws AppError not_found; conflict when it is in the queue and not failed
  */
-export async function resetTask(ctx: PipelineContext, slug: string, pk: string): Promise<void> {
+export async function resetTask(
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
+  slug: string,
+  pk: string,
+): Promise<void> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const isKey = TaskKey.safeParse(pk).success;
   if (isKey && (await ctx.pipeline.store.resetFailed(workload_id, 1, pk)) > 0)
@@ -109,7 +119,11 @@ export async function resetTask(ctx: PipelineContext, slug: string, pk: string):
 }
 
 /** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */
-export async function removeTask(ctx: PipelineContext, slug: string, pk: string): Promise<void> {
+export async function removeTask(
+  ctx: Pick<PipelineContext, "pipeline" | "log">,
+  slug: string,
+  pk: string,
+): Promise<void> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const isKey = TaskKey.safeParse(pk).success;
   const removed = isKey ? await ctx.pipeline.store.cancel(workload_id, pk) : null;

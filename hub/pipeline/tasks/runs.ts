@@ -32,7 +32,7 @@ export const runRecord = (row: RunRow): Run => ({
 
 /** Newest first, of one workload or of all. @throws AppError not_found */
 export async function listRuns(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">,
   { outcome, since, until, cursor, ...query }: RunsQuery,
   slug?: string,
 ): Promise<RunList> {
@@ -51,7 +51,7 @@ export async function listRuns(
 }
 
 /** @throws AppError not_found */
-export async function getRun(ctx: PipelineContext, run_id: number): Promise<Run> {
+export async function getRun(ctx: Pick<PipelineContext, "db">, run_id: number): Promise<Run> {
   const row = Number.isSafeInteger(run_id) ? await ctx.db.runs.get(run_id) : null;
   if (!row) throw notFound("run");
   return runRecord(row);

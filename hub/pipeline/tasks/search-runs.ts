@@ -43,7 +43,10 @@ async function firstAt(
 }
 
 /** One page of the runs that match, newest first. */
-export async function searchRuns(ctx: PipelineContext, filter: RunFilter): Promise<RunPage> {
+export async function searchRuns(
+  ctx: Pick<PipelineContext, "db" | "clock">,
+  filter: RunFilter,
+): Promise<RunPage> {
   const { db, clock } = ctx;
   if (isIndexed(filter)) {
     const rows = await db.runs.list(filter);

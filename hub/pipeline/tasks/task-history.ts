@@ -38,7 +38,7 @@ const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow =
 });
 
 async function historyOf(
-  { db, pipeline }: PipelineContext,
+  { db, pipeline }: Pick<PipelineContext, "db" | "pipeline">,
   of: { workload: string; pk: string; task_id: number },
   task: TaskRow | null,
 ): Promise<TaskHistory> {
@@ -56,7 +56,10 @@ async function historyOf(
 }
 
 /** GET /runs/{run_id}/task. @throws AppError not_found */
-export async function getTaskOfRun(ctx: PipelineContext, run_id: number): Promise<TaskHistory> {
+export async function getTaskOfRun(
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
+  run_id: number,
+): Promise<TaskHistory> {
   const [row] = Number.isSafeInteger(run_id)
     ? await ctx.db.runs.list({ before: run_id + 1, from: run_id, limit: 1, brief: true })
     : [];
@@ -71,7 +74,7 @@ export async function getTaskOfRun(ctx: PipelineContext, run_id: number): Promis
  * @throws AppError not_found
  */
 export async function getTask(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">,
   slug: string,
   pk: string,
 ): Promise<TaskHistory> {

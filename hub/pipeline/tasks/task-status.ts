@@ -8,7 +8,7 @@ import { stateName } from "./queue.ts";
  * @throws AppError not_found
  */
 export async function taskStatus(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
   slug: string,
   pks: readonly string[],
 ): Promise<TaskStatus> {

@@ -74,7 +74,7 @@ function newTasks(
  * @throws AppError not_found, invalid naming the item, at_capacity.
  */
 export async function submitTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline">,
   slug: string,
   items: readonly TaskIn[],
   loc: (index: number) => (string | number)[],

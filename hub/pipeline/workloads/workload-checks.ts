@@ -16,7 +16,7 @@ type Named = Runs & Pick<WorkloadRow, "emits">;
  *   plugins directory cannot be read
  */
 export async function checkNames(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
   slug: string,
   settings: Named,
   stored: Named | null = null,
@@ -29,7 +29,7 @@ export async function checkNames(
 }
 
 async function pluginIssues(
-  { pipeline: { plugins } }: PipelineContext,
+  { pipeline: { plugins } }: Pick<PipelineContext, "pipeline">,
   settings: Runs,
   stored: Runs | null,
 ): Promise<Issue[]> {
@@ -59,7 +59,7 @@ const codeOf = ({ executor_type, executor_config: { plugin, source_path } }: Run
 
 /** A workload may emit to itself. */
 async function emitIssues(
-  { db }: PipelineContext,
+  { db }: Pick<PipelineContext, "db">,
   slug: string,
   { emits }: Named,
   stored: Named | null,

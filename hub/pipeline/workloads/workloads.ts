@@ -16,17 +16,24 @@ const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => 
   return { ...rest, executor, created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
 };
 
-const recordOf = async (ctx: PipelineContext, row: WorkloadRow): Promise<Workload> =>
+const recordOf = async (
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
+  row: WorkloadRow,
+): Promise<Workload> =>
   workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()));
 
-export async function listWorkloads(ctx: PipelineContext): Promise<Workload[]> {
+export async function listWorkloads(
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
+): Promise<Workload[]> {
   const [rows, workers] = await Promise.all([ctx.db.workloads.list(), ctx.db.pull_workers.list()]);
   return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers)));
 }
 
 /** @throws AppError not_found */
-export const getWorkload = async (ctx: PipelineContext, slug: string): Promise<Workload> =>
-  recordOf(ctx, (await ctx.db.workloads.get(slug)) ?? missing());
+export const getWorkload = async (
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
+  slug: string,
+): Promise<Workload> => recordOf(ctx, (await ctx.db.workloads.get(slug)) ?? missing());
 
 const missing = (): never => {
   throw notFound("workload");
@@ -37,7 +44,7 @@ const missing = (): never => {
  *   has no tick or it names a plugin or a workload that is unknown (rules/pipeline-workloads#names-must-exist).
  */
 export async function createWorkload(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log">,
   input: WorkloadCreate,
 ): Promise<Workload> {
   const now = ctx.clock.now();
@@ -53,7 +60,7 @@ export async function createWorkload(
 
 /** Replaces every mutable field. @throws AppError not_found, failed_condition as `changeWorkload`, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
   slug: string,
   { slug: named, ...input }: WorkloadUpdate,
   if_match?: string,
@@ -80,7 +87,7 @@ const versionsOf = (if_match: string | undefined): number[] | undefined =>
  * @throws AppError not_found, failed_condition when they are of another version
  */
 export async function changeWorkload(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">,
   slug: string,
   set: Partial<Omit<WorkloadUpdate, "slug">>,
   if_match?: string,
@@ -103,7 +110,7 @@ export async function changeWorkload(
 
 /** With its queue; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */
 export async function deleteWorkload(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "log">,
   slug: string,
   force: boolean,
 ): Promise<void> {
