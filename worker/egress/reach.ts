@@ -1,3 +1,4 @@
+import { setDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { Judge, Resolve } from "./judge.ts";
@@ -125,13 +126,13 @@ function connectFirst<S>(
   const end = () => {
     over = true;
     clearTimeout(pause);
-    clearTimeout(deadline);
+    cancel();
     for (const abandon of waiting.values()) abandon();
   };
-  const deadline = setTimeout(() => {
+  const cancel = setDeadline(REACH_MS, () => {
     end();
     reject(new EgressError("connection_timed_out", `${addresses[0]}:${port} does not answer`));
-  }, REACH_MS);
+  });
   const tryNext = () => {
     clearTimeout(pause);
     const address = addresses[next++];

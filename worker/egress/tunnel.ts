@@ -1,3 +1,4 @@
+import { setDeadline } from "#shared/kit/clock.ts";
 import { Waiting } from "./connect.ts";
 import { Flow } from "./flow.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
@@ -42,7 +43,8 @@ export class Tunnel implements End {
   private early: Buffer[] = [];
   private early_bytes = 0;
   private linger: ReturnType<typeof setTimeout> | undefined;
-  private readonly late: ReturnType<typeof setTimeout>;
+  /** Called once the client has asked for something, or is gone. */
+  private readonly stopDeadline: () => void;
 
   constructor(client: GateSocket, deps: TunnelDeps) {
     this.client = client;
@@ -50,7 +52,7 @@ export class Tunnel implements End {
     this.to_client = new Flow(client);
     client.setNoDelay(true);
     if (deps.handshake.hello) this.to_client.write(deps.handshake.hello);
-    this.late = setTimeout(() => this.cut(), HANDSHAKE_MS);
+    this.stopDeadline = setDeadline(HANDSHAKE_MS, () => this.cut());
   }
 
   /** Ends both sides at once. */
@@ -74,7 +76,7 @@ export class Tunnel implements End {
     if (step.kind === "bad") this.to_client.end("end");
     if (step.kind !== "ask") return;
     this.asked = true;
-    clearTimeout(this.late);
+    this.stopDeadline();
     void this.connect(step.ask);
   }
 
@@ -183,7 +185,7 @@ export class Tunnel implements End {
   }
 
   private end(): void {
-    clearTimeout(this.late);
+    this.stopDeadline();
     if (this.over) return;
     this.over = true;
     this.deps.onOver();

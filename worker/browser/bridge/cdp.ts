@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { DeadlineError } from "#shared/kit/clock.ts";
+import { DeadlineError, setDeadline } from "#shared/kit/clock.ts";
 import { createFrameReader, encodeFrame, frameHeader, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { CdpClient } from "../session/cdp-clients.ts";
@@ -44,16 +44,15 @@ export function dialTarget(port: number, path: string): Promise<Socket> {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
     let head: Buffer = Buffer.alloc(0);
     const settle = (err: Error | null) => {
-      clearTimeout(timer);
+      cancel();
       socket.removeAllListeners();
       if (err === null) return done(socket);
       socket.on("error", () => {});
       socket.destroy();
       reject(err);
     };
-    const timer = setTimeout(
-      () => settle(new DeadlineError("the browser's debugging port", ANSWER_MS)),
-      ANSWER_MS,
+    const cancel = setDeadline(ANSWER_MS, () =>
+      settle(new DeadlineError("the browser's debugging port", ANSWER_MS)),
     );
     socket.once("error", (err) => settle(err));
     socket.once("close", () => settle(new Error("the browser closed the connection")));

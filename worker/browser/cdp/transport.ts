@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { setDeadline } from "#shared/kit/clock.ts";
 
 /** Receives the bytes of one large message piece by piece, and null at its end. */
 export type LargeTaker = (bytes: Buffer | null) => void;
@@ -30,13 +31,13 @@ const CONNECT_MS = 5_000;
 export async function socketTransport(url: string): Promise<CdpTransport> {
   const socket = new WebSocket(url);
   const opened = Promise.withResolvers<void>();
-  const timer = setTimeout(() => {
+  const cancel = setDeadline(CONNECT_MS, () => {
     opened.reject(new Error(`${url} did not answer within ${CONNECT_MS / 1_000} s`));
     socket.close();
-  }, CONNECT_MS);
+  });
   socket.onopen = () => opened.resolve();
   socket.onclose = ({ code }) => opened.reject(new Error(`${url} closed with ${code}`));
-  await opened.promise.finally(() => clearTimeout(timer));
+  await opened.promise.finally(cancel);
   let closed = false;
   const transport: CdpTransport = {
     send: (message) => {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { DeadlineError } from "#shared/kit/clock.ts";
+import { DeadlineError, setDeadline } from "#shared/kit/clock.ts";
 import { createVncEntrance } from "#shared/protocol/rfb-handshake.ts";
 
 /** The same deadline as in a lane's own health check. */
@@ -16,13 +16,12 @@ export function dialVnc(port: number, secret: string | null): Promise<Socket> {
     const enter = createVncEntrance(secret);
     let said: Buffer = Buffer.alloc(0);
     const fail = (err: Error) => {
-      clearTimeout(timer);
+      cancel();
       socket.destroy();
       reject(err);
     };
-    const timer = setTimeout(
-      () => fail(new DeadlineError("VNC greeting", GREETING_MS)),
-      GREETING_MS,
+    const cancel = setDeadline(GREETING_MS, () =>
+      fail(new DeadlineError("VNC greeting", GREETING_MS)),
     );
     const closed = () => fail(new Error("VNC connection closed during its greeting"));
     const data = (chunk: Buffer) => {
@@ -30,7 +29,7 @@ export function dialVnc(port: number, secret: string | null): Promise<Socket> {
       try {
         const rest = enter(said, (bytes) => void socket.write(bytes));
         if (rest === null) return;
-        clearTimeout(timer);
+        cancel();
         socket.off("error", fail);
         socket.off("close", closed);
         socket.off("data", data);

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
+import { type Clock, DeadlineError, setDeadline } from "#shared/kit/clock.ts";
 import { isAlive, readStat } from "#shared/kit/proc.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { passwordFile } from "#shared/protocol/vnc-auth.ts";
@@ -195,12 +195,12 @@ export function readGreeting(port: number, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port });
     const finish = (err?: Error) => {
-      clearTimeout(timer);
+      cancel();
       socket.destroy();
       if (err) reject(err);
       else resolve();
     };
-    const timer = setTimeout(() => finish(new DeadlineError("VNC greeting", ms)), ms);
+    const cancel = setDeadline(ms, () => finish(new DeadlineError("VNC greeting", ms)));
     socket.once("data", (chunk: Buffer) =>
       finish(
         chunk.toString("latin1").startsWith("RFB ") ? undefined : new Error("not a VNC server"),

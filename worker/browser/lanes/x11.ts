@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { setDeadline } from "#shared/kit/clock.ts";
 import { xHello } from "./x-authority.ts";
 
 /**
@@ -113,7 +114,7 @@ export async function openScreen(
   const socket = connect({ path: `/tmp/.X11-unix/X${number}` });
   const ready = Promise.withResolvers<{ root: number; size: Size }>();
   const closed = Promise.withResolvers<void>();
-  const late = setTimeout(() => socket.destroy(new Error("X does not answer")), ms);
+  const cancel = setDeadline(ms, () => socket.destroy(new Error("X does not answer")));
   socket.on("error", (err) => ready.reject(err));
   socket.on("close", () => {
     ready.reject(new Error("X closed the connection"));
@@ -132,7 +133,7 @@ export async function openScreen(
       close: () => socket.destroy(),
     };
   } finally {
-    clearTimeout(late);
+    cancel();
   }
 }
 

@@ -1,3 +1,4 @@
+import { setDeadline } from "#shared/kit/clock.ts";
 import { type BrowserCookie, cookieHeader } from "./cookies.ts";
 import { type RequestIdentity, VideoError } from "./types.ts";
 
@@ -22,7 +23,7 @@ export async function request(
   for (let at = url, hop = 0; hop <= MAX_HOPS; hop += 1) {
     const cookie = cookieHeader(cookies, at);
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new VideoError("no answer")), ANSWER_MS);
+    const cancel = setDeadline(ANSWER_MS, () => late.abort(new VideoError("no answer")));
     const response = await fetch(at, {
       proxy,
       redirect: "manual",
@@ -34,7 +35,7 @@ export async function request(
         ...(origin === null ? {} : { origin }),
         ...(cookie === "" ? {} : { cookie }),
       },
-    }).finally(() => clearTimeout(timer));
+    }).finally(cancel);
     const location = response.headers.get("location");
     if (response.status >= 300 && response.status < 400 && location !== null) {
       await response.body?.cancel();

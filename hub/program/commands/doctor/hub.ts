@@ -4,7 +4,7 @@ import type { SharedStore } from "#hub/platform/shared-drivers.ts";
 import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
-import { systemClock, withDeadline } from "#shared/kit/clock.ts";
+import { setDeadline, systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { BAD_SECRET_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
@@ -184,13 +184,13 @@ const probe = (secret: string | null): Registration => ({
 function closeOf(url: string, secret: string | null): Promise<{ code: number; reason: string }> {
   return new Promise((done, reject) => {
     const socket = openHubSocket(url);
-    const timer = setTimeout(() => {
+    const cancel = setDeadline(HUB_MS, () => {
       socket.close();
       reject(new Error(`no answer within ${HUB_MS / 1_000} s`));
-    }, HUB_MS);
+    });
     socket.onopen = () => socket.send(JSON.stringify(probe(secret)));
     socket.onclose = ({ code, reason }) => {
-      clearTimeout(timer);
+      cancel();
       done({ code, reason });
     };
     socket.onerror = () => {};
