@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { packSources } from "#hub/fleet/update/pack-sources.ts";
 import { ARCHIVE_NAME } from "#hub/fleet/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/fleet/viewer/script.ts";
-import { GUIDE_NAME, packGuide, readGuide } from "#hub/guide/files.ts";
+import { GUIDE_NAME, packGuide, readGuide } from "#hub/guide/guide-files.ts";
 import { APP_NAME } from "#hub/ui/app-files.ts";
 import { bundleApp, packApp } from "#hub/ui/bundle.ts";
 import type { BuiltRelease } from "#shared/protocol/release.ts";

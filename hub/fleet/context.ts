@@ -1,7 +1,7 @@
 import type { SignedLinks } from "#hub/platform/access/links/signed-links.ts";
 import type { ClusterContext, PlatformContext } from "#hub/platform/context.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { SealedObjects } from "#hub/platform/secrets/sealed-objects.ts";
 import type { KeptEntries } from "#hub/platform/stores/kept-files.ts";
 import type { LaneLeases } from "#hub/platform/stores/leases.ts";
@@ -25,7 +25,7 @@ import type { WorkerLink } from "./links/worker-link.ts";
 import type { OpenParts } from "./recordings/open-parts.ts";
 import type { VideoExports } from "./recordings/video/parts.ts";
 import type { SettingsCache } from "./registries/settings-cache.ts";
-import type { HubSession, LaneWanted, PendingCall } from "./sessions/types.ts";
+import type { HubSession, LaneWanted, PendingCall } from "./sessions/hub-session.ts";
 
 /** Moments a test waits for instead of sleeping; production ignores them. */
 export type Signal =

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { Token } from "markdown-it";
-import type { GuideFiles } from "./files.ts";
+import type { GuideFiles } from "./guide-files.ts";
 import { parsePage, plainText } from "./markdown.ts";
 
 /** A line of the table of contents. */

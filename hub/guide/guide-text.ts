@@ -1,5 +1,5 @@
 import { readGuidePages } from "./contents.ts";
-import { guideFiles } from "./files.ts";
+import { guideFiles } from "./guide-files.ts";
 
 /**
  * What `flotilla guide` prints: without a name every page with its summary, with one the Markdown of that page.

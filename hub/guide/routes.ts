@@ -13,7 +13,7 @@ import frame_style from "./assets/frame.css" with { type: "text" };
 import script from "./assets/guide.js" with { type: "text" };
 import text_style from "./assets/text.css" with { type: "text" };
 import { type Guide, readGuidePages } from "./contents.ts";
-import { guideFiles } from "./files.ts";
+import { guideFiles } from "./guide-files.ts";
 import { GUIDE_POLICY } from "./layout.ts";
 import { llmsText } from "./llms-text.ts";
 import { createSearch, type Found, type GuideSearch, MAX_QUERY } from "./search.ts";

@@ -1,14 +1,14 @@
 import type { PlatformContext } from "#hub/platform/context.ts";
-import type { QueueStore } from "#hub/platform/db/queue/types.ts";
+import type { QueueStore } from "#hub/platform/db/queue/queue-store.ts";
 import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
-import type { Operations } from "./operations/types.ts";
-import type { Plugins } from "./plugins/types.ts";
+import type { Operations } from "./operations/operations.ts";
+import type { Plugins } from "./plugins/plugin-folder.ts";
 import type { RateWindows } from "./queue/rate-windows.ts";
 import type { ReadyHints } from "./queue/ready-hints.ts";
 import type { TurnQueue } from "./queue/turn.ts";
-import type { Wakes } from "./queue/types.ts";
+import type { Wakes } from "./queue/wake-calls.ts";
 import type { WorkloadCache } from "./workloads/workload-cache.ts";
 
 /** The running pipeline: what the calls of /api/v1 share. Opened by `startPipeline`. */

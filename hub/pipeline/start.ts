@@ -1,5 +1,5 @@
-import type { FreedPlaces } from "#hub/platform/db/queue/types.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { FreedPlaces } from "#hub/platform/db/queue/queue-store.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";

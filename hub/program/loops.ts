@@ -15,7 +15,7 @@ import { createWatcher } from "#hub/fleet/watches/passes.ts";
 import { startPipelineLoops } from "#hub/pipeline/background.ts";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { beatHubOnce, HUB_BEAT_MS } from "#hub/platform/cluster/hubs.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
 import { DISK_LOOK_MS } from "#hub/platform/stores/disk-room.ts";
 import { addLoop } from "#shared/kit/loop.ts";

@@ -3,7 +3,7 @@ import { createStoresHealth, type StoresHealth } from "#hub/fleet/links/stores-h
 import type { Pipeline } from "#hub/pipeline/context.ts";
 import { startPipeline } from "#hub/pipeline/start.ts";
 import { type AuditLog, createAuditLog } from "#hub/platform/access/audit/audit-log.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { ownNames } from "#hub/platform/http/own-names.ts";
 import { createDiskRoom, type DiskRoom } from "#hub/platform/stores/disk-room.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";

@@ -5,7 +5,7 @@ import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
-import type { Task, TaskAsset } from "#test/support/tasks/types.ts";
+import type { Task, TaskAsset } from "#test/support/tasks/task.ts";
 import { type AttemptScore, passesAt, type TaskScore, tableOf } from "./codegen-score.ts";
 
 /** The fixed task set in mode codegen-loop against any engine: pass@1 and pass@k, time and tokens. */

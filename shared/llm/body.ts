@@ -1,5 +1,5 @@
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
-import type { ChatMessage, ChatRequest } from "./types.ts";
+import type { ChatMessage, ChatRequest } from "./chat-message.ts";
 
 /**
  * Ways to ask for JSON, the strictest first: a backend answers 400 to what it does not support. Only engines that

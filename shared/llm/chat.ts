@@ -4,6 +4,7 @@ import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import type { Mask } from "#shared/kit/secret-forms.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JsonWay, Without } from "./body.ts";
+import { ChatError, type ChatErrorKind, type ChatReply, type ChatRequest } from "./chat-message.ts";
 import type { Gathered } from "./gather.ts";
 import { reasonOf } from "./gather.ts";
 import { findJson } from "./json-answer.ts";
@@ -11,7 +12,6 @@ import { createKeyMask } from "./key-mask.ts";
 import { type Answered, type Call, requestOnce } from "./request-once.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { splitThinking } from "./think.ts";
-import { ChatError, type ChatErrorKind, type ChatReply, type ChatRequest } from "./types.ts";
 
 export interface ChatOptions {
   clock: Clock;

@@ -1,6 +1,6 @@
 import { parseJson } from "#shared/kit/json.ts";
 import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
-import { ChatError } from "./types.ts";
+import { ChatError } from "./chat-message.ts";
 
 /** Limit for the answer and the thoughts together. */
 const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { parseJson } from "#shared/kit/json.ts";
+import { ChatError } from "./chat-message.ts";
 import { createGatherer, type Gathered, reasonOf } from "./gather.ts";
 import { createSseReader } from "./sse.ts";
-import { ChatError } from "./types.ts";
 
 /** On the wire a streamed token takes some 200 bytes. */
 const MAX_STREAM_BYTES = 256 * 1024 * 1024;

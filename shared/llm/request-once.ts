@@ -3,9 +3,9 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { type GuardedPost, guardedPost } from "#shared/kit/guarded-post.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { bodyOf, type JsonWay, type Without } from "./body.ts";
+import { ChatError, type ChatRequest } from "./chat-message.ts";
 import type { Gathered } from "./gather.ts";
 import { readRefusal, readReply } from "./read-reply.ts";
-import { ChatError, type ChatRequest } from "./types.ts";
 
 /** A backend that has begun to answer sends something at least this often. */
 const SILENCE_MS = 60_000;

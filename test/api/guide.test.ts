@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readGuide } from "#hub/guide/files.ts";
+import { readGuide } from "#hub/guide/guide-files.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** The guide as the program serves it: to people, to programs and to language models, without a token. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { dropSession, viewerPath } from "#hub/fleet/sessions/registry.ts";
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { type FakeScreen, startFakeScreen } from "#test/support/fakes/fake-screen.ts";

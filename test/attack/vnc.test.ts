@@ -13,7 +13,7 @@ import { type Bridges, startBridges } from "#worker/browser/bridge/bridge.ts";
 import { dialVnc } from "#worker/browser/lanes/dial-vnc.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
 import { newXCookie, xHello } from "#worker/browser/lanes/x-authority.ts";
-import type { LiveSession } from "#worker/browser/session/types.ts";
+import type { LiveSession } from "#worker/browser/session/live-session.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 
 /** Other users of a worker's machine: they reach a lane's port and socket, and see nothing of its screen. */

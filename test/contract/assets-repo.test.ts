@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const END = { status: "completed", error: null, now: 2 } as const;

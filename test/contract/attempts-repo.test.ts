@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const attempt = (job_id: string, n: number, more: Partial<AttemptRow> = {}): AttemptRow => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
 import { eachDialect } from "#test/support/servers/db.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 import { END, insertJobs, running, times } from "#test/support/servers/stored-jobs.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { type OpenDbOptions, openDb, toDb } from "#hub/platform/db/db.ts";
 import { openPostgres } from "#hub/platform/db/postgres.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { createLog, silentLog } from "#shared/kit/log.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import { claimOf, jobRow } from "#test/support/servers/db.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DeployRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);

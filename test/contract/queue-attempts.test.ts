@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import type { ClaimOp } from "#hub/platform/db/queue/types.ts";
+import type { ClaimOp } from "#hub/platform/db/queue/queue-store.ts";
 import { BACKOFF, eachQueue, type QueueRig, task } from "#test/support/models/queue-store.ts";
 
 const TASKS = [task("fixed"), task("follows", { follows_workload: true })];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ClaimedTask } from "#hub/platform/db/queue/types.ts";
+import type { ClaimedTask } from "#hub/platform/db/queue/queue-store.ts";
 import {
   claimed,
   claimOp,

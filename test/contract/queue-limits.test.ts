@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { openPostgres } from "#hub/platform/db/postgres.ts";
-import type { Claim, ClaimedTask, ClaimOp, DoneTask } from "#hub/platform/db/queue/types.ts";
+import type { Claim, ClaimedTask, ClaimOp, DoneTask } from "#hub/platform/db/queue/queue-store.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import type { RateLimit } from "#shared/protocol/schema/workload.ts";
 import { eachQueue, type QueueRig, START, task } from "#test/support/models/queue-store.ts";

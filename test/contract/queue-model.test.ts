@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
-import type { Claim, QueueOp, Report } from "#hub/platform/db/queue/types.ts";
+import type { Claim, QueueOp, Report } from "#hub/platform/db/queue/queue-store.ts";
 import { type ModelRef, QueueModel } from "#test/support/models/queue-model.ts";
 import {
   BACKOFF,

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { AttemptRef, ClaimedTask, FailedTask, Report } from "#hub/platform/db/queue/types.ts";
+import type {
+  AttemptRef,
+  ClaimedTask,
+  FailedTask,
+  Report,
+} from "#hub/platform/db/queue/queue-store.ts";
 import {
   claimed,
   claimOp,

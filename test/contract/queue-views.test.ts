@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { asc } from "drizzle-orm";
-import type { ClaimedTask } from "#hub/platform/db/queue/types.ts";
+import type { ClaimedTask } from "#hub/platform/db/queue/queue-store.ts";
 import {
   counts,
   done,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { KeyClaim } from "#hub/platform/db/platform-types.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Claim } from "#hub/platform/db/queue/types.ts";
+import type { Claim } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { Backoff } from "#shared/protocol/schema/workload.ts";
 import { eachDialect } from "#test/support/servers/db.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { WatchRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 /** Watches in the database: every race is decided once (rules/watches#one-capture-for-each-time). */

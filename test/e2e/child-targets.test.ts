@@ -7,8 +7,8 @@ import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import { connectBrowser } from "#worker/browser/actions/connect.ts";
 import { CdpConnection } from "#worker/browser/cdp/connection.ts";
 import { socketTransport } from "#worker/browser/cdp/transport.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 import { type TargetWatch, watchTargets } from "#worker/browser/record/targets.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 

@@ -5,7 +5,7 @@ import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
 import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 import { startTroubleSite, type TroubleSite } from "#test/support/servers/site/trouble.ts";
 import type { CdpSession } from "#worker/browser/cdp/connection.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 
 const SLOW_MS = 180_000;
 

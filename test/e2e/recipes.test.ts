@@ -6,7 +6,7 @@ import { type LoginSite, startLoginSite } from "#test/support/servers/site/login
 import { type RecipeSite, startRecipeSite } from "#test/support/servers/site/recipes.ts";
 import { CdpConnection } from "#worker/browser/cdp/connection.ts";
 import { socketTransport } from "#worker/browser/cdp/transport.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 
 const SLOW_MS = 180_000;
 const PLACEHOLDER = "$" + "{ENV:SITE_PASSWORD}";

@@ -9,7 +9,7 @@ import {
 import { type Site, startSite } from "#test/support/servers/site/site.ts";
 import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
-import type { Task } from "#test/support/tasks/types.ts";
+import type { Task } from "#test/support/tasks/task.ts";
 
 /**
  * What a replay promises, on the hardest pages there are: the conformance page of the capture, and the sites of the task

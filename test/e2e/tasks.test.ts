@@ -3,7 +3,7 @@ import { createClient, type Job } from "flotilla";
 import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
-import type { Task } from "#test/support/tasks/types.ts";
+import type { Task } from "#test/support/tasks/task.ts";
 
 /** Mode rerun (rules/scripts#rerun): the fixed task set by its reference scripts, in a real Chromium and a real sandbox. */
 

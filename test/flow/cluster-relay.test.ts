@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { dropSession } from "#hub/fleet/sessions/registry.ts";
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { relayMark } from "#hub/platform/cluster/relay-mark.ts";
 import { systemClock } from "#shared/kit/clock.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
+import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/script-run.ts";
 import { scriptedCalls, scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
 import { createQueue, type Queue } from "#test/support/models/queue.ts";

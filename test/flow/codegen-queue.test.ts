@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
-import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
+import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/script-run.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { createQueue } from "#test/support/models/queue.ts";

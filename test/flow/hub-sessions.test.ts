@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { SessionOver } from "#hub/fleet/sessions/types.ts";
+import { SessionOver } from "#hub/fleet/sessions/hub-session.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";

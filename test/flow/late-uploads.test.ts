@@ -11,7 +11,7 @@ import {
   startWorkerRig,
   type WorkerRig,
 } from "#test/support/rigs/worker-rig.ts";
-import type { JobRun } from "#worker/browser/lanes/types.ts";
+import type { JobRun } from "#worker/browser/lanes/lane-browser.ts";
 
 /** worker/README.md, Uploads: a hub that stores nothing holds no lane. */
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { systemClock } from "#shared/kit/clock.ts";
 import { type ChatOptions, chat } from "#shared/llm/chat.ts";
-import type { ChatError, ChatRequest } from "#shared/llm/types.ts";
+import type { ChatError, ChatRequest } from "#shared/llm/chat-message.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { createQueue } from "#test/support/models/queue.ts";

@@ -18,7 +18,7 @@ import {
 } from "#test/support/rigs/executor-rig.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { runProgram } from "#test/support/rigs/program.ts";
-import type { Executor, TaskEnd } from "#worker/tasks/types.ts";
+import type { Executor, TaskEnd } from "#worker/tasks/executor.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(180_000);

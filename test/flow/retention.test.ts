@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { purgeOnce, purgeWorkload, retainOnce } from "#hub/pipeline/queue/retention.ts";
-import type { Claim, ClaimedTask, QueueStore } from "#hub/platform/db/queue/types.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Claim, ClaimedTask, QueueStore } from "#hub/platform/db/queue/queue-store.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
 import { eachDialect } from "#test/support/servers/db.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScriptOutcome } from "#hub/fleet/runner/types.ts";
+import type { ScriptOutcome } from "#hub/fleet/runner/script-run.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type Program, startProgram } from "#test/support/rigs/program.ts";
 

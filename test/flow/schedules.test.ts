@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { createTurnQueue } from "#hub/pipeline/queue/turn.ts";
 import { scheduleOnce } from "#hub/pipeline/schedules/schedules.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";

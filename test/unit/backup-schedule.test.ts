@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadHubConfig } from "#hub/platform/config.ts";
 import { openDb } from "#hub/platform/db/db.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import {
   BACKUP_STATE_KEY,
   type BackupContext,

@@ -4,8 +4,8 @@ import { recipeOf } from "#hub/fleet/codegen/offer.ts";
 import { planMessages, promptText } from "#hub/fleet/codegen/prompt.ts";
 import { readScript } from "#hub/fleet/codegen/read-script.ts";
 import { chatVerdict, endVerdict, isWorthAnother } from "#hub/fleet/codegen/verdict.ts";
-import type { ScriptEnd, ScriptOutcome } from "#hub/fleet/runner/types.ts";
-import { CHAT_ERRORS, ChatError } from "#shared/llm/types.ts";
+import type { ScriptEnd, ScriptOutcome } from "#hub/fleet/runner/script-run.ts";
+import { CHAT_ERRORS, ChatError } from "#shared/llm/chat-message.ts";
 import { ATTEMPT_CLASSES } from "#shared/protocol/schema/attempt.ts";
 
 describe("reading a script from a reply", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readGuidePages } from "#hub/guide/contents.ts";
-import { readGuide } from "#hub/guide/files.ts";
+import { readGuide } from "#hub/guide/guide-files.ts";
 import { llmsText } from "#hub/guide/llms-text.ts";
 import { guideAddress, renderPage, sectionsOf } from "#hub/guide/markdown.ts";
 import { createSearch } from "#hub/guide/search.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { pluginOf, withPlugin } from "#hub/pipeline/plugins/of-workload.ts";
-import type { PluginFolder, Plugins } from "#hub/pipeline/plugins/types.ts";
+import type { PluginFolder, Plugins } from "#hub/pipeline/plugins/plugin-folder.ts";
 import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import type { ExecutorConfig, ExecutorType } from "#shared/protocol/schema/workload.ts";
 

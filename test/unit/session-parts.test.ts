@@ -9,8 +9,8 @@ import { failureOf } from "#worker/browser/actions/failure.ts";
 import { stopLateLoads } from "#worker/browser/actions/loads.ts";
 import type { CdpSession } from "#worker/browser/cdp/connection.ts";
 import { safeFileName, uniqueName } from "#worker/browser/session/file-names.ts";
-import { createSessionFiles } from "#worker/browser/session/files.ts";
 import { createNetworkLog } from "#worker/browser/session/network-log.ts";
+import { createSessionFiles } from "#worker/browser/session/session-files.ts";
 
 describe("evaluate (rules/session-actions#evaluate)", () => {
   const run = (code: string, arg?: unknown): Promise<unknown> =>

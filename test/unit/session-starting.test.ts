@@ -7,7 +7,7 @@ import { objectsHeld } from "#test/support/models/heap.ts";
 import { answerCall, type CallDeps } from "#worker/browser/session/calls.ts";
 import type { SessionLink } from "#worker/browser/session/link.ts";
 import { Live } from "#worker/browser/session/live.ts";
-import { createSessions } from "#worker/browser/session/types.ts";
+import { createSessions } from "#worker/browser/session/live-session.ts";
 import { createJudge } from "#worker/egress/judge.ts";
 
 /** A session as it is before its browser has come. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { EgressOption } from "#shared/protocol/egress.ts";
 import { widerThan } from "#shared/protocol/egress-cover.ts";
 import { factsOf } from "#worker/browser/fetch/way-out.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 
 test("a connection keeps the address of its first answer", () => {
   let latest: string | null = "192.0.2.1";

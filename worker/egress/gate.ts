@@ -1,6 +1,6 @@
 import { type Contacts, createContacts } from "./contacts.ts";
-import { type DoorOptions, openDoor, type Traffic, tellRefusal } from "./door.ts";
 import type { Judge } from "./judge.ts";
+import { type ListenerOptions, openListener, type Traffic, tellRefusal } from "./listener.ts";
 import type { EgressError } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 import {
@@ -12,7 +12,7 @@ import {
   wayToStandIn,
 } from "./way.ts";
 
-export type { Traffic } from "./door.ts";
+export type { Traffic } from "./listener.ts";
 export type { Narrowing, StandIn } from "./way.ts";
 
 export interface Narrowed {
@@ -54,7 +54,7 @@ export interface Gate extends BrowserGate {
   close(): void;
 }
 
-export interface GateOptions extends Pick<DoorOptions, "speaks" | "resolve" | "settled"> {
+export interface GateOptions extends Pick<ListenerOptions, "speaks" | "resolve" | "settled"> {
   judge: Judge;
   /** The proxy that it uses unless a run names another. */
   upstream?: Upstream | null;
@@ -85,7 +85,7 @@ export function openGate(options: GateOptions): Gate {
   const narrowings = createNarrowings({ judge, upstream, stand_in: null });
   let stood_in: Way | null = null;
   const wayNow = () => stood_in ?? narrowings.way;
-  const door = openDoor({
+  const listener = openListener({
     speaks,
     resolve,
     settled,
@@ -104,17 +104,17 @@ export function openGate(options: GateOptions): Gate {
   });
   const since = (before: Traffic) => difference(totals, before);
   const go = (cut: boolean) => {
-    door.go(wayNow());
-    if (cut) door.cut();
+    listener.go(wayNow());
+    if (cut) listener.cut();
   };
   let reset_at: Traffic = { ...totals };
   return {
-    port: door.port,
+    port: listener.port,
     get bytes() {
       return since(reset_at);
     },
     get open() {
-      return door.open;
+      return listener.open;
     },
     addressOf: (url) => contacts.of(url)?.address ?? null,
     failureOf: (url) => contacts.of(url)?.failure ?? null,
@@ -155,6 +155,6 @@ export function openGate(options: GateOptions): Gate {
       go(true);
       contacts.clear();
     },
-    close: door.close,
+    close: listener.close,
   };
 }

@@ -4,7 +4,7 @@ import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import type { HubRegistered } from "#shared/protocol/link/messages.ts";
 import { RunStopped } from "#worker/browser/jobs/assignments.ts";
 import type { LanePool } from "#worker/browser/lanes/pool.ts";
-import type { Sessions } from "#worker/browser/session/types.ts";
+import type { Sessions } from "#worker/browser/session/live-session.ts";
 import type { Egress } from "#worker/egress/egress.ts";
 import { startLink, type WorkerLink } from "#worker/link/client.ts";
 import type { LinkSession } from "#worker/link/link-session.ts";

@@ -7,7 +7,7 @@ import type { LanePool } from "#worker/browser/lanes/pool.ts";
 import { createEngines } from "#worker/browser/llm/engines.ts";
 import { applyProfile } from "#worker/browser/profile/profiles.ts";
 import { createSessionDesk, type SessionDesk } from "#worker/browser/session/desk.ts";
-import type { Sessions } from "#worker/browser/session/types.ts";
+import type { Sessions } from "#worker/browser/session/live-session.ts";
 import { createJobRunner, type JobRunnerDeps } from "./job-runner.ts";
 
 export interface LaneWorkDeps extends Omit<JobRunnerDeps, "forJob"> {

@@ -15,7 +15,7 @@ import { createLanePool } from "#worker/browser/lanes/pool.ts";
 import { openProfileCache } from "#worker/browser/profile/cache.ts";
 import { openRecordings } from "#worker/browser/recording/recordings.ts";
 import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
-import { createSessions } from "#worker/browser/session/types.ts";
+import { createSessions } from "#worker/browser/session/live-session.ts";
 import { openTraces } from "#worker/browser/trace/traces.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";

@@ -2,8 +2,8 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { BridgeDeps, Bridges } from "#worker/browser/bridge/bridge.ts";
 import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
+import type { JobOutcome, JobRun } from "#worker/browser/lanes/lane-browser.ts";
 import type { LanePool, LanePoolDeps } from "#worker/browser/lanes/pool.ts";
-import type { JobOutcome, JobRun } from "#worker/browser/lanes/types.ts";
 import type { ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 

@@ -6,7 +6,7 @@ import {
   MAX_BROKEN_TRACE,
 } from "#shared/protocol/schema/executor.ts";
 import type { WaitingCheck, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import { BrokenExecutorError, type Executor } from "./types.ts";
+import { BrokenExecutorError, type Executor } from "./executor.ts";
 
 /** How many ids of checks are remembered: every heartbeat repeats a check until it is answered. */
 const REMEMBERED = 100;

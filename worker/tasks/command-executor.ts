@@ -6,8 +6,6 @@ import { offerToOomKiller } from "#shared/kit/proc.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
 import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
 import { captureAll } from "./capture.ts";
-import { watchMemory } from "./memory.ts";
-import { openOutlet } from "./pipes.ts";
 import {
   BrokenExecutorError,
   CANCELLED,
@@ -16,7 +14,9 @@ import {
   type RunOptions,
   type TaskEnd,
   type TaskInput,
-} from "./types.ts";
+} from "./executor.ts";
+import { watchMemory } from "./memory.ts";
+import { openOutlet } from "./pipes.ts";
 
 export interface CommandExecutorDeps {
   clock: Clock;

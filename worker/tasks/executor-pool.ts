@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import type { Executor } from "./types.ts";
+import type { Executor } from "./executor.ts";
 
 /** A warm process that nobody needs gives its memory back. */
 const IDLE_MS = 10 * 60_000;

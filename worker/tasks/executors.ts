@@ -8,6 +8,7 @@ import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
+import type { Executor } from "./executor.ts";
 import { createFleetExecutor } from "./fleet-executor.ts";
 import storePy from "./flotilla_store.py" with { type: "text" };
 import bunStore from "./flotilla-store.ts" with { type: "text" };
@@ -15,7 +16,6 @@ import { MIB } from "./memory.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
 import { resolveSource } from "./source-path.ts";
-import type { Executor } from "./types.ts";
 
 export interface ExecutorDeps {
   clock: Clock;

@@ -19,7 +19,7 @@ import {
   type TaskEnd,
   type TaskInput,
   type TaskOutcome,
-} from "./types.ts";
+} from "./executor.ts";
 
 export interface FleetExecutorDeps {
   clock: Clock;

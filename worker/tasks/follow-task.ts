@@ -1,6 +1,4 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { watchMemory } from "./memory.ts";
-import type { SentTask } from "./sent-tasks.ts";
 import {
   CANCELLED,
   type FailedOutcome,
@@ -8,7 +6,9 @@ import {
   type RunOptions,
   type TaskEnd,
   type TaskOutcome,
-} from "./types.ts";
+} from "./executor.ts";
+import { watchMemory } from "./memory.ts";
+import type { SentTask } from "./sent-tasks.ts";
 import type { WarmChild } from "./warm-child.ts";
 
 /** How long the streams may lag behind the result. */

@@ -3,7 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import { LIVE_TAIL, type LiveRun, MAX_LIVE_RUNS } from "#shared/protocol/schema/pull-daemon.ts";
-import type { LookAtOutput, ReadNotes, TaskInput } from "./types.ts";
+import type { LookAtOutput, ReadNotes, TaskInput } from "./executor.ts";
 
 const TELL_EVERY_MS = 2_000;
 /** Most tasks end before anybody could look at them. */

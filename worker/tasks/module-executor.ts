@@ -1,13 +1,13 @@
 import type { Log } from "#shared/kit/log.ts";
-import { followTask } from "./follow-task.ts";
-import { createSentTasks, type SentTask } from "./sent-tasks.ts";
 import {
   BrokenExecutorError,
   type Executor,
   notRun,
   type RunOptions,
   type TaskInput,
-} from "./types.ts";
+} from "./executor.ts";
+import { followTask } from "./follow-task.ts";
+import { createSentTasks, type SentTask } from "./sent-tasks.ts";
 import { startWarmChild, type WarmChild, type WarmChildDeps } from "./warm-child.ts";
 
 export interface ModuleExecutorDeps extends WarmChildDeps {

@@ -6,9 +6,9 @@ import type { Log } from "#shared/kit/log.ts";
 import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { controlHeaders, controlHttp } from "./control-call.ts";
+import type { Executor } from "./executor.ts";
 import { openPluginCache, type PluginCache } from "./plugin-cache.ts";
 import { type PluginStore, startPluginStore } from "./plugin-store.ts";
-import type { Executor } from "./types.ts";
 
 export interface PluginsDeps {
   control_url: string;

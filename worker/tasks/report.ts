@@ -1,9 +1,9 @@
 import { type ClaimedBatch, MAX_ERROR_LENGTH } from "#shared/protocol/schema/pull.ts";
 import type { BrokenExecutors } from "./broken-executors.ts";
+import { CANCELLED, type TaskEnd } from "./executor.ts";
 import type { Flight } from "./flight.ts";
 import type { Membership } from "./membership.ts";
 import type { Outbox } from "./outbox.ts";
-import { CANCELLED, type TaskEnd } from "./types.ts";
 
 export interface ReportDeps {
   flight: Flight;

@@ -1,8 +1,8 @@
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Printed } from "./capture.ts";
 import type { Child, Frame } from "./child.ts";
+import { failed, type TaskInput, type TaskOutcome } from "./executor.ts";
 import { createNotesTaker, type NotesTaker } from "./notes.ts";
-import { failed, type TaskInput, type TaskOutcome } from "./types.ts";
 
 /** A task that a child was given. */
 export interface SentTask {

@@ -2,9 +2,9 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { ClaimedBatch, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { type Executor, notRun, type RunOptions, type TaskEnd } from "./executor.ts";
 import type { ExecutorPool } from "./executor-pool.ts";
 import type { Flight } from "./flight.ts";
-import { type Executor, notRun, type RunOptions, type TaskEnd } from "./types.ts";
 
 /** What happens to the tasks of a slot. */
 interface SlotEvents {

@@ -1,8 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { type Child, type Frame, startChild } from "./child.ts";
+import { BrokenExecutorError } from "./executor.ts";
 import { excess, heldBytes, watchMemory, wornAbove } from "./memory.ts";
-import { BrokenExecutorError } from "./types.ts";
 
 export interface WarmChildDeps {
   clock: Clock;

@@ -5,10 +5,10 @@ import {
   MAX_BATCH_HEAD_BYTES,
 } from "#shared/protocol/asset-batch.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
+import type { SpooledBody } from "./asset-sink.ts";
 import { memoryBody, readSmallFile, SMALL } from "./body.ts";
 import { reasonOfOutage } from "./outage.ts";
 import type { Attempt, Upload } from "./put.ts";
-import type { SpooledBody } from "./types.ts";
 
 /** Size of one request; the hub accepts twice as much. A worker holds one of them per lane in memory. */
 const BATCH_BYTES = MAX_BATCH_BYTES / 2;

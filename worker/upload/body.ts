@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
-import type { SpooledBody } from "./types.ts";
+import type { SpooledBody } from "./asset-sink.ts";
 
 const CHUNK = 256 * 1024;
 /** Bodies up to this size are sent from memory, several in one request. */

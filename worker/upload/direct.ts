@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 import { DirectUpload } from "#shared/protocol/schema/direct-upload.ts";
+import type { SpooledBody } from "./asset-sink.ts";
 import { memoryBody, openBody } from "./body.ts";
 import {
   acceptChecksum,
@@ -9,7 +10,6 @@ import {
   type UploadDeps,
   type UploadEnd,
 } from "./put.ts";
-import type { SpooledBody } from "./types.ts";
 
 /** After a failure, everything goes through the hub for this long. */
 const PAUSE_MS = 300_000;

@@ -1,7 +1,7 @@
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
+import type { SpooledBody } from "./asset-sink.ts";
 import type { SmallBody } from "./batch.ts";
 import type { Upload } from "./put.ts";
-import type { SpooledBody } from "./types.ts";
 
 /** `was`: how the capture report listed a lost body. */
 export interface FailedUpload {

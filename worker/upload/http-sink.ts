@@ -2,6 +2,7 @@ import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import type { JobStory } from "#worker/link/story.ts";
+import type { AssetSink, SpooledBody } from "./asset-sink.ts";
 import { smallBody } from "./batch.ts";
 import { openBody } from "./body.ts";
 import type { DirectWay } from "./direct.ts";
@@ -10,7 +11,6 @@ import { assetMetaHeader } from "./meta-header.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createSender, type UploadPlace, uploadOf } from "./send.ts";
 import { createTally, type Flushed } from "./tally.ts";
-import type { AssetSink, SpooledBody } from "./types.ts";
 import { createUploadQueue } from "./upload-queue.ts";
 
 /** A job waits in its lane for a store that is away for less than this. */

@@ -1,5 +1,5 @@
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
-import type { ChatReply, ChatRequest } from "#shared/llm/types.ts";
+import type { ChatReply, ChatRequest } from "#shared/llm/chat-message.ts";
 import type { AttemptTimings } from "#shared/protocol/schema/attempt.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ScriptedJob } from "./job.ts";

@@ -2,11 +2,11 @@ import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import { newAttempt } from "../jobs/rerun-source.ts";
-import type { ScriptOutcome } from "../runner/types.ts";
+import type { ScriptOutcome } from "../runner/script-run.ts";
 import { type AttemptDoor, openAttemptDoor } from "./door.ts";
 import { gatherEvidence, networkMark, type Shot } from "./evidence.ts";
-import { storeAnswer, storeResult } from "./files.ts";
 import { type ScriptedJob, say, stoppedClass } from "./job.ts";
+import { storeAnswer, storeResult } from "./job-output.ts";
 import { byRules, chatVerdict } from "./verdict.ts";
 
 /** The outcome of an attempt, and what is known about it besides its row. */

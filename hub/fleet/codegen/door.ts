@@ -6,11 +6,11 @@ import {
   type SessionActionName,
 } from "#shared/protocol/actions/session-actions.ts";
 import { TakeName } from "#shared/protocol/link/messages.ts";
-import type { ScriptDoor, ScriptReply } from "../runner/types.ts";
+import type { ScriptDoor, ScriptReply } from "../runner/script-run.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { resultOf } from "../sessions/calls.ts";
-import { storeFile } from "./files.ts";
 import { callPage, type ScriptedJob, say } from "./job.ts";
+import { storeFile } from "./job-output.ts";
 
 /** One action of a script that the page took. */
 export interface TraceStep {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { NetworkLog, Picture } from "#shared/protocol/schema/session.ts";
-import { pictureName, storeFile } from "./files.ts";
 import { callPage, type ScriptedJob, say } from "./job.ts";
+import { pictureName, storeFile } from "./job-output.ts";
 
 /** What planner and judge are shown of a page, and what an attempt leaves behind. */
 

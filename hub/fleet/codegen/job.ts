@@ -5,7 +5,7 @@ import { tell } from "../jobs/events.ts";
 import { ScriptStopped } from "../jobs/parts.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { callSession, resultOf } from "../sessions/calls.ts";
-import type { HubSession } from "../sessions/types.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 
 /** A scripted job while its page is open: what every stage is given. */
 export interface ScriptedJob {

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { ChatError, type ChatMessage, type ChatPart } from "#shared/llm/types.ts";
+import { ChatError, type ChatMessage, type ChatPart } from "#shared/llm/chat-message.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
-import type { ScriptOutcome } from "../runner/types.ts";
+import type { ScriptOutcome } from "../runner/script-run.ts";
 import { askEngine } from "./ask.ts";
 import { asksForPassword, pageView, type Shot } from "./evidence.ts";
 import { type ScriptedJob, say } from "./job.ts";

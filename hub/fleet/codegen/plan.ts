@@ -1,12 +1,12 @@
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
-import type { ChatMessage } from "#shared/llm/types.ts";
+import type { ChatMessage } from "#shared/llm/chat-message.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { enabledConventions } from "../registries/conventions.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { skillsFor } from "../registries/skills.ts";
 import { SCRIPT_API } from "../runner/script-api.ts";
-import type { ScriptProblem } from "../runner/types.ts";
+import type { ScriptProblem } from "../runner/script-run.ts";
 import { askEngine } from "./ask.ts";
 import { pageView, takePicture } from "./evidence.ts";
 import { type ScriptedJob, say } from "./job.ts";

@@ -1,6 +1,6 @@
 import type { AttemptRow, ConventionRow, SkillRow } from "#hub/platform/db/rows.ts";
-import type { ChatMessage, ChatPart } from "#shared/llm/types.ts";
-import type { ScriptProblem } from "../runner/types.ts";
+import type { ChatMessage, ChatPart } from "#shared/llm/chat-message.ts";
+import type { ScriptProblem } from "../runner/script-run.ts";
 import type { Shot } from "./evidence.ts";
 
 /** The planner's prompt, cut to what a small model can read. In characters, about four to a token. */

@@ -1,6 +1,6 @@
-import { ChatError } from "#shared/llm/types.ts";
+import { ChatError } from "#shared/llm/chat-message.ts";
 import type { AttemptClass, Verdict } from "#shared/protocol/schema/attempt.ts";
-import type { ScriptOutcome } from "../runner/types.ts";
+import type { ScriptOutcome } from "../runner/script-run.ts";
 
 /** A verdict that needs no engine. */
 export const byRules = (

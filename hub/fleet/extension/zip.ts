@@ -1,5 +1,5 @@
 import { downloadZip } from "client-zip";
-import { type ExtensionFile, extensionFiles } from "./files.ts";
+import { type ExtensionFile, extensionFiles } from "./extension-files.ts";
 import { INSTALL_PAGE } from "./install-page.ts";
 
 /** One date for all: the same files make the same archive. */

@@ -5,7 +5,7 @@ import { assetKind, createNamer } from "#shared/archive/asset-names.ts";
 import { type Chunks, chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { FleetContext } from "../context.ts";
-import { assetKey } from "../jobs/files.ts";
+import { assetKey } from "../jobs/stored-files.ts";
 import { IMPORT_LIMITS } from "./limits.ts";
 
 export type ImportedAsset = Omit<AssetRow, "position">;

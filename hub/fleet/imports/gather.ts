@@ -20,7 +20,7 @@ import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import type { FleetContext } from "../context.ts";
-import { documentKey } from "../jobs/files.ts";
+import { documentKey } from "../jobs/stored-files.ts";
 import { type Bodies, createBodies } from "./bodies.ts";
 import { createEntries, type Entries, type Filled } from "./entries.ts";
 import { IMPORT_LIMITS } from "./limits.ts";

@@ -4,7 +4,7 @@ import { isProcessAlive } from "#hub/platform/process-alive.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { OWN_DIR, OWN_FILE } from "#shared/kit/own-dir.ts";
 import type { FleetContext } from "../context.ts";
-import { jobPrefix } from "../jobs/files.ts";
+import { jobPrefix } from "../jobs/stored-files.ts";
 
 /** An archive on its way in. */
 export interface ArchiveUpload {

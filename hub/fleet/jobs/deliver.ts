@@ -1,8 +1,8 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { viewerPath } from "../sessions/registry.ts";
-import type { HubSession } from "../sessions/types.ts";
 import { announceTaken } from "./elsewhere.ts";
 import { sendJob } from "./offer.ts";
 

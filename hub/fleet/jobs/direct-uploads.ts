@@ -3,7 +3,7 @@ import { AppError, notFound } from "#shared/kit/errors.ts";
 import type { DirectUpload, DirectUploadDone } from "#shared/protocol/schema/direct-upload.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
-import { assetKey, confirmLease, type StoredFile, staleLease } from "./files.ts";
+import { assetKey, confirmLease, type StoredFile, staleLease } from "./stored-files.ts";
 
 const UPLOAD_ID = /^[0-9a-f-]{36}$/;
 

@@ -1,7 +1,13 @@
 import { AppError, type Issue } from "#shared/kit/errors.ts";
 import type { BatchEntry } from "#shared/protocol/asset-batch.ts";
 import type { FleetContext } from "../context.ts";
-import { assetKey, confirmLease, type requireLease, type StoredFile, staleLease } from "./files.ts";
+import {
+  assetKey,
+  confirmLease,
+  type requireLease,
+  type StoredFile,
+  staleLease,
+} from "./stored-files.ts";
 
 type Held = ReturnType<typeof requireLease>;
 

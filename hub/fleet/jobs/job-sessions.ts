@@ -3,9 +3,9 @@ import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { endSession } from "../sessions/end.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { recordOpened } from "../sessions/past.ts";
 import { addSession, dropSession, keepSessionForNext, touchSession } from "../sessions/registry.ts";
-import type { HubSession } from "../sessions/types.ts";
 import { stopScript } from "./scripted.ts";
 
 /** How long a session that a keep_session job left behind may be idle (rules/sessions#idle-time). */

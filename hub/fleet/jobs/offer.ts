@@ -5,7 +5,7 @@ import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
-import type { HubSession } from "../sessions/types.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { tell } from "./events.ts";
 import { runExtras } from "./extras.ts";
 import { minAssetSize } from "./settings.ts";

@@ -3,8 +3,8 @@ import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { removeRecordingsOf } from "../recordings/keep.ts";
 import { cancelJob } from "./cancel.ts";
-import { jobPrefix } from "./files.ts";
 import { endKeptSession } from "./job-sessions.ts";
+import { jobPrefix } from "./stored-files.ts";
 
 /**
  * Deletes the job, its events and its files (rules/jobs#delete-a-job); one that has not ended is cancelled first.

@@ -6,7 +6,7 @@ import { HarEntry } from "#shared/protocol/schema/har.ts";
 import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
-import { documentKey } from "./files.ts";
+import { documentKey } from "./stored-files.ts";
 import { harOf, isMadeByHub, readableAsset } from "./warc-sources.ts";
 
 /** The job whose capture is to be replayed. @throws AppError invalid when there is none, or it has no capture */

@@ -5,12 +5,12 @@ import { Picture, type ScreenshotRequest } from "#shared/protocol/schema/session
 import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { callSession, resultOf } from "../sessions/calls.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { requireSession } from "../sessions/registry.ts";
-import type { HubSession } from "../sessions/types.ts";
-import { storeAsset } from "./files.ts";
 import { hubAsset } from "./hub-asset.ts";
 import { getRow } from "./read.ts";
 import { assetRecord } from "./record.ts";
+import { storeAsset } from "./stored-files.ts";
 
 const notBound = () => conflict("no lane is bound to this job");
 

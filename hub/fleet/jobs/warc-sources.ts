@@ -6,7 +6,7 @@ import { bodyOf, type WarcBody } from "#shared/archive/warc-record.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { visibleText } from "../page-text/visible-text.ts";
-import { assetKey, documentKey } from "./files.ts";
+import { assetKey, documentKey } from "./stored-files.ts";
 
 /** The text of a page is taken from its beginning: a quarter of a second's work on a slow core. */
 const TEXT_OF_BYTES = 2 * 1024 * 1024;

@@ -2,8 +2,8 @@ import type { AssetRow, JobRow } from "#hub/platform/db/rows.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { ARCHIVED_DOCUMENTS, type JobDocument } from "#shared/protocol/documents.ts";
 import type { FleetContext } from "../context.ts";
-import { assetKey } from "./files.ts";
 import { assetRecord } from "./record.ts";
+import { assetKey } from "./stored-files.ts";
 import { type Opener, streamZip, type ZipEntry } from "./zip-stream.ts";
 
 type Body = ReadableStream<Uint8Array>;

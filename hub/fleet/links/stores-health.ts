@@ -1,4 +1,4 @@
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
-import { assetKey, getAsset } from "../jobs/files.ts";
+import { assetKey, getAsset } from "../jobs/stored-files.ts";
 
 /** The body of an asset, or the part the client asked for. @throws AppError not_found */
 export async function assetAnswer(

@@ -15,8 +15,8 @@ import { AssetList, JobResult, LinkList } from "#shared/protocol/schema/asset.ts
 import { Har } from "#shared/protocol/schema/har.ts";
 import type { FleetContext } from "../context.ts";
 import { readDocument } from "../jobs/documents.ts";
-import { documentKey, getResult, listAssets } from "../jobs/files.ts";
 import { getRow } from "../jobs/read.ts";
+import { documentKey, getResult, listAssets } from "../jobs/stored-files.ts";
 import { warcName } from "../jobs/warc.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { AssetParams, JobParams } from "./params.ts";

@@ -8,8 +8,8 @@ import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { bridgeOf } from "../sessions/registry.ts";
-import type { HubSession } from "../sessions/types.ts";
 import { cdpSocket } from "../viewer/cdp-relay.ts";
 import { dialBridge } from "../viewer/dial.ts";
 

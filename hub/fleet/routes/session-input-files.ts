@@ -7,7 +7,7 @@ import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { actOn } from "../sessions/act.ts";
-import type { HubSession } from "../sessions/types.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { dropUploads, putUpload } from "../sessions/uploads.ts";
 
 /** Files of one form: as many as the JSON body may have. */

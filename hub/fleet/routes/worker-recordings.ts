@@ -11,7 +11,7 @@ import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { appendToRecording, MAX_APPEND_BYTES } from "../recordings/append.ts";
 import { type Run, runIdOf } from "../recordings/runs.ts";
-import { comingBack } from "../sessions/types.ts";
+import { comingBack } from "../sessions/hub-session.ts";
 import { BatchParams, SessionOfWorkerParams } from "./params.ts";
 import { bodyWithin, RULES, UploadHeaders } from "./worker-uploads.ts";
 

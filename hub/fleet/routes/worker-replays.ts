@@ -6,8 +6,8 @@ import { bytes, fails } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { FleetContext } from "../context.ts";
-import { assetKey } from "../jobs/files.ts";
 import { replayIndex } from "../jobs/replay-index.ts";
+import { assetKey } from "../jobs/stored-files.ts";
 import { BatchParams, UploadParams } from "./params.ts";
 import { requireWorker } from "./worker-profiles.ts";
 

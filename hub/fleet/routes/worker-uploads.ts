@@ -16,7 +16,7 @@ import { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import { ErrorBody } from "#shared/protocol/schema/error.ts";
 import type { FleetContext } from "../context.ts";
 import { storeAssets } from "../jobs/file-batch.ts";
-import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/files.ts";
+import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/stored-files.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { BatchParams, UploadParams } from "./params.ts";
 

@@ -3,7 +3,7 @@ import { MAX_CODE_BYTES } from "#shared/protocol/limits.ts";
 import { secretIn, secretTyped } from "./find-secrets.ts";
 import { childrenOfNode, parseScript, type ScriptNode } from "./parse-script.ts";
 import { EXPORTS, FORBIDDEN, isGlobal, meantAction } from "./script-names.ts";
-import type { ScriptProblem } from "./types.ts";
+import type { ScriptProblem } from "./script-run.ts";
 
 /** Further problems would only repeat these. */
 const MAX_PROBLEMS = 20;

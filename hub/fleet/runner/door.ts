@@ -10,7 +10,7 @@ import {
 } from "#shared/protocol/actions/session-actions.ts";
 import { createFrameReader, type DoorFrame, writeFrame } from "./frames.ts";
 import { DOOR_LIMITS } from "./limits.ts";
-import type { ScriptDoor, ScriptOutcome } from "./types.ts";
+import type { ScriptDoor, ScriptOutcome } from "./script-run.ts";
 
 /** What the script said last: its result, or what it threw. */
 export type ScriptSaid = { result: unknown } | { error: NonNullable<ScriptOutcome["error"]> };

@@ -1,6 +1,6 @@
 import { GROUP_MEMORY } from "./cgroup.ts";
 import type { ScriptSaid } from "./door.ts";
-import type { ScriptEnd } from "./types.ts";
+import type { ScriptEnd } from "./script-run.ts";
 
 /** Why the hub ended a run. */
 export interface Stopped {

@@ -19,8 +19,8 @@ import { createTree, type ProcessTree } from "./process-tree.ts";
 import { findSandbox, type Sandbox, type SandboxConfig, type SandboxKind } from "./sandbox.ts";
 import { type RunFiles, removeRunFiles, writeRunFiles } from "./scratch.ts";
 import { allScriptArguments } from "./script-arguments.ts";
+import type { ScriptEnd, ScriptOutcome, ScriptRun } from "./script-run.ts";
 import { withInputs } from "./seccomp/filter-file.ts";
-import type { ScriptEnd, ScriptOutcome, ScriptRun } from "./types.ts";
 import { watchRun } from "./watch-run.ts";
 
 /** What running scripts needs of a hub. */

@@ -8,8 +8,8 @@ import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";
+import type { HubSession } from "./hub-session.ts";
 import { keepSessionForNext, touchSession } from "./registry.ts";
-import type { HubSession } from "./types.ts";
 
 /**
  * Runs one action (rules/session-actions#the-actions) on the session, with validated arguments. `keepalive` is answered

@@ -9,11 +9,11 @@ import { betterHub } from "../links/candidate.ts";
 import { hubShortage } from "../links/hub-shortage.ts";
 import { laneShortage } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
+import type { HubSession } from "./hub-session.ts";
 import { findLinkHub } from "./link-hub.ts";
 import { atCapacity, OPEN_MS, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
 import { listSessions } from "./read.ts";
-import type { HubSession } from "./types.ts";
 
 /** How long another hub may take to say which sessions it has. */
 const LIST_MS = 1_500;

@@ -3,8 +3,8 @@ import { noticing } from "#hub/platform/cluster/noticing.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
+import { type HubSession, SessionOver } from "./hub-session.ts";
 import { bridgeOf } from "./registry.ts";
-import { type HubSession, SessionOver } from "./types.ts";
 
 /** How long a worker's bridge may take to begin its answer, and then between two chunks of the body. */
 const ANSWER_MS = 15_000;

@@ -6,8 +6,8 @@ import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messa
 import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { readBlob } from "./bridge.ts";
+import { type HubSession, SessionOver } from "./hub-session.ts";
 import { touchSession } from "./registry.ts";
-import { type HubSession, SessionOver } from "./types.ts";
 
 export interface SessionCall {
   action: string;

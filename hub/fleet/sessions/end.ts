@@ -1,7 +1,7 @@
 import type { FleetContext } from "../context.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import { type HubSession, SessionOver } from "./hub-session.ts";
 import { dropSession } from "./registry.ts";
-import { type HubSession, SessionOver } from "./types.ts";
 
 /**
  * Ends a session in which no job runs (DELETE, its TTLs, the end of its job's record): its URLs are 404 from now on,

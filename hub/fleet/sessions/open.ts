@@ -13,8 +13,8 @@ import { hostForJob } from "../registries/hosts.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import { closeOnLane } from "./end.ts";
+import type { HubSession } from "./hub-session.ts";
 import { addSession } from "./registry.ts";
-import type { HubSession } from "./types.ts";
 import { waitForLane } from "./waiting.ts";
 
 /** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */

@@ -6,8 +6,8 @@ import type { PageQuery } from "#shared/protocol/schema/page.ts";
 import type { PastSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
+import type { HubSession } from "./hub-session.ts";
 import { demandWhole, hasPlace } from "./places.ts";
-import type { HubSession } from "./types.ts";
 
 /** The records of sessions that have ended (rules/sessions#past-sessions). A session goes on when its record cannot be written. */
 

@@ -5,7 +5,7 @@ import { SESSION_ID } from "#shared/protocol/ids.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { keptLink, keptSession, renewSession } from "../links/kept.ts";
-import { comingBack, type HubSession } from "./types.ts";
+import { comingBack, type HubSession } from "./hub-session.ts";
 
 /** Where a session is: the value of `session:<id>` in the shared store. */
 export interface SessionPlace {

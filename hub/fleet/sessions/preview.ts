@@ -4,7 +4,7 @@ import { Picture } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { callSession, resultOf } from "./calls.ts";
-import type { HubSession } from "./types.ts";
+import type { HubSession } from "./hub-session.ts";
 
 /** Pixels; enough for a tile of an overview. */
 const MAX_WIDTH = 640;

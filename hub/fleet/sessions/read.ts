@@ -10,8 +10,8 @@ import {
 } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { callSession, resultOf } from "./calls.ts";
+import type { HubSession } from "./hub-session.ts";
 import { requireSession, sessionRecord } from "./registry.ts";
-import type { HubSession } from "./types.ts";
 
 /** How long GET /sessions/{sid}/state waits for fresh values; after that it shows the last known ones. */
 const STATE_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { FleetContext } from "../context.ts";
 import { endSession } from "./end.ts";
-import type { HubSession } from "./types.ts";
+import type { HubSession } from "./hub-session.ts";
 
 /**
  * Why the session's time is up; null while it is not (rules/sessions#end-of-a-session). A job's session lives as long

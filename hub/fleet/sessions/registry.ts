@@ -8,10 +8,10 @@ import type { FleetContext } from "../context.ts";
 import { forgetSession, rememberSession } from "../links/kept.ts";
 import type { KeptSession } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import { comingBack, type HubSession, SessionOver } from "./hub-session.ts";
 import { recordEnded, recordOpened } from "./past.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
-import { comingBack, type HubSession, SessionOver } from "./types.ts";
 
 export interface AddSession {
   session_id: string;

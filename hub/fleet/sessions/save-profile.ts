@@ -4,7 +4,7 @@ import type { FleetContext } from "../context.ts";
 import { beginWriting } from "../registries/profile-writers.ts";
 import { profileRecord } from "../registries/profiles.ts";
 import { callSession } from "./calls.ts";
-import type { HubSession } from "./types.ts";
+import type { HubSession } from "./hub-session.ts";
 
 /** For ending Chromium, packing, sending and storing its directory, and starting Chromium again. */
 export const SAVE_MS = 600_000;

@@ -1,7 +1,7 @@
 import { newToken } from "#shared/protocol/ids.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "./bridge.ts";
-import type { HubSession } from "./types.ts";
+import type { HubSession } from "./hub-session.ts";
 
 const pathOf = (upload_id: string) => `uploads/${upload_id}`;
 

@@ -2,7 +2,7 @@ import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
-import type { LaneWanted } from "./types.ts";
+import type { LaneWanted } from "./hub-session.ts";
 
 /**
  * Waits for a session's lane, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.

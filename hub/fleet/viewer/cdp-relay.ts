@@ -5,7 +5,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
-import type { HubSession } from "../sessions/types.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
 

@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
-import type { HubSession } from "../sessions/types.ts";
+import type { HubSession } from "../sessions/hub-session.ts";
 
 export interface ScreenSize {
   width: number;

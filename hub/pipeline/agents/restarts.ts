@@ -3,8 +3,8 @@ import { createEnds } from "#shared/kit/ends.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
 import type { PipelineContext } from "../context.ts";
+import type { RestartDesk } from "../operations/operations.ts";
 import { runCommand } from "../operations/run-command.ts";
-import type { RestartDesk } from "../operations/types.ts";
 import { sshArgv } from "./ssh.ts";
 
 /** The log gets this many bytes from the beginning and from the end of what the command prints. */

@@ -17,9 +17,9 @@ import type {
 } from "#shared/protocol/schema/operations.ts";
 import type { PipelineContext } from "../context.ts";
 import { killLeftovers } from "./leftovers.ts";
+import type { DeployDesk } from "./operations.ts";
 import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
-import type { DeployDesk } from "./types.ts";
 
 /** How often its output so far is stored, which also shows that it is running. */
 const BEAT_MS = 1_000;

@@ -1,7 +1,7 @@
 import { badRequest, invalid, notFound } from "#shared/kit/errors.ts";
 import { chat } from "#shared/llm/chat.ts";
+import { ChatError, type ChatErrorKind, type ChatReply } from "#shared/llm/chat-message.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
-import { ChatError, type ChatErrorKind, type ChatReply } from "#shared/llm/types.ts";
 import type { LlmErrorKind, LlmTest, LlmTested } from "#shared/protocol/schema/operations.ts";
 import type { PipelineContext } from "../context.ts";
 import { readSetting } from "./settings.ts";

@@ -1,6 +1,6 @@
 import { ensureAdminPassword } from "#hub/platform/access/admin.ts";
 import type { HubConfig } from "#hub/platform/config.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { LogShipper } from "#shared/kit/log-shipper.ts";
@@ -8,8 +8,8 @@ import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createRestartDesk } from "../agents/restarts.ts";
 import { createDeployDesk } from "./deploy.ts";
+import type { Operations } from "./operations.ts";
 import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
-import type { Operations } from "./types.ts";
 
 export interface OperationsDeps {
   db: Pick<Db, "settings" | "service_logs" | "deploys" | "pull_workers" | "worker_restarts">;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { errorMessage, type Issue } from "#shared/kit/errors.ts";
 import { pluginOf, type Runs } from "./of-workload.ts";
-import type { Plugins } from "./types.ts";
+import type { Plugins } from "./plugin-folder.ts";
 
 const MAX_ISSUES = 50;
 

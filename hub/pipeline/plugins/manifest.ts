@@ -2,7 +2,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { EXECUTORS } from "#shared/protocol/executors.ts";
 import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { schemaProblem } from "./init-kwargs.ts";
-import type { PluginFile } from "./types.ts";
+import type { PluginFile } from "./plugin-folder.ts";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
 

@@ -1,7 +1,7 @@
 import { relative, sep } from "node:path";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import type { Plugins } from "./types.ts";
+import type { Plugins } from "./plugin-folder.ts";
 
 /** What names a workload's code. */
 export type Runs = Pick<WorkloadRow, "executor_type" | "executor_config">;

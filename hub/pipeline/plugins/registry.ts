@@ -1,8 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
+import type { PluginFolder, Plugins } from "./plugin-folder.ts";
 import { scanPlugins } from "./scan.ts";
-import type { PluginFolder, Plugins } from "./types.ts";
 
 export interface PluginsDeps {
   dir: string;

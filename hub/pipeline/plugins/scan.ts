@@ -8,7 +8,7 @@ import { limitText } from "#shared/kit/words.ts";
 import { PLUGIN_LIMITS, type PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
 import { readManifest } from "./manifest.ts";
-import type { PluginFile, PluginFolder } from "./types.ts";
+import type { PluginFile, PluginFolder } from "./plugin-folder.ts";
 
 const isLeftOut = (name: string): boolean =>
   name.startsWith(".") || name === "__pycache__" || name.endsWith(".pyc");

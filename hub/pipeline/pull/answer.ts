@@ -2,7 +2,7 @@ import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { Want, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import type { PipelineContext } from "../context.ts";
 import { pluginOf, withPlugin } from "../plugins/of-workload.ts";
-import type { Plugins } from "../plugins/types.ts";
+import type { Plugins } from "../plugins/plugin-folder.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import type { SlotTasks } from "./claims.ts";
 

@@ -1,4 +1,4 @@
-import type { Claim, ClaimedTask } from "#hub/platform/db/queue/types.ts";
+import type { Claim, ClaimedTask } from "#hub/platform/db/queue/queue-store.ts";
 import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { PipelineContext } from "../context.ts";
 import { limitsOf } from "../queue/limits-of.ts";

@@ -1,6 +1,6 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/queue-store.ts";
 import { PLAIN_COLUMNS, type PlainColumn } from "#hub/platform/db/queue/run-columns.ts";
-import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/types.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import {

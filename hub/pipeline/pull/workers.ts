@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { AttemptRef } from "#hub/platform/db/queue/types.ts";
+import type { AttemptRef } from "#hub/platform/db/queue/queue-store.ts";
 import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, errorMessage, notFound } from "#shared/kit/errors.ts";

@@ -1,4 +1,4 @@
-import type { QueueOp, QueueStore, ResultOf } from "#hub/platform/db/queue/types.ts";
+import type { QueueOp, QueueStore, ResultOf } from "#hub/platform/db/queue/queue-store.ts";
 import { AppError } from "#shared/kit/errors.ts";
 
 /** With this much work on its way to the database new work is refused; reports of finished work never are. */

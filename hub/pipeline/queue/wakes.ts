@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { PubSub } from "#hub/platform/stores/pubsub.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
@@ -8,7 +8,7 @@ import type { Scope } from "#shared/kit/scope.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Pipeline } from "../context.ts";
 import { lookAgain } from "./ready-hints.ts";
-import type { Wakes } from "./types.ts";
+import type { Wakes } from "./wake-calls.ts";
 
 /** What one control process tells the others on the same database, so that they need not wait for their next look. */
 const Told = z.discriminatedUnion("what", [

@@ -10,7 +10,7 @@ import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { PluginList } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
-import { listPlugins, pluginArchive, webFile } from "../plugins/files.ts";
+import { listPlugins, pluginArchive, webFile } from "../plugins/plugin-files.ts";
 import { PluginParams, restOf, WebParams } from "./plugin-params.ts";
 
 const tags = ["plugins"];

@@ -1,4 +1,4 @@
-import type { QueueCounts } from "#hub/platform/db/queue/types.ts";
+import type { QueueCounts } from "#hub/platform/db/queue/queue-store.ts";
 import type { AgentRow, PullWorkerRow, SupervisedRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isAlive } from "../agents/agents.ts";
 import type { PipelineContext } from "../context.ts";

@@ -3,7 +3,7 @@ import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type {
   QueueCounts as StoredCounts,
   QueueRow as StoredRow,
-} from "#hub/platform/db/queue/types.ts";
+} from "#hub/platform/db/queue/queue-store.ts";
 import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";

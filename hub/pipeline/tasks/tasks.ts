@@ -1,5 +1,5 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
-import type { NewTask } from "#hub/platform/db/queue/types.ts";
+import type { NewTask } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import {

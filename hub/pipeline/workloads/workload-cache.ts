@@ -1,5 +1,5 @@
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { notFound } from "#shared/kit/errors.ts";
 
 /** Every claim needs its workloads, so they are read from here and not from the database. */

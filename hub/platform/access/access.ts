@@ -3,7 +3,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import type { HubConfig } from "../config.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Kv } from "../stores/kv.ts";
 import { type AdminGate, createAdminGate } from "./admin.ts";
 import { createLogins, type Logins } from "./logins.ts";

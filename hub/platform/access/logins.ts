@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Clock } from "#shared/kit/clock.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import type { BrowserSessionRow } from "../db/rows.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Caller } from "../http/caller.ts";
 import type { Kv } from "../stores/kv.ts";
 import { callerOfToken, hashOf, isOver, newSecret } from "./tokens.ts";

@@ -11,7 +11,7 @@ import {
   type Token,
 } from "#shared/protocol/schema/token.ts";
 import type { AccessTokenRow } from "../db/rows.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Caller } from "../http/caller.ts";
 
 /** How long a lookup is reused: a token that another hub revoked is refused here within a second. */

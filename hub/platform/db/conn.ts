@@ -1,7 +1,7 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
 import type { Tables } from "#drizzle/tables.ts";
-import type { FreedPlaces, QueueStore } from "./queue/types.ts";
+import type { FreedPlaces, QueueStore } from "./queue/queue-store.ts";
 
 export interface QueueOptions {
   /** Names this process in the counters. */

@@ -1,7 +1,7 @@
 import { AppError, conflict } from "#shared/kit/errors.ts";
 import type { PlatformContext } from "../context.ts";
 import type { IdempotencyRow } from "../db/rows.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import { CALL_LEASE_MS } from "./running-calls.ts";
 
 /** What keyed calls need from the process that answers them. */

@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { newToken } from "#shared/protocol/ids.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 
 /**
  * How long a call counts as running after its process last renewed it: at most this long, a repeated call waits for a

@@ -1,6 +1,6 @@
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import { cookiePlace } from "./cookies.ts";
 import type { Keyring } from "./keyring.ts";

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { openDb } from "../db/db.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import { sealedHosts } from "./cookies.ts";
 import { claimKey, KEY_CHECK, loadKeys } from "./key-check.ts";
 import type { Keyring } from "./keyring.ts";

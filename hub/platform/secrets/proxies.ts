@@ -2,7 +2,7 @@ import { MASK } from "#shared/kit/hide-credentials.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { JobProxiesRepo } from "../db/fleet-types.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 

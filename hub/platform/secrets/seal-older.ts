@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import { type ConvertDeps, type Converted, convertSecrets } from "./convert.ts";
 import { adoptFirst } from "./key-check.ts";
 

@@ -1,5 +1,5 @@
 import { AppError } from "#shared/kit/errors.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 

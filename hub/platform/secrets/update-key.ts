@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Log } from "#shared/kit/log.ts";
 import { publicKeyOf } from "#shared/protocol/update-proof.ts";
-import type { Db } from "../db/types.ts";
+import type { Db } from "../db/storage.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";
 

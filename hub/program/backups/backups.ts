@@ -1,6 +1,6 @@
 import type { HubConfig } from "#hub/platform/config.ts";
 import { NEVER, tickAfter } from "#hub/platform/cron.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { profileKey } from "#hub/fleet/registries/profiles.ts";
 import { type HubConfig, loadHubConfig } from "#hub/platform/config.ts";
 import { openDb, sqlitePath } from "#hub/platform/db/db.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { type Conversion, type Converted, convertSecrets } from "#hub/platform/secrets/convert.ts";
 import { checkFor, demandKey, KEY_CHECK } from "#hub/platform/secrets/key-check.ts";
 import { addKey, makeKeyFile, readKeyFile } from "#hub/platform/secrets/key-file.ts";

@@ -1,5 +1,5 @@
 import type { Display } from "#worker/browser/lanes/display.ts";
-import type { BrowserExit } from "#worker/browser/lanes/types.ts";
+import type { BrowserExit } from "#worker/browser/lanes/lane-browser.ts";
 import type { StartedBrowser } from "#worker/browser/process/launch.ts";
 
 export interface FakeBrowser extends StartedBrowser {

@@ -1,6 +1,6 @@
 import type { Lane } from "#shared/protocol/schema/worker.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import type { LanePool } from "#worker/browser/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 
 export interface FakePool extends LanePool {
   /** Lanes whose reset is held back until `letReset` is called; none by default. */

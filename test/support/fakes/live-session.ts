@@ -1,7 +1,7 @@
 import type { FleetContext } from "#hub/fleet/context.ts";
 import type { WorkerLink } from "#hub/fleet/links/worker-link.ts";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { addSession } from "#hub/fleet/sessions/registry.ts";
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import { createQueue } from "../models/queue.ts";
 import type { TestHub } from "../rigs/hub.ts";

@@ -1,4 +1,4 @@
-import { MAX_CRASHES } from "#hub/platform/db/queue/types.ts";
+import { MAX_CRASHES } from "#hub/platform/db/queue/queue-store.ts";
 
 /** What a run row must say; `ref` names its attempt. */
 export interface ModelRun {

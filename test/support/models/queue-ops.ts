@@ -7,7 +7,7 @@ import type {
   ClaimOp,
   DoneTask,
   FailedTask,
-} from "#hub/platform/db/queue/types.ts";
+} from "#hub/platform/db/queue/queue-store.ts";
 import { type QueueRig, task } from "./queue-store.ts";
 
 /** Operations of the queue with everything in them that a test does not care for, and what it looks at afterwards. */

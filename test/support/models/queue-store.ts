@@ -10,7 +10,7 @@ import type {
   QueueOp,
   QueueStore,
   ResultOf,
-} from "#hub/platform/db/queue/types.ts";
+} from "#hub/platform/db/queue/queue-store.ts";
 import { openSqlite } from "#hub/platform/db/sqlite.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { Backoff } from "#shared/protocol/schema/workload.ts";

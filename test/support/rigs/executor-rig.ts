@@ -5,8 +5,8 @@ import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { taskClock } from "#test/support/fakes/task-clock.ts";
+import type { Executor, TaskEnd, TaskInput } from "#worker/tasks/executor.ts";
 import { createExecutor } from "#worker/tasks/executors.ts";
-import type { Executor, TaskEnd, TaskInput } from "#worker/tasks/types.ts";
 
 type Config = WorkloadSettings["executor_config"];
 

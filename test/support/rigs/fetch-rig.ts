@@ -8,11 +8,11 @@ import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
 import { runFetch } from "#worker/browser/fetch/run-fetch.ts";
-import type { JobOutcome, JobRun, LaneBrowser } from "#worker/browser/lanes/types.ts";
+import type { JobOutcome, JobRun, LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import { createCdpClients } from "#worker/browser/session/cdp-clients.ts";
 import { createDialogs, type Dialogs } from "#worker/browser/session/dialogs.ts";
 import { createJudge, type JudgeSettings } from "#worker/egress/judge.ts";
-import type { AssetSink } from "#worker/upload/types.ts";
+import type { AssetSink } from "#worker/upload/asset-sink.ts";
 
 export interface StoredAsset extends AssetMeta {
   size: number;

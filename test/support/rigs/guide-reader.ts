@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readContents } from "#hub/guide/contents.ts";
-import { readGuide } from "#hub/guide/files.ts";
+import { readGuide } from "#hub/guide/guide-files.ts";
 import { parsePage } from "#hub/guide/markdown.ts";
 import { lanePorts } from "../servers/ports.ts";
 import { processesOf, until } from "./fleet-process.ts";

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createEgress } from "#worker/egress/egress.ts";
 import type { Resolve } from "#worker/egress/judge.ts";

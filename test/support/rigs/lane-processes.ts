@@ -1,6 +1,6 @@
 import { processesOf, type TestPool } from "#test/support/rigs/lane-pool.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import type { LaneHold } from "#worker/browser/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 
 export const OCCUPANT = { job_id: "job1", session_id: "sess1" };
 

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { PASSWORD, TOKEN, USER } from "../clients/link-calls.ts";
 import { startFakeScreen } from "../fakes/fake-screen.ts";
 import { openSessionAt } from "../fakes/live-session.ts";

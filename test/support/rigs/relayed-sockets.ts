@@ -1,4 +1,4 @@
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import type { ClusterHub } from "#test/support/rigs/cluster.ts";
 

@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runScript } from "#hub/fleet/runner/run-script.ts";
 import { closeSandboxes, type SandboxKind } from "#hub/fleet/runner/sandbox.ts";
-import type { ScriptDoor, ScriptOutcome, ScriptReply, ScriptRun } from "#hub/fleet/runner/types.ts";
+import type {
+  ScriptDoor,
+  ScriptOutcome,
+  ScriptReply,
+  ScriptRun,
+} from "#hub/fleet/runner/script-run.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { FakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeHub } from "#test/support/fakes/fake-hub.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import { createHttpSink, type HttpSink } from "#worker/upload/http-sink.ts";
-import type { SpooledBody } from "#worker/upload/types.ts";
 
 /** What the log of a job says while its hub cannot store anything. */
 export const OUTAGE =

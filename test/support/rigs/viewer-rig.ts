@@ -1,16 +1,20 @@
 import { rmSync } from "node:fs";
+import type { HubSession } from "#hub/fleet/sessions/hub-session.ts";
 import { dropSession } from "#hub/fleet/sessions/registry.ts";
-import type { HubSession } from "#hub/fleet/sessions/types.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import { type Bridges, startBridges } from "#worker/browser/bridge/bridge.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 import { createCdpClients } from "#worker/browser/session/cdp-clients.ts";
-import { createSessionFiles } from "#worker/browser/session/files.ts";
-import { createSessions, type LiveSession, type Sessions } from "#worker/browser/session/types.ts";
+import {
+  createSessions,
+  type LiveSession,
+  type Sessions,
+} from "#worker/browser/session/live-session.ts";
+import { createSessionFiles } from "#worker/browser/session/session-files.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createJudge } from "#worker/egress/judge.ts";
 import { egressSettings } from "#worker/egress/settings.ts";

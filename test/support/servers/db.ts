@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe } from "bun:test";
 import postgres from "postgres";
 import { openDb } from "#hub/platform/db/db.ts";
 import type { AssetRow, JobRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { JobOptions } from "#shared/protocol/schema/job.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";

@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { claimOf, jobRow } from "#test/support/servers/db.ts";
 
 export const END = { status: "completed", error: null, now: 1_700_000_200_000 } as const;

@@ -10,7 +10,7 @@ import { popup } from "./popup/site.ts";
 import { searchAndExtract } from "./search-and-extract/site.ts";
 import { shadowDom } from "./shadow-dom/site.ts";
 import { tableToJson } from "./table-to-json/site.ts";
-import type { Task } from "./types.ts";
+import type { Task } from "./task.ts";
 
 /** The fixed set. Figures are comparable only while neither sites nor goals change. */
 export const TASKS: readonly Task[] = [

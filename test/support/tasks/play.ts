@@ -1,6 +1,6 @@
 import type { LlmTurn } from "../servers/llm-turns.ts";
 import { referenceOf, TASKS } from "./list.ts";
-import type { Task } from "./types.ts";
+import type { Task } from "./task.ts";
 
 const WRONG = `import { session } from "flotilla";
 await session.text({ selector: "body" });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { TASKS } from "./list.ts";
-import type { Task } from "./types.ts";
+import type { Task } from "./task.ts";
 
 /** What a real backend takes; long enough that a page shows its spinner. */
 const LATENCY_MS = 60;

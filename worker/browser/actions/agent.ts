@@ -1,5 +1,5 @@
 import { MASK } from "#shared/kit/hide-credentials.ts";
-import { ChatError, type ChatReply } from "#shared/llm/types.ts";
+import { ChatError, type ChatReply } from "#shared/llm/chat-message.ts";
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import {

@@ -1,4 +1,4 @@
-import { ChatError } from "#shared/llm/types.ts";
+import { ChatError } from "#shared/llm/chat-message.ts";
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { AskResult } from "#shared/protocol/schema/page-agent.ts";
 import { askMessages, type ShownPage } from "../llm/prompts.ts";

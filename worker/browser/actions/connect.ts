@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, ConnectOverCDPTransport, Page } from "pla
 import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { followChildren, type Message } from "../cdp/child-targets.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { splitCallLog } from "./failure.ts";
 
 /**

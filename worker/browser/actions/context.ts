@@ -3,7 +3,7 @@ import type {
   SessionActionArgs,
   SessionActionName,
 } from "#shared/protocol/actions/session-actions.ts";
-import type { DownloadedFile, StoredFile } from "../session/files.ts";
+import type { DownloadedFile, StoredFile } from "../session/session-files.ts";
 import type { TabLoad } from "./loads.ts";
 import type { Pages } from "./pages.ts";
 

@@ -1,4 +1,4 @@
-import type { ChatError, ChatReply, ChatRequest } from "#shared/llm/types.ts";
+import type { ChatError, ChatReply, ChatRequest } from "#shared/llm/chat-message.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { ActionFailure } from "./failure.ts";
 

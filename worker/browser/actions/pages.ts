@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import type { Viewport } from "#shared/protocol/schema/session.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { type ConnectedBrowser, connectBrowser, targetOf } from "./connect.ts";
 import { refused } from "./failure.ts";
 

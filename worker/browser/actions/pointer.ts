@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { Tab } from "#shared/protocol/schema/session.ts";
 import type { ActionContext, PageActions } from "./context.ts";
-import { nextDownload } from "./files.ts";
+import { nextDownload } from "./downloads.ts";
 import { frameOf, target } from "./frames.ts";
 import { listTabs } from "./tabs.ts";
 

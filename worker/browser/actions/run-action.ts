@@ -1,9 +1,9 @@
 import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { ActionContext, PageActions } from "./context.ts";
+import { DOWNLOADS } from "./downloads.ts";
 import { evaluate } from "./evaluate.ts";
 import { ActionFailure, failureOf, late } from "./failure.ts";
-import { DOWNLOADS } from "./files.ts";
 import { frameOf } from "./frames.ts";
 import { INPUT } from "./input.ts";
 import { stopLateLoads } from "./loads.ts";

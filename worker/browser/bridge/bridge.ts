@@ -10,10 +10,10 @@ import { sameSecret } from "#shared/kit/secret.ts";
 import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/protocol/rfb-handshake.ts";
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { Size } from "../lanes/x11.ts";
-import type { LiveSession, Sessions } from "../session/types.ts";
+import type { LiveSession, Sessions } from "../session/live-session.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
-import { serveFiles } from "./files.ts";
 import { serveRfb } from "./rfb-server.ts";
+import { serveFiles } from "./serve-files.ts";
 import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
 import { createVncDialer, showVnc } from "./vnc.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { LiveSession } from "../session/types.ts";
+import type { LiveSession } from "../session/live-session.ts";
 import { type Screencast, startScreencast } from "./screencast.ts";
 
 /** One screencast for all viewers of a session: it runs while at least one is watching. */

@@ -1,6 +1,6 @@
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
-import type { JobRun } from "../lanes/types.ts";
+import type { JobRun } from "../lanes/lane-browser.ts";
 
 const MAX_NAMED = 10;
 

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import type { Upstream } from "#worker/egress/upstream.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
 import type { Recorder } from "../record/recorder.ts";
 import type { PopupWatch } from "./popups.ts";
 import type { TroubleWatch } from "./trouble.ts";

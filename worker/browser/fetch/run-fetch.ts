@@ -1,6 +1,6 @@
 import { abortAfter } from "#shared/kit/clock.ts";
 import { counted, humanSize } from "#shared/kit/words.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
 import type { OpenRequest } from "../record/recorder.ts";
 import type { Tracked } from "../record/targets.ts";
 import { injectCookies } from "./cookies.ts";

@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import { CdpError } from "../cdp/connection.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
 import { addressOf } from "../record/trace-entry.ts";
 import { collect } from "./collect.ts";

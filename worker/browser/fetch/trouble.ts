@@ -1,7 +1,7 @@
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { CdpSession } from "../cdp/connection.ts";
-import type { BrowserExit, JobRun } from "../lanes/types.ts";
+import type { BrowserExit, JobRun } from "../lanes/lane-browser.ts";
 import type { Tracked } from "../record/targets.ts";
 import type { DialogEvents, OpenDialog } from "../session/dialogs.ts";
 import { shortUrl } from "./net-errors.ts";

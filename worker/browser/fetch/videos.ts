@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import { VIDEO_LIMITS } from "#shared/protocol/limits.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
 import type { Recorder } from "../record/recorder.ts";
 import { fetchVideos } from "../video/fetch-videos.ts";
 import { playVideos } from "../video/play.ts";

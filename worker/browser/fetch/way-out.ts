@@ -4,7 +4,7 @@ import { parseRules } from "#worker/egress/egress.ts";
 import type { Narrowed, Narrowing } from "#worker/egress/gate.ts";
 import { bothJudges, createJudge, type Judge } from "#worker/egress/judge.ts";
 import { upstreamOf } from "#worker/egress/upstream-of.ts";
-import type { JobRun, LaneBrowser } from "../lanes/types.ts";
+import type { JobRun, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { NetworkFacts } from "../record/trace-entry.ts";
 import type { FetchSettings } from "./fetch-context.ts";
 import { trueNetError } from "./net-errors.ts";

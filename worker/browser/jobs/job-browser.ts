@@ -2,7 +2,7 @@ import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import { attachBrowser } from "../lanes/attach.ts";
-import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/types.ts";
+import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
 import type { Live } from "../session/live.ts";
 

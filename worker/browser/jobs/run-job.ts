@@ -12,7 +12,7 @@ import type { HttpSink } from "#worker/upload/http-sink.ts";
 import type { KeptPlace } from "#worker/upload/kept.ts";
 import type { Flushed } from "#worker/upload/tally.ts";
 import { withoutFailed } from "../fetch/final-state.ts";
-import type { JobOutcome } from "../lanes/types.ts";
+import type { JobOutcome } from "../lanes/lane-browser.ts";
 import type { RunRecorder } from "../recording/recorder.ts";
 import { type Live, SessionEnd } from "../session/live.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";

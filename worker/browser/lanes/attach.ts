@@ -5,7 +5,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection } from "../cdp/connection.ts";
 import { socketTransport } from "../cdp/transport.ts";
 import { detectCapture } from "../process/launch.ts";
-import type { LaneBrowser, RunDirs } from "./types.ts";
+import type { LaneBrowser, RunDirs } from "./lane-browser.ts";
 
 const ASK_MS = 5_000;
 const MAX_ANSWER = 64 * 1024;

@@ -8,7 +8,7 @@ import { passwordFile } from "#shared/protocol/vnc-auth.ts";
 import { endGroup } from "../process/kill.ts";
 import { spawnTagged } from "../process/spawn.ts";
 import { askDesktopSize } from "./desktop-size.ts";
-import type { BrowserExit } from "./types.ts";
+import type { BrowserExit } from "./lane-browser.ts";
 import { keepWindows, type WindowKeeper } from "./window-keeper.ts";
 import { authorityFile, newXCookie } from "./x-authority.ts";
 import type { Size } from "./x11.ts";

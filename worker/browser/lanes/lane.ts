@@ -6,7 +6,7 @@ import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/worker.ts";
 import type { StartedBrowser } from "../process/launch.ts";
 import type { Display } from "./display.ts";
-import type { BrowserExit, LaneArchive, LaneBrowser, RunDirs } from "./types.ts";
+import type { BrowserExit, LaneArchive, LaneBrowser, RunDirs } from "./lane-browser.ts";
 import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
 
 export interface LaneDeps {

@@ -14,8 +14,8 @@ import { BrowserStartError, launchBrowser, type StartedBrowser } from "../proces
 import { findPrograms } from "../process/program.ts";
 import { type Display, startDisplay } from "./display.ts";
 import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
+import type { LaneBrowser, RunDirs } from "./lane-browser.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
-import type { LaneBrowser, RunDirs } from "./types.ts";
 import type { Size } from "./x11.ts";
 
 export type { LaneHold } from "./lane.ts";

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "#shared/llm/types.ts";
+import type { ChatMessage } from "#shared/llm/chat-message.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { AgentMove, AgentStep } from "#shared/protocol/schema/page-agent.ts";
 

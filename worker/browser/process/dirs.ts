@@ -2,7 +2,7 @@ import { chown, lchown, mkdir, readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
-import type { RunDirs } from "../lanes/types.ts";
+import type { RunDirs } from "../lanes/lane-browser.ts";
 import { writePreferences } from "./preferences.ts";
 
 /** Where the directories of runs are. */

@@ -6,7 +6,13 @@ import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection, CdpError } from "../cdp/connection.ts";
 import { pipeTransport } from "../cdp/transport.ts";
-import type { BrowserExit, LaneArchive, LaneBrowser, LaneGate, RunDirs } from "../lanes/types.ts";
+import type {
+  BrowserExit,
+  LaneArchive,
+  LaneBrowser,
+  LaneGate,
+  RunDirs,
+} from "../lanes/lane-browser.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";

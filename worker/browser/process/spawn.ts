@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
-import type { BrowserExit } from "../lanes/types.ts";
+import type { BrowserExit } from "../lanes/lane-browser.ts";
 import { LANE_TAG } from "./tagged.ts";
 
 const TAIL_BYTES = 4_096;

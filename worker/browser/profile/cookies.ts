@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Protocol } from "devtools-protocol";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 
 type Cookie = Protocol.Network.Cookie;
 type CookieParam = Protocol.Network.CookieParam;

@@ -4,7 +4,7 @@ import type { Protocol } from "devtools-protocol";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { COOKIES_FILE } from "#shared/archive/profile-shape.ts";
 import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { type HubFiles, type ProfileCache, ProfileError } from "./cache.ts";
 import { cookieSchemes, whyUnusable } from "./cookie-db.ts";
 import { readCookieFile, readCookies, writeCookies } from "./cookies.ts";

@@ -7,8 +7,8 @@ import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { pathOf } from "#shared/client/operation.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
 import { type HubFiles, ProfileError } from "./cache.ts";
 import { readCookies, writeCookies } from "./cookies.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
-import type { JobTab } from "../lanes/types.ts";
+import type { JobTab } from "../lanes/lane-browser.ts";
 import { type Activity, createActivity } from "./activity.ts";
 import { createBodyQueue } from "./body-queue.ts";
 import { sourceOf } from "./body-source.ts";

@@ -1,5 +1,5 @@
 import type { RecordingEvent } from "#shared/recording/events.ts";
-import type { LiveSession } from "../session/types.ts";
+import type { LiveSession } from "../session/live-session.ts";
 
 /** What a look at a session finds; all of it is held in memory, so a look asks nobody. */
 export interface Looked extends Pick<LiveSession, "activeTarget" | "files"> {

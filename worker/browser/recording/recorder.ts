@@ -8,7 +8,7 @@ import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
 import { putPiece, type RecordingPlace } from "#worker/upload/recording-tail.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { recordCast } from "./cast-source.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createLooks, type Looked } from "./looks.ts";

@@ -5,7 +5,7 @@ import type { FetchContext, FetchSettings } from "../fetch/fetch-context.ts";
 import { openPage } from "../fetch/open-page.ts";
 import { runVisit } from "../fetch/run-visit.ts";
 import { keepPage } from "../fetch/save-page.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
 import type { Tracked } from "../record/targets.ts";
 
 const KEPT_NAMES = [

@@ -2,9 +2,9 @@ import { linkSync, lstatSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import mime from "mime";
 import type { Protocol } from "../cdp/connection.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { uniqueName } from "./file-names.ts";
-import type { DownloadedFile, SessionFiles, StoredFile } from "./files.ts";
+import type { DownloadedFile, SessionFiles, StoredFile } from "./session-files.ts";
 
 /** Limit of listed files; beyond it the oldest are removed, with their bytes. */
 const MAX_FILES = 1_000;

@@ -8,7 +8,7 @@ import { type ActionFailure, failureOf } from "../actions/failure.ts";
 import { openFirst } from "../actions/navigate.ts";
 import { describeNetError, shortUrl } from "../fetch/net-errors.ts";
 import { holdTo } from "../fetch/way-out.ts";
-import type { LaneArchive, LaneBrowser } from "../lanes/types.ts";
+import type { LaneArchive, LaneBrowser } from "../lanes/lane-browser.ts";
 import { ProfileError } from "../profile/cache.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
 import type { Traces } from "../trace/traces.ts";

@@ -13,8 +13,8 @@ import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
 import { trueNetError } from "../fetch/net-errors.ts";
 import { factsOf } from "../fetch/way-out.ts";
+import type { JobTab, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import type { JobTab, LaneBrowser } from "../lanes/types.ts";
 import type { RunRecorder } from "../recording/recorder.ts";
 import type { ScriptPage } from "../scripted/run-scripted.ts";
 import type { RunTrace } from "../trace/run-trace.ts";
@@ -22,11 +22,11 @@ import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { listDialogs } from "./dialog-calls.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
-import { createSessionFiles, type OwnFiles } from "./files.ts";
+import type { LiveSession, Sessions } from "./live-session.ts";
 import { createNetworkLog, heardToo } from "./network-log.ts";
+import { createSessionFiles, type OwnFiles } from "./session-files.ts";
 import type { TabInfo } from "./tabs.ts";
 import { dialogState, tellConsole, toldOf } from "./told.ts";
-import type { LiveSession, Sessions } from "./types.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
 
 /** Why a session ended; its message is for people. */

@@ -1,5 +1,5 @@
 import type { OpenReplay, Replays } from "#worker/replay/replays.ts";
-import type { LaneArchive } from "../lanes/types.ts";
+import type { LaneArchive } from "../lanes/lane-browser.ts";
 import type { Live } from "./live.ts";
 
 /**

@@ -3,7 +3,7 @@ import { Box } from "#shared/recording/events.ts";
 import { type FrameArg, target } from "../actions/frames.ts";
 import { inPage } from "../actions/in-page.ts";
 import type { Pages } from "../actions/pages.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 
 /** A session whose actions are recorded. */
 export interface Touching {

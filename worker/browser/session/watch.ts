@@ -1,7 +1,7 @@
 import type { PendingLoad } from "../actions/loads.ts";
 import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
-import type { JobTab } from "../lanes/types.ts";
+import type { JobTab } from "../lanes/lane-browser.ts";
 import { holdRequests } from "../record/pauses.ts";
 import { countDialogs } from "./dialog-floods.ts";
 import type { Dialogs } from "./dialogs.ts";

@@ -1,6 +1,6 @@
 import { assetKind, resolveMime } from "#shared/archive/asset-names.ts";
 import type { TraceEntry } from "../record/trace-entry.ts";
-import type { Candidate } from "./types.ts";
+import type { Candidate } from "./video-settings.ts";
 
 const HLS_TYPES = new Set([
   "application/vnd.apple.mpegurl",

@@ -1,5 +1,5 @@
 import { keySystemOf } from "./hls.ts";
-import { VideoError } from "./types.ts";
+import { VideoError } from "./video-settings.ts";
 
 /** What we must know about a DASH manifest before passing it on. */
 export interface DashManifest {

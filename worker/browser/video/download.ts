@@ -1,11 +1,11 @@
 import { chownSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { type BrowserCookie, cookiesForFfmpeg, writeCookies } from "./cookies.ts";
 import type { HlsVariant } from "./hls.ts";
 import { ownerOf, runTool } from "./run-tool.ts";
-import { type RequestIdentity, VideoError, type VideoTools } from "./types.ts";
+import { type RequestIdentity, VideoError, type VideoTools } from "./video-settings.ts";
 
 /** A stream that is worth downloading: not live, not protected, not a part of another one. */
 export interface Stream {

@@ -5,7 +5,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { humanSize, limitText } from "#shared/kit/words.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
-import type { JobRun } from "../lanes/types.ts";
+import type { JobRun } from "../lanes/lane-browser.ts";
 import { hashFile } from "../record/coverage.ts";
 import type { Recorder } from "../record/recorder.ts";
 import { findCandidates } from "./candidates.ts";
@@ -15,7 +15,7 @@ import { openVideoGate, type VideoGate } from "./gate.ts";
 import { type Finding, inspectCandidates } from "./inspect.ts";
 import { request } from "./request.ts";
 import { INSTALL_TOOLS } from "./tools.ts";
-import { type Candidate, VideoError, type VideoSettings } from "./types.ts";
+import { type Candidate, VideoError, type VideoSettings } from "./video-settings.ts";
 
 export interface VideoJob {
   run: JobRun;

@@ -1,4 +1,4 @@
-import { VideoError } from "./types.ts";
+import { VideoError } from "./video-settings.ts";
 
 /** One variant: its playlist, and that of its audio if it is separate. */
 export interface HlsVariant {

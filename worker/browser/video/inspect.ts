@@ -3,7 +3,7 @@ import { parseDash } from "./dash.ts";
 import type { Stream } from "./download.ts";
 import { type HlsPlaylist, type HlsVariant, parseHls } from "./hls.ts";
 import { type RequestDeps, readManifest } from "./request.ts";
-import { type Candidate, type RequestIdentity, VideoError } from "./types.ts";
+import { type Candidate, type RequestIdentity, VideoError } from "./video-settings.ts";
 
 /**
  * What a candidate turned out to be. `skip`: not a separate video, or one that may not be downloaded; the reason says

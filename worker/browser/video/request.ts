@@ -1,6 +1,6 @@
 import { setDeadline } from "#shared/kit/clock.ts";
 import { type BrowserCookie, cookieHeader } from "./cookies.ts";
-import { type RequestIdentity, VideoError } from "./types.ts";
+import { type RequestIdentity, VideoError } from "./video-settings.ts";
 
 export interface RequestDeps {
   /** The gate. */

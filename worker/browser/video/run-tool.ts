@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import type { LaneBrowser } from "../lanes/types.ts";
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { endGroup } from "../process/kill.ts";
 import { LANE_TAG, tagOf } from "../process/tagged.ts";
-import { VideoError } from "./types.ts";
+import { VideoError } from "./video-settings.ts";
 
 export interface ToolRun {
   program: string;

@@ -1,4 +1,4 @@
-import type { VideoTools } from "./types.ts";
+import type { VideoTools } from "./video-settings.ts";
 
 /** Advice for a person who requests videos on a machine without these programs. */
 export const INSTALL_TOOLS = "install yt-dlp or ffmpeg: apt-get install ffmpeg yt-dlp";

@@ -3,7 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { NewAuditRow } from "../../db/rows.ts";
-import type { Db } from "../../db/types.ts";
+import type { Db } from "../../db/storage.ts";
 
 /** A call to record, without the fields that the log adds. */
 type AuditedCall = Omit<NewAuditRow, "at" | "hub" | "times">;

@@ -1,7 +1,7 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "#shared/protocol/schema/audit.ts";
 import type { AuditRow } from "../../db/rows.ts";
-import type { Db } from "../../db/types.ts";
+import type { Db } from "../../db/storage.ts";
 import { readTimeCursor, timeCursor } from "../../http/time-cursor.ts";
 import { pageOfRows } from "../../page-of-rows.ts";
 import type { AuditLog } from "./audit-log.ts";

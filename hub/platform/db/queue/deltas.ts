@@ -1,5 +1,5 @@
 import type { RateMetric } from "#shared/protocol/schema/flow.ts";
-import type { FreedPlaces } from "./types.ts";
+import type { FreedPlaces } from "./queue-store.ts";
 
 export type Counter = "ready" | "claimed" | "failed" | "delayed";
 const LAST = 20;

@@ -1,5 +1,5 @@
 import type { RateLimit } from "#shared/protocol/schema/workload.ts";
-import type { ClaimLimit, ClaimOp } from "./types.ts";
+import type { ClaimLimit, ClaimOp } from "./queue-store.ts";
 
 /** The rules of `max_in_flight` and `rate_limit` that both databases follow. */
 

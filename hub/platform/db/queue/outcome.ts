@@ -2,7 +2,7 @@ import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Counter } from "./deltas.ts";
-import { type FailedTask, MAX_CRASHES, type ReleasedTask } from "./types.ts";
+import { type FailedTask, MAX_CRASHES, type ReleasedTask } from "./queue-store.ts";
 
 /** The rules of an attempt's end that both databases follow. */
 

@@ -10,7 +10,7 @@ import {
 } from "./limits.ts";
 import * as SQL from "./postgres-statements.ts";
 import { list, type Tx } from "./postgres-tx.ts";
-import type { Claim, ClaimedTask, ClaimOp, QueueOp } from "./types.ts";
+import type { Claim, ClaimedTask, ClaimOp, QueueOp } from "./queue-store.ts";
 
 /** A claim, and the place of its result. */
 interface Asked {

@@ -18,7 +18,6 @@ import {
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import * as SQL from "./postgres-statements.ts";
 import { freeNames, list, querier, reportedLists, type Tx, writeDeltas } from "./postgres-tx.ts";
-import type { FailureColumns } from "./run-columns.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -33,7 +32,8 @@ import type {
   QueueStore,
   ReleasedTask,
   Report,
-} from "./types.ts";
+} from "./queue-store.ts";
+import type { FailureColumns } from "./run-columns.ts";
 
 export interface PostgresQueueOptions {
   /** A separate pool, whose statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */

@@ -1,8 +1,8 @@
 import type Client from "better-sqlite3";
 import type { Places } from "./limits.ts";
 import { REPORTED } from "./outcome.ts";
+import type { QueueCounts, QueueRow } from "./queue-store.ts";
 import { columnsOf } from "./run-columns.ts";
-import type { QueueCounts, QueueRow } from "./types.ts";
 
 const REPORTED_NAMES = columnsOf("both");
 

@@ -22,8 +22,6 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
-import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
-import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -39,7 +37,9 @@ import type {
   QueueStore,
   ReleasedTask,
   Report,
-} from "./types.ts";
+} from "./queue-store.ts";
+import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
+import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
 
 export interface SqliteQueueOptions {
   client: Client.Database;

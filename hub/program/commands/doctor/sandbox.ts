@@ -6,7 +6,7 @@ import {
   type SandboxConfig,
   SandboxError,
 } from "#hub/fleet/runner/sandbox.ts";
-import type { ScriptDoor, ScriptOutcome } from "#hub/fleet/runner/types.ts";
+import type { ScriptDoor, ScriptOutcome } from "#hub/fleet/runner/script-run.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { silentLog } from "#shared/kit/log.ts";

@@ -2,10 +2,10 @@ import { loadHubConfig } from "#hub/platform/config.ts";
 import { readSchemaState } from "#hub/platform/db/schema-state.ts";
 import { CommandRefused } from "../refused.ts";
 import { readEnvText } from "./env-file.ts";
-import { readText } from "./files.ts";
 import { pathsOf } from "./plan.ts";
 import { type Target, unitName } from "./roles.ts";
 import type { System } from "./system.ts";
+import { readText } from "./system-files.ts";
 
 /**
  * Whether the database of a hub with these variables is encrypted. A database that cannot be read is no reason to keep

@@ -6,15 +6,6 @@ import type { FlagValues } from "../../cli/args.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import type { Terminal } from "../../cli/print.ts";
 import { CommandRefused } from "../refused.ts";
-import {
-  exists,
-  healthyOf,
-  previousOf,
-  readText,
-  replaceExecutable,
-  sameFile,
-  writeText,
-} from "./files.ts";
 import { judgeStart, judgeValues } from "./judge.ts";
 import {
   type EnvChanges,
@@ -27,6 +18,15 @@ import {
 import { readTarget, readUser, stateName, type Target, unitName } from "./roles.ts";
 import { startAndWait, timeoutOf, unitState, versionOf } from "./service.ts";
 import type { System } from "./system.ts";
+import {
+  exists,
+  healthyOf,
+  previousOf,
+  readText,
+  replaceExecutable,
+  sameFile,
+  writeText,
+} from "./system-files.ts";
 
 export interface InstallDeps {
   env: EnvSource;

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { exists } from "./files.ts";
 import { pathsOf } from "./plan.ts";
 import { ROLES, type Target } from "./roles.ts";
+import { exists } from "./system-files.ts";
 
 /** Every service of this machine, or of the tree below `prefix`; only those workers that start at boot. */
 export async function installedTargets(prefix = "/"): Promise<Target[]> {

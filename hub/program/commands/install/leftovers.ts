@@ -2,11 +2,11 @@ import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { humanSize } from "#shared/kit/words.ts";
 import { readEnvText } from "./env-file.ts";
-import { exists, healthyOf, previousOf, readText } from "./files.ts";
 import { installedTargets } from "./installed.ts";
 import { type Paths, pathsOf } from "./plan.ts";
 import { stateName, type Target, unitName, userOf } from "./roles.ts";
 import type { System } from "./system.ts";
+import { exists, healthyOf, previousOf, readText } from "./system-files.ts";
 
 /** What remains of a service besides its unit. */
 export interface Leftovers {

@@ -7,9 +7,9 @@ import type { FlagValues } from "../../cli/args.ts";
 import { UsageError } from "../../cli/exit.ts";
 import { editEnvText, readEnvText } from "./env-file.ts";
 import { envText, variablesOf } from "./env-text.ts";
-import { readText } from "./files.ts";
 import { freeLanePorts } from "./ports.ts";
 import { envFile, type Target, unitFile, unitText } from "./roles.ts";
+import { readText } from "./system-files.ts";
 
 export interface Paths {
   binary: string;

@@ -4,7 +4,7 @@ import controlUnit from "../../../../scripts/systemd/flotilla-control.service" w
 import hubUnit from "../../../../scripts/systemd/flotilla-hub.service" with { type: "text" };
 import workerUnit from "../../../../scripts/systemd/flotilla-worker@.service" with { type: "text" };
 import { UsageError } from "../../cli/exit.ts";
-import { readText } from "./files.ts";
+import { readText } from "./system-files.ts";
 
 export const ROLES = ["hub", "control", "worker"] as const;
 export type Role = (typeof ROLES)[number];

@@ -2,12 +2,19 @@ import { EXIT } from "../../cli/exit.ts";
 import { CommandRefused } from "../refused.ts";
 import { refuseEncrypted } from "./encrypted.ts";
 import { readEnvText } from "./env-file.ts";
-import { exists, healthyOf, previousOf, readText, replaceExecutable, sameFile } from "./files.ts";
 import type { InstallDeps } from "./install.ts";
 import { installedTargets } from "./installed.ts";
 import { pathsOf } from "./plan.ts";
 import { readTarget, type Target, unitName, userOf } from "./roles.ts";
 import { startAndWait, timeoutOf, versionOf } from "./service.ts";
+import {
+  exists,
+  healthyOf,
+  previousOf,
+  readText,
+  replaceExecutable,
+  sameFile,
+} from "./system-files.ts";
 import { refuseUnread } from "./unread.ts";
 
 /**

@@ -2,12 +2,12 @@ import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import { CommandRefused } from "../refused.ts";
-import { exists } from "./files.ts";
 import type { InstallDeps } from "./install.ts";
 import { installedTargets } from "./installed.ts";
 import { deleteLeftovers, describeLeftovers, findLeftovers, type Leftovers } from "./leftovers.ts";
 import { type Paths, pathsOf } from "./plan.ts";
 import { defaultUser, readTarget, type Target, unitName, userOf } from "./roles.ts";
+import { exists } from "./system-files.ts";
 
 interface Work extends InstallDeps {
   target: Target;

@@ -2,10 +2,10 @@ import { SECRETS } from "../../variables/known.ts";
 import { fileVariable } from "../../variables/variable-sources.ts";
 import { CommandRefused } from "../refused.ts";
 import { readEnvText } from "./env-file.ts";
-import { readText } from "./files.ts";
 import { pathsOf } from "./plan.ts";
 import { type Target, unitName } from "./roles.ts";
 import type { System } from "./system.ts";
+import { readText } from "./system-files.ts";
 
 const CREDENTIAL = /^\s*(?:Load|Set)Credential(?:Encrypted)?\s*=\s*(\w+)/gm;
 

@@ -1,5 +1,5 @@
 import { differs, firstOf } from "../checks.ts";
-import { task } from "../types.ts";
+import { task } from "../task.ts";
 
 interface State {
   clicks: number;

@@ -8,7 +8,7 @@ import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/protocol/schema/asset.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
-import { comingBack } from "../sessions/types.ts";
+import { comingBack } from "../sessions/hub-session.ts";
 import { getRow } from "./read.ts";
 import { assetHref, assetRecord, documentHref } from "./record.ts";
 

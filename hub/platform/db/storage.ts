@@ -29,7 +29,7 @@ import type {
   WorkloadsRepo,
 } from "./pipeline-types.ts";
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
-import type { QueueStore } from "./queue/types.ts";
+import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
 import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
 import type { WatchesRepo } from "./watch-types.ts";

@@ -1,5 +1,5 @@
-import { storeAsset } from "../jobs/files.ts";
 import { hubAsset } from "../jobs/hub-asset.ts";
+import { storeAsset } from "../jobs/stored-files.ts";
 import type { ScriptedJob } from "./job.ts";
 
 /** What a scripted job stores besides what its scripts save; the worker keeps these names free. */

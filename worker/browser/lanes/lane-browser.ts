@@ -2,7 +2,7 @@ import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { CaptureReport, FinalState, JobOptions } from "#shared/protocol/schema/job.ts";
 import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
-import type { AssetSink } from "#worker/upload/types.ts";
+import type { AssetSink } from "#worker/upload/asset-sink.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { Dialogs } from "../session/dialogs.ts";
 

@@ -1,6 +1,6 @@
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_READ_DOWNLOAD_BYTES } from "#shared/protocol/limits.ts";
-import type { DownloadedFile } from "../session/files.ts";
+import type { DownloadedFile } from "../session/session-files.ts";
 import type { ActionContext, PageActions } from "./context.ts";
 import { ActionFailure, refused } from "./failure.ts";
 

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { SessionFiles, StoredFile } from "../session/types.ts";
+import type { SessionFiles, StoredFile } from "../session/live-session.ts";
 
 /** The path of a call, relative to its session: `blobs/{id}`, `uploads/{id}`, `files/{name}`. */
 const PLACE = /^(blobs|uploads|files)\/([^/]+)$/;

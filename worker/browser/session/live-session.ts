@@ -1,9 +1,9 @@
+import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import type { LaneBrowser } from "../lanes/types.ts";
 import type { CdpClients } from "./cdp-clients.ts";
-import type { SessionFiles } from "./files.ts";
+import type { SessionFiles } from "./session-files.ts";
 
-export type { SessionFiles, StoredFile } from "./files.ts";
+export type { SessionFiles, StoredFile } from "./session-files.ts";
 
 /**
  * A lane's browser as sessions, viewer and CDP clients see it on the worker. Every running job has one, a `keep_session`

@@ -5,7 +5,7 @@ import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { badRequest, conflict, notFound } from "#shared/kit/errors.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
-import type { PluginFile, PluginFolder } from "./types.ts";
+import type { PluginFile, PluginFolder } from "./plugin-folder.ts";
 
 /** GET /plugins/available: broken plugins are listed with their errors (rules/pipeline-plugins#list-plugins). */
 export async function listPlugins(ctx: Pick<PipelineContext, "pipeline">): Promise<Plugin[]> {

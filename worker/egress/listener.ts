@@ -16,7 +16,7 @@ export interface Traffic {
   sent: number;
 }
 
-export interface DoorOptions {
+export interface ListenerOptions {
   /** The protocol of its clients: `socks5` or `httpProxy`. */
   speaks: () => Handshake;
   way: Way;
@@ -30,7 +30,7 @@ export interface DoorOptions {
 }
 
 /** The listener of a gate and what goes through it. */
-export interface Door {
+export interface GateListener {
   readonly port: number;
   /** Number of open connections. */
   readonly open: number;
@@ -56,7 +56,7 @@ async function reachStandIn(
 }
 
 /** Listens on a free port of 127.0.0.1. @throws when there is none. */
-export function openDoor(options: DoorOptions): Door {
+export function openListener(options: ListenerOptions): GateListener {
   const { speaks, resolve, settled, contacts, onReceived, onSent } = options;
   const tunnels = new Set<Tunnel>();
   let { way } = options;
