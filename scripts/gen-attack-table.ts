@@ -4,7 +4,7 @@ import { ATTACK_LISTS } from "#test/attack/lists/index.ts";
 import { generatedPage, readmePart, table, writeOrCheck } from "./generated-page.ts";
 
 /**
- * Writes the guide's page of attacks and the README's totals: from the lists that the suite works off, and of files without
+ * Writes the guide's page of attacks and the README's shorter table: from the lists that the suite works off, and of files without
  * one from their tests.
  * `--check` only compares, and looks whether SECURITY.md names every file of the suite, and none that is not there.
  */
@@ -68,13 +68,58 @@ const PAGE = [
   "",
 ];
 
-/** The README's sentence: attempts of the lists, each counted once however many routes it is tried on. */
-function totals(all: readonly Row[]): string {
+/** Who attacks, in the README's words, and the lists of attempts that are theirs, by their files. */
+const ATTACKERS: readonly (readonly [string, readonly string[]])[] = [
+  [
+    "Scripts, agents, recipes and injected models that steer a lane: at the hub",
+    ["lane-to-hub.test.ts"],
+  ],
+  [
+    "Pages in a lane: at the hub, metadata services, files and their own browser",
+    ["egress.test.ts", "lane-page.test.ts", "floods.test.ts"],
+  ],
+  ["CDP clients: at the machine and Chromium's own pages", ["cdp.test.ts"]],
+  [
+    "Callers: names in paths and queries, bodies and nested JSON, on every route that takes them",
+    ["hostile-names.test.ts", "hostile-bodies.test.ts", "deep-json.test.ts"],
+  ],
+  [
+    "Other sites, foreign host names, smuggled requests, slow and broken clients",
+    ["hosts.test.ts", "origins.test.ts", "smuggling.test.ts", "slow-clients.test.ts"],
+  ],
+  [
+    "What was captured, opened on the hub: files, titles, names and headers",
+    ["asset-types.test.ts", "hostile-answers.test.ts"],
+  ],
+  ["System calls of sandboxed scripts", ["script-sandbox.test.ts"]],
+];
+const OTHERS = "Tokens, logins, links, secrets at rest, updates, archives, proxies, VNC";
+
+/** The README's table: attempts of the lists, each counted once however many routes it is tried on. */
+function totals(all: readonly Row[]): string[] {
   const sum = (of: readonly Row[]) => of.reduce((n, { tried }) => n + tried, 0);
+  const many = (n: number) => n.toLocaleString("en");
   const listed = all.filter(({ on }) => on !== "tests");
   const others = all.filter(({ on }) => on === "tests");
+  const told = ATTACKERS.flatMap(([, files]) => files);
+  const untold = listed.find(({ file }) => !told.includes(file));
+  if (untold) throw new Error(`no attacker of the README's table has ${untold.file}`);
   const files = new Set(all.map(({ file }) => file)).size;
-  return `The suite tries ${sum(listed).toLocaleString("en")} listed attacks, many of them on every route, and ${sum(others)} further tests in ${files} files, and finds all of them refused: [what was attacked](hub/guide/design/security-attacks.md).`;
+  return [
+    "",
+    ...table(
+      ["Who attacks what", "Tried", "Refused"],
+      [
+        ...ATTACKERS.map(([who, files]) => {
+          const tried = sum(listed.filter(({ file }) => files.includes(file)));
+          return [who, many(tried), "all"];
+        }),
+        [OTHERS, `${many(sum(others))} tests`, "all"],
+      ],
+    ),
+    "",
+    `These are ${many(sum(listed))} listed attacks, many of them on every route, and ${many(sum(others))} further tests, in ${files} files: [what was attacked](hub/guide/design/security-attacks.md), one by one.`,
+  ];
 }
 
 /** What SECURITY.md leaves out of the suite, or invents. */
@@ -95,7 +140,7 @@ if (import.meta.main) {
   const all = rows();
   const parts = await Promise.all([
     generatedPage("design/security-attacks", [...PAGE, ...attackTable(all)]),
-    readmePart("attack-totals", "gen-attack-table.ts", totals(all)),
+    readmePart("attack-totals", "gen-attack-table.ts", totals(all).join("\n")),
   ]);
   await writeOrCheck(parts, wrongInSecurity());
 }
