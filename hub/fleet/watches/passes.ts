@@ -1,3 +1,4 @@
+import { createDuePass } from "#hub/platform/due-pass.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
@@ -6,9 +7,6 @@ import { captureFor } from "./capture.ts";
 import { decideCapture } from "./decide.ts";
 import { nextTime } from "./next-time.ts";
 
-/** A watch that was just written is noticed within this time. */
-const LOOK_EVERY_MS = 5_000;
-const LEAST_WAIT_MS = 100;
 /** The hub that announces the end of a capture decides it within milliseconds; this is for hubs that died. */
 const LEFT_MS = 10_000;
 /** Captures that are submitted at a time. */
@@ -83,14 +81,6 @@ export async function watchOnce(ctx: FleetContext): Promise<number> {
   return Math.min(Number.POSITIVE_INFINITY, ...later.map(({ next_at }) => next_at as number));
 }
 
-/** A pass that first waits until a watch is due, or until it is time to look for new ones; for a loop without a wait. */
-export function createWatcher(ctx: FleetContext): (signal: AbortSignal) => Promise<void> {
-  let wait_ms = LEAST_WAIT_MS;
-  return async (signal) => {
-    await ctx.clock.sleep(wait_ms, signal);
-    if (signal.aborted) return;
-    wait_ms = LOOK_EVERY_MS;
-    const next = await watchOnce(ctx);
-    wait_ms = Math.max(LEAST_WAIT_MS, Math.min(LOOK_EVERY_MS, next - ctx.clock.now()));
-  };
-}
+/** The pass of a loop without a wait: captures each watch when it is due. */
+export const createWatcher = (ctx: FleetContext): ((signal: AbortSignal) => Promise<void>) =>
+  createDuePass(ctx.clock, () => watchOnce(ctx));

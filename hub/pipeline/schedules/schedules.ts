@@ -1,15 +1,13 @@
 import { type CronSpec, checkPattern, checkZone, tickAfter, tickUpTo } from "#hub/platform/cron.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
+import { createDuePass, LOOK_EVERY_MS } from "#hub/platform/due-pass.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { PipelineContext } from "../context.ts";
 import { newTask } from "../tasks/tasks.ts";
 
 const MINUTE_MS = 60_000;
-/** A schedule that was just written is noticed within this time. */
-const LOOK_EVERY_MS = 5_000;
-const LEAST_WAIT_MS = 100;
 /** Submitting a task takes milliseconds. */
 const TAKEN_MS = 30_000;
 /** Counted in addition to the metrics of the API: the flow graph draws it as a separate edge. */
@@ -54,19 +52,9 @@ export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
   return next;
 }
 
-/**
- * A pass that first waits for the next tick, or until it is time to look for new schedules; for a loop without a wait.
- */
-export function createScheduler(ctx: ScheduleContext): (signal: AbortSignal) => Promise<void> {
-  let wait_ms = LEAST_WAIT_MS;
-  return async (signal) => {
-    await ctx.clock.sleep(wait_ms, signal);
-    if (signal.aborted) return;
-    wait_ms = LOOK_EVERY_MS;
-    const next = await scheduleOnce(ctx);
-    wait_ms = Math.max(LEAST_WAIT_MS, Math.min(LOOK_EVERY_MS, next - ctx.clock.now()));
-  };
-}
+/** The pass of a loop without a wait: submits the tasks of each schedule at its ticks. */
+export const createScheduler = (ctx: ScheduleContext): ((signal: AbortSignal) => Promise<void>) =>
+  createDuePass(ctx.clock, () => scheduleOnce(ctx));
 
 /** @returns when its next tick is. */
 async function runSchedule(
