@@ -1,5 +1,6 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
+import { archiveRefusal } from "#shared/archive/archive-refusal.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
@@ -64,22 +65,10 @@ async function importJob(ctx: FleetContext, upload: ArchiveUpload): Promise<Job>
     return jobRecord(row);
   } catch (err) {
     if (signal.aborted) throw new AppError("unavailable", "the import was stopped", { cause: err });
-    throw toAppError(err);
+    throw archiveRefusal(err);
   } finally {
     if (!row && !(await ctx.db.jobs.get(job_id))) await ctx.objects.deletePrefix(jobPrefix(job_id));
   }
-}
-
-/** The store cannot tell who ended a body, so what ended it is the cause of its error. */
-function toAppError(err: unknown): unknown {
-  const refusal = err instanceof AppError ? (err.cause ?? err) : err;
-  if (!(refusal instanceof ArchiveError)) return err;
-  const { message, too_large } = refusal;
-  return new AppError(
-    too_large ? "too_large" : "invalid",
-    too_large ? message : [{ loc: ["body"], msg: message, type: "bad_archive" }],
-    { cause: refusal },
-  );
 }
 
 async function storeJob(

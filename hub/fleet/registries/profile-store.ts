@@ -1,4 +1,4 @@
-import { ArchiveError } from "#shared/archive/archive-error.ts";
+import { archiveRefusal } from "#shared/archive/archive-refusal.ts";
 import { createShapeFinder, normalPath, type ProfileBase } from "#shared/archive/profile-shape.ts";
 import { type ArchiveFile, type ArchiveLimits, readTar } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
@@ -67,7 +67,7 @@ export async function storeProfile(
     return profileRecord(row);
   } catch (err) {
     if (signal.aborted) throw new AppError("unavailable", "the upload was stopped", { cause: err });
-    throw toAppError(err);
+    throw archiveRefusal(err);
   } finally {
     await Promise.all([ctx.profile_archives.delete(raw), ctx.profile_archives.delete(normal)]);
   }
@@ -83,20 +83,6 @@ export async function deleteProfile(ctx: FleetContext, name: string): Promise<vo
   } finally {
     await done();
   }
-}
-
-/** A refusal on the way into the store looks like a body that broke off, because the store cannot tell who ended it. */
-const refusalIn = (err: unknown): unknown => (err instanceof AppError ? (err.cause ?? err) : err);
-
-function toAppError(err: unknown): unknown {
-  const refusal = refusalIn(err);
-  if (!(refusal instanceof ArchiveError)) return err;
-  const { message, too_large } = refusal;
-  return new AppError(
-    too_large ? "too_large" : "invalid",
-    too_large ? message : [{ loc: ["body"], msg: message, type: "bad_archive" }],
-    { cause: refusal },
-  );
 }
 
 async function readObject(
