@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
-import postgres from "postgres";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { isPostgres, sqlitePath } from "./db.ts";
+import { openLookClient } from "./look-client.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 
 const DEADLINE_MS = 10_000;
-const CONNECT_TIMEOUT_S = 5;
 
 /**
  * Keys of the bodies that rows of ended jobs name, `limit` of them at random; a running job may not have stored its
@@ -23,13 +22,7 @@ export function sampleBodies(url: string, limit: number): Promise<string[]> {
 }
 
 async function fromPostgres(url: string, limit: number): Promise<string[]> {
-  const client = postgres(url, {
-    max: 1,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "flotilla look", statement_timeout: DEADLINE_MS },
-  });
+  const client = openLookClient(url, DEADLINE_MS);
   try {
     const rows = await client.unsafe<{ key: string }[]>(sampleOf(limit));
     return rows.map(({ key }) => key);

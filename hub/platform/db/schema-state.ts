@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import postgres from "postgres";
+import type { Sql } from "postgres";
 import { type Migration, pgMigrations, sqliteMigrations } from "#drizzle/migrations.gen.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { isPostgres, sqlitePath, unsupported } from "./db.ts";
+import { openLookClient } from "./look-client.ts";
 import { type AppliedMigration, findPending } from "./migrate.ts";
 import { migratePostgres } from "./postgres.ts";
 import { errorCode } from "./postgres-errors.ts";
@@ -13,7 +14,6 @@ import { loadDriver } from "./sqlite-driver.ts";
 
 /** SQLSTATE of Postgres: the server has no database of that name. */
 const INVALID_CATALOG_NAME = "3D000";
-const CONNECT_TIMEOUT_S = 5;
 const CLOSE_TIMEOUT_S = 1;
 const STATE_DEADLINE_MS = 8_000;
 
@@ -53,13 +53,7 @@ export function readSchemaState(url: string): Promise<SchemaState> {
 }
 
 async function readPostgres(url: string): Promise<SchemaState> {
-  const client = postgres(url, {
-    max: 1,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "flotilla look", statement_timeout: STATE_DEADLINE_MS },
-  });
+  const client = openLookClient(url, STATE_DEADLINE_MS);
   try {
     const [about] = await client<[{ version: string; there: boolean; settings: boolean }]>`
       select current_setting('server_version') as version,
@@ -95,7 +89,7 @@ async function readPostgres(url: string): Promise<SchemaState> {
   }
 }
 
-const readRows = (client: postgres.Sql) =>
+const readRows = (client: Sql) =>
   client<{ key: string; value: unknown }[]>`
     select key, value from settings where key in ('secret_key_check', 'update_signing_key')`;
 

@@ -1,12 +1,11 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import postgres from "postgres";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { isPostgres, sqlitePath } from "./db.ts";
+import { openLookClient } from "./look-client.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 
 const DEADLINE_MS = 8_000;
-const CONNECT_TIMEOUT_S = 5;
 const BUSY_TIMEOUT_MS = 5_000;
 /** A larger file is not read as a whole, because that would take minutes. */
 const MAX_CHECKED_BYTES = 512 * 2 ** 20;
@@ -24,13 +23,7 @@ export async function tryWriting(url: string): Promise<void> {
 }
 
 async function tryPostgres(url: string): Promise<void> {
-  const client = postgres(url, {
-    max: 1,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "flotilla look", statement_timeout: DEADLINE_MS },
-  });
+  const client = openLookClient(url, DEADLINE_MS);
   const taken_back = new Error("taken back");
   try {
     await client.begin(async (tx) => {
