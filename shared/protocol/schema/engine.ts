@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { httpUrl } from "./http-url.ts";
 import { NextCursor } from "./page.ts";
 
 /** Slugs of engines, presets, skills and conventions. */
@@ -11,15 +12,7 @@ export const RegistrySlug = z
 
 const ENGINE_KINDS = ["chat", "vision-chat", "reasoning"] as const;
 
-const EngineUrl = z
-  .string()
-  .max(2_000)
-  .refine((raw) => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol), {
-    error: "must be an http or https URL",
-  })
-  .refine((raw) => !URL.canParse(raw) || (!new URL(raw).username && !new URL(raw).password), {
-    error: "must not contain credentials: name their variable in api_key_env",
-  });
+const EngineUrl = httpUrl("must not contain credentials: name their variable in api_key_env");
 
 /** Name of the hub's variable with the backend's key; never the key. */
 const KeyVariable = z
