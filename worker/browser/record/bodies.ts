@@ -1,9 +1,9 @@
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { LossReason } from "./ledger.ts";
 import { type BodyRead, readBody } from "./read-body.ts";
 import { isLate, sessionsFor } from "./read-sessions.ts";
 import { declaredLength, hasBytes, type RequestEntry } from "./requests.ts";
 import { createShelf, rangeOf } from "./shelf.ts";
-import type { SpooledBody } from "./spool.ts";
 import type { Stores } from "./stores.ts";
 import { isEndless } from "./streams.ts";
 import type { Tracked } from "./targets.ts";

@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import type { ByteRange } from "#shared/protocol/schema/asset.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import { addRange, coveredBytes, isWhole } from "./ranges.ts";
-import type { SparseFile, Spool, SpooledBody } from "./spool.ts";
+import type { SparseFile, Spool } from "./spool.ts";
 
 /** One body assembled from pieces, which may arrive in any order and overlap. */
 export interface Coverage {

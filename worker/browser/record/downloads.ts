@@ -1,11 +1,11 @@
 import { renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { Activity } from "./activity.ts";
 import { hashFile } from "./coverage.ts";
 import type { BodySource, LossReason } from "./ledger.ts";
 import { lossReason } from "./read-body.ts";
-import type { SpooledBody } from "./spool.ts";
 import type { Stores } from "./stores.ts";
 
 export interface DownloadDeps {

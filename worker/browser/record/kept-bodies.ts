@@ -1,8 +1,9 @@
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
 import type { Pause } from "./pauses.ts";
 import { fileSink } from "./read-body.ts";
 import { declaredLength } from "./requests.ts";
-import { dropBody, type Spool, type SpooledBody } from "./spool.ts";
+import { dropBody, type Spool } from "./spool.ts";
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 

@@ -1,7 +1,7 @@
 import { assetKind, createNamer } from "#shared/archive/asset-names.ts";
 import type { AssetMeta, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import type { SpooledBody } from "./spool.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 
 /** Why a body is not whole; the reasons that `CaptureReport` lists. */
 export type LossReason =

@@ -1,8 +1,9 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { BodySink } from "../cdp/body-decoder.ts";
 import { CdpError, type CdpSession } from "../cdp/connection.ts";
 import type { LossReason } from "./ledger.ts";
-import { type BodyFile, type Spool, type SpooledBody, SpoolFullError } from "./spool.ts";
+import { type BodyFile, type Spool, SpoolFullError } from "./spool.ts";
 
 /** 128 MB through the pipe took under 3 s; a busy machine may take ten times that, and other bodies may come first. */
 const READ = { timeout_ms: 30_000, longest_ms: 300_000 };

@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/lane-browser.ts";
 import { type Activity, createActivity } from "./activity.ts";
@@ -18,7 +19,6 @@ import { createRequestEvents, type RefusalRules } from "./request-events.ts";
 import { createRequestTable } from "./request-table.ts";
 import { watchRequests } from "./request-watch.ts";
 import { declaredLength, type Progress, progressOf, type RequestEntry } from "./requests.ts";
-import type { SpooledBody } from "./spool.ts";
 import { openStores } from "./stores.ts";
 import { createStreams, isEndless } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";

@@ -1,8 +1,9 @@
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import { sourceOf } from "./body-source.ts";
 import type { LossReason } from "./ledger.ts";
 import { type PartPosition, partPosition, partSink } from "./parts.ts";
 import type { RequestEntry } from "./requests.ts";
-import { dropBody, type SpooledBody } from "./spool.ts";
+import { dropBody } from "./spool.ts";
 import type { Stores } from "./stores.ts";
 
 /** Where in its file the body of a page's request lies; null when it is a file of its own. */

@@ -9,18 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#shared/kit/clock.ts";
-
-/** A body in the spool, whole and closed. `sha256` lower-case hex. */
-export interface SpooledBody {
-  /** Its file; empty when `bytes` holds the body. */
-  path: string;
-  /** A small body, which stays in memory on its way to the hub. */
-  bytes?: Uint8Array<ArrayBuffer> | undefined;
-  size: number;
-  sha256: string;
-  /** Frees the memory of `bytes`; called once, when the body is stored or discarded. */
-  free?: (() => void) | undefined;
-}
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 
 /** Discards a body that nobody stores. */
 export function dropBody(body: SpooledBody): void {

@@ -1,10 +1,11 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import { watchBlankWindows } from "./blank-windows.ts";
 import { keepBodies } from "./kept-bodies.ts";
 import { type WatchedWindow, watchNewWindows } from "./new-windows.ts";
 import type { Pause, Pauses } from "./pauses.ts";
-import type { Spool, SpooledBody } from "./spool.ts";
+import type { Spool } from "./spool.ts";
 
 export interface WindowWatchDeps {
   root: CdpSession;
