@@ -30,11 +30,24 @@ const nameOf = ({ id, key }: Node): string | null => {
   return typeof named?.name === "string" ? named.name : null;
 };
 
-/** Every function of `text` with its lines; of several with one name the longest. */
-export function functionsOf(file: string, text: string): Lengths {
+const isLiteral = (node: unknown): boolean => isNode(node) && node.type === "ObjectExpression";
+
+/** Object literals that are spread into another one: they say nothing, and hide lines from the limits. */
+const spreadLiterals = ({ type, properties }: Node): Node[] =>
+  type === "ObjectExpression"
+    ? (properties as Node[]).filter(
+        (one) => one.type === "SpreadElement" && isLiteral(one.argument),
+      )
+    : [];
+
+/** Every function of `text` with its lines, of several with one name the longest; and every spread literal. */
+export function readParts(file: string, text: string): { functions: Lengths; spreads: string[] } {
   const found: Lengths = {};
+  const spreads: string[] = [];
   const visit = (node: Node, owner: string): void => {
     const name = nameOf(node) ?? owner;
+    for (const { loc } of spreadLiterals(node))
+      spreads.push(`${file}:${loc.start.line}: name the fields instead of spreading a literal`);
     if (FUNCTION.test(node.type)) {
       const key = `${file} ${name}`;
       const lines = node.loc.end.line - node.loc.start.line + 1;
@@ -47,7 +60,7 @@ export function functionsOf(file: string, text: string): Lengths {
     : ["typescript"];
   const { program } = parse(text, { sourceType: "module", plugins });
   visit(program as unknown as Node, "(module)");
-  return found;
+  return { functions: found, spreads };
 }
 
 const tooLong = (all: Lengths, most: number): Lengths =>
@@ -92,13 +105,19 @@ export function judgeWhole(sources: Lengths, tests: Lengths): { said: string; pr
 
 const GENERATED = /^scripts\/bench\/peers\/|\.gen\.ts$|\.d\.ts$/;
 
+interface Measured {
+  files: Lengths;
+  functions: Lengths;
+  tests: Lengths;
+  spreads: string[];
+}
+
 /** The files and functions below `root` that are too long. Components and tables, which list, are judged by their files alone. */
-async function measure(
-  root: string,
-): Promise<{ files: Lengths; functions: Lengths; tests: Lengths }> {
+async function measure(root: string): Promise<Measured> {
   const files: Lengths = {};
   const functions: Lengths = {};
   const tests: Lengths = {};
+  const spreads: string[] = [];
   for (const file of await Array.fromAsync(
     new Glob("{hub,worker,shared,scripts,drizzle,test}/**/*.{ts,tsx}").scan(root),
   )) {
@@ -107,13 +126,16 @@ async function measure(
     const lines = text.split("\n").length - 1;
     if (file.startsWith("test/")) tests[file] = lines;
     else files[file] = lines;
-    if (!/^(hub\/ui|drizzle|test)\//.test(file)) Object.assign(functions, functionsOf(file, text));
+    if (/^(hub\/ui|drizzle|test)\//.test(file)) continue;
+    const parts = readParts(file, text);
+    Object.assign(functions, parts.functions);
+    spreads.push(...parts.spreads);
   }
-  return { files, functions: tooLong(functions, MOST_LINES.function), tests };
+  return { files, functions: tooLong(functions, MOST_LINES.function), tests, spreads };
 }
 
 if (import.meta.main) {
-  const { files: all, functions, tests } = await measure(join(import.meta.dir, ".."));
+  const { files: all, functions, tests, spreads } = await measure(join(import.meta.dir, ".."));
   const files = tooLong({ ...all, ...tests }, MOST_LINES.file);
   const whole = judgeWhole(all, tests);
   console.log(whole.said);
@@ -121,6 +143,7 @@ if (import.meta.main) {
   const problems = [
     ...judge(files, LONG_FILES, MOST_LINES.file),
     ...judge(functions, LONG_FUNCTIONS, MOST_LINES.function),
+    ...spreads.sort(),
     ...whole.problems,
   ];
   for (const problem of problems) console.error(problem);

@@ -186,7 +186,10 @@ let bad = 0;
 try {
   await fleet.lanesWarm(120_000);
   const sampling = startLoop({
-    ...{ name: "samples", everyMs: SAMPLE_MS, clock: systemClock, log: silentLog },
+    name: "samples",
+    everyMs: SAMPLE_MS,
+    clock: systemClock,
+    log: silentLog,
     // A process that was just killed has nothing to tell: then there is one sample less.
     pass: async () =>
       void samples.push(await takeSample(fleet, (performance.now() - begun) / 60_000)),

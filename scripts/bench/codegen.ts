@@ -53,7 +53,8 @@ function readOptions() {
   const unknown = names?.find((name) => !TASKS.some((task) => task.name === name));
   if (unknown !== undefined) throw new Error(`there is no task ${unknown}`);
   return {
-    ...{ engine: { endpoint: url, model, kind, api_key_env }, log },
+    engine: { endpoint: url, model, kind, api_key_env },
+    log,
     tasks: TASKS.filter(({ name }) => names?.includes(name) ?? true),
     attempts: whole("attempts", 1, 10),
     at_once: whole("at-once", 1, 3),
@@ -137,7 +138,10 @@ async function runAll(bench: Bench): Promise<TaskScore[]> {
   const work = async () => {
     for (let task = left.shift(); task; task = left.shift()) {
       const score = await runTask(bench, task).catch((err) => ({
-        ...{ task: task.name, ms: 0, attempts: [], error: errorMessage(err) },
+        task: task.name,
+        ms: 0,
+        attempts: [],
+        error: errorMessage(err),
       }));
       scores.set(task, score);
       const passed = passesAt(attempts, score) ? "passed" : "failed";

@@ -42,8 +42,12 @@ export async function writeZip(
   let at = 0;
   for await (const { name, body, compress } of entries) {
     const entry: Written = {
-      ...{ name: Buffer.from(name), offset: at, method: compress ? DEFLATED : STORED },
-      ...{ crc: 0, packed: 0, size: 0 },
+      name: Buffer.from(name),
+      offset: at,
+      method: compress ? DEFLATED : STORED,
+      crc: 0,
+      packed: 0,
+      size: 0,
     };
     const start = at + headOf(entry).length;
     const packed = compress

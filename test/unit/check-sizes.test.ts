@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { functionsOf, judge, judgeWhole, medianOf } from "../../scripts/check-sizes.ts";
+import { judge, judgeWhole, medianOf, readParts } from "../../scripts/check-sizes.ts";
 
 test("functions are named by their declaration, variable, property or method, and inner ones by their owner", () => {
   const text = [
@@ -15,12 +15,25 @@ test("functions are named by their declaration, variable, property or method, an
     "}",
     "export const o = { prop: async () => {} };",
   ].join("\n");
-  expect(functionsOf("a.ts", text)).toEqual({
+  expect(readParts("a.ts", text).functions).toEqual({
     "a.ts declared": 2,
     "a.ts arrow": 5,
     "a.ts method": 1,
     "a.ts prop": 1,
   });
+});
+
+test("an object literal that is spread into another one is told with its line", () => {
+  const text = [
+    "const o = {",
+    "  ...{ a: 1, b: 2 },",
+    "  ...other,",
+    "  ...(other && { c: 3 }),",
+    "};",
+    "call({ d: [{ ...{ e: 4 } }] });",
+  ].join("\n");
+  const told = "name the fields instead of spreading a literal";
+  expect(readParts("a.ts", text).spreads).toEqual([`a.ts:2: ${told}`, `a.ts:6: ${told}`]);
 });
 
 test("what is new and too long, has grown, or has shrunk is told; the rest is not", () => {

@@ -33,7 +33,10 @@ export function createTally(job_id: string, clock_began: number | null = null): 
       return true;
     },
     report: () => ({
-      ...{ job_id, answered, missed_count, missed: [...missed.values()] },
+      job_id,
+      answered,
+      missed_count,
+      missed: [...missed.values()],
       ...(clock_began !== null && { clock_began: isoTime(clock_began) }),
     }),
   };

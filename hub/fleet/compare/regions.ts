@@ -91,8 +91,10 @@ export class Regions {
     return groups
       .toSorted((a, b) => a.top - b.top || a.left - b.left)
       .map(({ left, top, right, bottom }) => ({
-        ...{ x: left, y: top },
-        ...{ width: right - left + 1, height: bottom - top + 1 },
+        x: left,
+        y: top,
+        width: right - left + 1,
+        height: bottom - top + 1,
       }));
   }
 }

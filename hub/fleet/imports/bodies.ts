@@ -74,9 +74,21 @@ export function createBodies(
     const { name, mime: type, ext } = namer.take(url, mime, suggested);
     const { size, sha256 } = await put(assetKey(job_id, name), beginning);
     const asset: ImportedAsset = {
-      ...{ job_id, name, kind: assetKind(type), mime: type, ext, size, sha256 },
-      ...{ source_url: url, page_url, frame_url: null, status },
-      ...{ from_cache: false, from_service_worker: false, partial: false, refetched: false },
+      job_id,
+      name,
+      kind: assetKind(type),
+      mime: type,
+      ext,
+      size,
+      sha256,
+      source_url: url,
+      page_url,
+      frame_url: null,
+      status,
+      from_cache: false,
+      from_service_worker: false,
+      partial: false,
+      refetched: false,
       ranges: [],
     };
     assets.push(asset);

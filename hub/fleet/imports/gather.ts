@@ -63,18 +63,20 @@ export async function gather(
   signal: AbortSignal,
 ): Promise<Gathered> {
   const to: Gathering = {
-    ...{ ctx, job_id, signal, count, software },
+    ctx,
+    job_id,
+    signal,
+    count,
+    software,
     found: createEntries(),
     bodies: createBodies(ctx, job_id, count, signal),
-    ...{ pictures: { screenshot: false, thumbnail: false } },
-    ...{
-      told: new Map<string, ToldEntry[]>(),
-      page_url: null,
-      records: 0,
-      left_out: {},
-      undecodable: 0,
-      unknown_coding: 0,
-    },
+    pictures: { screenshot: false, thumbnail: false },
+    told: new Map<string, ToldEntry[]>(),
+    page_url: null,
+    records: 0,
+    left_out: {},
+    undecodable: 0,
+    unknown_coding: 0,
   };
   for await (const warc of warcs) {
     const { records, field_bytes } = IMPORT_LIMITS;

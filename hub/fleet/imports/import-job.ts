@@ -151,7 +151,12 @@ async function storeRows(
     logEvent({ ts, level: "info", stage: "import", message, fields }),
   ]);
   const ended = await ctx.db.jobs.finish(job_id, LEASE_TOKEN, {
-    ...{ status: "completed", error: null, now: ctx.clock.now(), stage: "import", title, capture },
+    status: "completed",
+    error: null,
+    now: ctx.clock.now(),
+    stage: "import",
+    title,
+    capture,
     http_status: document?.entry.response.status ?? null,
     final_url: document?.entry.request.url ?? null,
     final_state: { ...pictures, favicon: null },

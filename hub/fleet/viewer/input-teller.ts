@@ -71,7 +71,11 @@ export function createInputTeller({ clock, viewer, view_only, send }: TellerDeps
     if (done.length === 0) return;
     send(
       done.map(({ kind, count, at, began }) => ({
-        ...{ type: "input" as const, kind, count, ms: now - began, by },
+        type: "input" as const,
+        kind,
+        count,
+        ms: now - began,
+        by,
         ...at,
       })),
     );

@@ -123,8 +123,18 @@ export const patchWatch = (
     const { url, name, options, cron, cron_tz, every_s, paused } = row;
     const { compare, ignore_text, ignore_assets, keep, webhook_url } = row;
     const fields = {
-      ...{ url, name, options, cron, cron_tz, every_s, paused },
-      ...{ compare, ignore_text, ignore_assets, keep, webhook_url },
+      url,
+      name,
+      options,
+      cron,
+      cron_tz,
+      every_s,
+      paused,
+      compare,
+      ignore_text,
+      ignore_assets,
+      keep,
+      webhook_url,
       ...(patch.cron != null && { every_s: null }),
       ...(patch.every_s != null && { cron: null }),
       ...patch,

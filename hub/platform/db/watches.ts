@@ -40,8 +40,11 @@ export function watchesRepo(conn: Conn): WatchesRepo {
     pending: () =>
       q
         .select({
-          ...{ watch_id, next_at, capturing },
-          ...{ job_status: jobs.status, finished_at: jobs.finished_at },
+          watch_id,
+          next_at,
+          capturing,
+          job_status: jobs.status,
+          finished_at: jobs.finished_at,
         })
         .from(watches)
         .leftJoin(jobs, eq(jobs.job_id, capturing))

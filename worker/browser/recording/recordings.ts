@@ -70,56 +70,76 @@ const secretsOf = ({
   ...(proxy?.password ? [proxy.password] : []),
 ];
 
+/** Begins to record a run that is to be recorded in that mode. */
+function startFor(
+  deps: RecordingsDeps,
+  live: Live,
+  { mode, link, secrets, unheard, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
+): RunRecorder {
+  const { dir, clock, log, worker_id } = deps;
+  const hub = deps.hubFiles(link);
+  const { session_id, lane_idx } = live;
+  const place = {
+    worker_id,
+    session_id,
+    job_id: run.job_id,
+    lease_token: run.lease_token,
+    base_url: () => Promise.resolve(hub.base_url),
+    upload_token: () => link.hub.upload_token,
+  };
+  const headless = deps.headless || run.headless;
+  const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx, () => deps.vncSecret(lane_idx));
+  return startRecorder({
+    dir,
+    place,
+    mode,
+    live,
+    headless,
+    clock,
+    log,
+    secrets,
+    unheard,
+    dialVnc,
+  });
+}
+
+/** Keeps the recorder with the session until the run ends, or the session does; `ending`: what is then on its way to the hub. */
+function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<void>>): RunRecorder {
+  live.recorders.add(recorder);
+  if (recorder.requests) live.requests = recorder.requests;
+  // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
+  const onEnd = () => void end(errorMessage(live.signal.reason));
+  const end = (why: string): Promise<void> => {
+    live.signal.removeEventListener("abort", onEnd);
+    const done = recorder.end(why);
+    ending.add(done);
+    void done.then(() => ending.delete(done));
+    live.recorders.delete(recorder);
+    if (live.requests === recorder.requests) live.requests = null;
+    return done;
+  };
+  live.signal.addEventListener("abort", onEnd, { once: true });
+  if (live.signal.aborted) onEnd();
+  return { ...recorder, end };
+}
+
 export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> {
-  const { dir, clock, log } = deps;
+  const { dir, clock } = deps;
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const ending = new Set<Promise<void>>();
-
-  const start = (live: Live, run: Run): RunRecorder | null => {
-    const { mode, link, secrets, unheard } = run;
-    if (mode === "off") return null;
-    const hub = deps.hubFiles(link);
-    const dial = createVncDialer(deps.vnc_port_base + live.lane_idx, () =>
-      deps.vncSecret(live.lane_idx),
-    );
-    const { session_id } = live;
-    const place = {
-      ...{ worker_id: deps.worker_id, session_id, job_id: run.job_id },
-      lease_token: run.lease_token,
-      base_url: () => Promise.resolve(hub.base_url),
-      upload_token: () => link.hub.upload_token,
-    };
-    const headless = deps.headless || run.headless;
-    const recorder = startRecorder({
-      ...{ dir, place, mode, live, headless, clock, log },
-      ...{ secrets, unheard },
-      dialVnc: dial,
-    });
-    live.recorders.add(recorder);
-    if (recorder.requests) live.requests = recorder.requests;
-    // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
-    const onEnd = () => void end(errorMessage(live.signal.reason));
-    const end = (why: string): Promise<void> => {
-      live.signal.removeEventListener("abort", onEnd);
-      const done = recorder.end(why);
-      ending.add(done);
-      void done.then(() => ending.delete(done));
-      live.recorders.delete(recorder);
-      if (live.requests === recorder.requests) live.requests = null;
-      return done;
-    };
-    live.signal.addEventListener("abort", onEnd, { once: true });
-    if (live.signal.aborted) onEnd();
-    return { ...recorder, end };
-  };
+  const start = (live: Live, { mode, ...run }: Run): RunRecorder | null =>
+    mode === "off" ? null : keepUntilEnd(live, startFor(deps, live, { mode, ...run }), ending);
   return {
     ofJob: ({ assignment, options, session: link }, live) => {
       const { job_id, lease_token, extras, record } = assignment;
       // A session that the job takes part in has a recording of its own.
       live.hide(secretsOf(extras));
       return start(live, {
-        ...{ job_id, link, mode: record ?? "off", unheard: UNHEARD_IN_JOBS },
+        job_id,
+        link,
+        mode: record ?? "off",
+        unheard: UNHEARD_IN_JOBS,
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
         secrets: secretsOf(extras),
@@ -127,7 +147,11 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
     },
     ofSession: (live, link, { record, headless, ...asked }) => {
       start(live, {
-        ...{ job_id: null, link, mode: record ?? "off", headless, unheard: [] },
+        job_id: null,
+        link,
+        mode: record ?? "off",
+        headless,
+        unheard: [],
         secrets: secretsOf(asked),
         lease_token: () => live.lease_token,
       });

@@ -78,7 +78,10 @@ export function createRequestNotes(deps: RequestNotesDeps): RequestNotes {
       for (const { entry } of hops) over(entry);
     });
     return followRequests({
-      ...{ chains, keep: keepNoted, facts, begin },
+      chains,
+      keep: keepNoted,
+      facts,
+      begin,
       over: ({ hops }) => {
         for (const { entry } of hops) over(entry);
       },

@@ -79,8 +79,14 @@ export function createVideoExports(of: () => ExportsContext): VideoExports {
       if (waiting.length >= MAX_WAITING || stopping.signal.aborted)
         throw new AppError("unavailable", "too many exports wait for their turn; try again later");
       const made: RecordingExport = {
-        ...{ id: newToken().slice(0, 12), format, speed, status: "queued", progress: 0 },
-        ...{ error: null, bytes: null, created_at: isoTime(ctx.clock.now()) },
+        id: newToken().slice(0, 12),
+        format,
+        speed,
+        status: "queued",
+        progress: 0,
+        error: null,
+        bytes: null,
+        created_at: isoTime(ctx.clock.now()),
       };
       if (!(await claimExport(ctx, run_id, made))) {
         const first = await readExport(ctx, run_id, format);
@@ -160,7 +166,10 @@ async function encodeRecording(
   const read = ({ offset, length }: ChunkPlace) =>
     readRecording(ctx, known, { start: offset, end: offset + length - 1 });
   await encodeVideo({
-    ...{ program, format, file, signal },
+    program,
+    format,
+    file,
+    signal,
     size: videoSize(index.chunks),
     frames: videoFrames({ index, speed, read }),
     onFrame: ({ drawn_ms }) => {
