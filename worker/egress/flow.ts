@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Socket } from "bun";
+import { tcpRows } from "#shared/kit/tcp-table.ts";
 
 /** Above this, the other side is not read: further bytes wait in the kernel's buffers. */
 const HIGH_WATER_BYTES = 1024 * 1024;
@@ -67,19 +68,15 @@ const DELIVER_MS = 10_000;
 
 /** Waits until the peer's kernel has everything that was written; only the kernel's table of connections shows that. */
 async function untilDelivered<Data>({ localPort, remotePort }: Socket<Data>): Promise<void> {
-  const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   // A socket that has a path: what was written is delivered.
   if (!remotePort) return;
   const until = performance.now() + DELIVER_MS;
   while (performance.now() < until) {
     const table = await readFile("/proc/net/tcp", "latin1").catch(() => "");
-    const line = table
-      .split("\n")
-      .map((row) => row.trim().split(/\s+/))
-      .find(
-        ([, local, remote]) => local?.endsWith(hex(localPort)) && remote?.endsWith(hex(remotePort)),
-      );
-    if (!line || /^0+:/.test(line[4] ?? "0:")) return;
+    const row = tcpRows(table).find(
+      ({ local_port, remote_port }) => local_port === localPort && remote_port === remotePort,
+    );
+    if (!row || row.unsent === 0) return;
     await Bun.sleep(LOOK_MS);
   }
 }

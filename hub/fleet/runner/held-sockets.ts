@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { tcpRows } from "#shared/kit/tcp-table.ts";
 
 /** What the sockets of one network hold for their programs, read from /proc. */
 export interface HeldBySockets {
@@ -10,18 +11,12 @@ export interface HeldBySockets {
 
 const NOTHING: HeldBySockets = { sockets: 0, bytes: 0 };
 
-/** A line's state, and the hexadecimal lengths of its queues, to be sent and to be read. */
-const QUEUES = / ([0-9A-F]{2}) ([0-9A-F]{8}):([0-9A-F]{8}) [0-9A-F]{2}:[0-9A-F]{8} /g;
-
-const LISTENS = "0A";
-
 /** Bytes in the queues of a table as /proc/net/tcp shows it. */
 export const queuedIn = (table: string): number =>
-  table.matchAll(QUEUES).reduce((sum, [, state, out = "", unread = ""]) => {
-    // Of one that listens it is a number of connections.
-    if (state === LISTENS) return sum;
-    return sum + Number.parseInt(out, 16) + Number.parseInt(unread, 16);
-  }, 0);
+  tcpRows(table).reduce(
+    (sum, { listens, unsent, unread }) => (listens ? sum : sum + unsent + unread),
+    0,
+  );
 
 const HAS_TCP = /^TCP6?: inuse (?!0\b)|^TCP: .*orphan (?!0\b)/m;
 

@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tcpRows } from "#shared/kit/tcp-table.ts";
 
 /** Whether a program could listen on `port` of `host` now. */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
@@ -10,17 +11,14 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-const LISTENING = "0A";
-
 async function inodesOf(port: number): Promise<Set<string>> {
   const tables = ["/proc/net/tcp", "/proc/net/tcp6"];
   const texts = await Promise.all(tables.map((path) => readFile(path, "utf8").catch(() => "")));
-  const hex = port.toString(16).toUpperCase().padStart(4, "0");
-  const rows = texts.flatMap((text) => text.split("\n").map((line) => line.trim().split(/\s+/)));
   return new Set(
-    rows
-      .filter(([, local = "", , state]) => state === LISTENING && local.endsWith(`:${hex}`))
-      .map((row) => `socket:[${row[9]}]`),
+    texts
+      .flatMap((text) => [...tcpRows(text)])
+      .filter(({ listens, local_port }) => listens && local_port === port)
+      .map(({ inode }) => `socket:[${inode}]`),
   );
 }
 
