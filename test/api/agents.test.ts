@@ -53,7 +53,10 @@ describe("agents (rules/pipeline-agents#host-agents)", () => {
     expect([first.status, first.body]).toEqual([200, { desired: { instances: [] }, revision: 0 }]);
     const { agents } = AgentList.parse((await api("GET", "/agents")).body);
     expect(agents.find((a) => a.host === host)).toEqual({
-      ...{ host, state: "active", desired: { instances: [] }, revision: 0 },
+      host,
+      state: "active",
+      desired: { instances: [] },
+      revision: 0,
       report: { gpus, children: [], version: "7" },
       last_seen_at: new Date(clock.now()).toISOString(),
     });
@@ -127,8 +130,14 @@ describe("elastic instances (rules/pipeline-agents#inventory)", () => {
     const incarnation = "incarnation-1";
     await api("POST", `/workers/${one}/register`, { incarnation, host, slots: 3, version: "1" });
     expect((await inventory(host)).find((i) => i.instance_id === one)).toEqual({
-      ...{ instance_id: one, host, desired: "running", actual: "running" },
-      ...{ pid: 77, worker_id: one, started_at, exit_code: null },
+      instance_id: one,
+      host,
+      desired: "running",
+      actual: "running",
+      pid: 77,
+      worker_id: one,
+      started_at,
+      exit_code: null,
     });
     const stopped = await stop({ instance_id: one });
     expect([stopped.status, stopped.body.instances]).toMatchObject([

@@ -25,7 +25,9 @@ async function command(
 ) {
   let out = "";
   const terminal = {
-    ...{ width: null, live: false, liveWidth: 80 },
+    width: null,
+    live: false,
+    liveWidth: 80,
     out: (text: string) => {
       out += text;
     },

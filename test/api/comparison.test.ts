@@ -51,7 +51,9 @@ async function command(words: string[], flags: Record<string, string[]> = {}) {
   let out = "";
   let err = "";
   const terminal = {
-    ...{ width: null, live: false, liveWidth: 80 },
+    width: null,
+    live: false,
+    liveWidth: 80,
     out: (text: string) => {
       out += text;
     },
@@ -99,7 +101,10 @@ test("GET /jobs/{id}/diff/{other} says what changed from one job to the other (r
   expect(body.page.text).toMatchObject({ changed: true, lines_gone: 1, lines_new: 1 });
   expect(body.page.text.hunks).toEqual([
     {
-      ...{ before_start: 1, before_lines: 3, after_start: 1, after_lines: 3 },
+      before_start: 1,
+      before_lines: 3,
+      after_start: 1,
+      after_lines: 3,
       lines: [" Lamp", "-12 €", "+14 €", " In stock"],
     },
   ]);

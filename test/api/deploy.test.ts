@@ -77,8 +77,12 @@ describe("/admin/deploy (rules/pipeline-operations#deploys)", () => {
     });
     expect(status).toBe(202);
     expect(await ended(hub)).toEqual({
-      ...{ deploy_id: body.deploy_id, target: "web-1", args: ["a b", "$(id)", "--x;y"] },
-      ...{ state: "succeeded", exit_code: 0, error: null },
+      deploy_id: body.deploy_id,
+      target: "web-1",
+      args: ["a b", "$(id)", "--x;y"],
+      state: "succeeded",
+      exit_code: 0,
+      error: null,
       log: expect.stringMatching(/to web-1:\n\[a b\]\n\[\$\(id\)\]\n\[--x;y\]\n/),
       started_at: expect.any(String),
       finished_at: expect.any(String),
@@ -91,12 +95,15 @@ describe("/admin/deploy (rules/pipeline-operations#deploys)", () => {
     const hub = await deployer("exit 3");
     await deploy(hub);
     expect(await ended(hub)).toMatchObject({
-      ...{ state: "failed", exit_code: 3, error: "exited with code 3" },
+      state: "failed",
+      exit_code: 3,
+      error: "exited with code 3",
     });
     const missing = await deployer(null, { SVC_DEPLOY_ARGV: "/no/such/program --now" });
     await deploy(missing);
     expect(await ended(missing)).toMatchObject({
-      ...{ state: "failed", exit_code: null },
+      state: "failed",
+      exit_code: null,
       error: expect.stringContaining("/no/such/program cannot be started"),
     });
   });
@@ -164,7 +171,8 @@ describe("/admin/deploy (rules/pipeline-operations#deploys)", () => {
     expect(isAlive(readStat(grandchild))).toBe(true);
     await clock.advance(500);
     expect(await ended(hub)).toMatchObject({
-      ...{ state: "failed", error: "it did not finish within 0.5 s" },
+      state: "failed",
+      error: "it did not finish within 0.5 s",
       log: expect.stringContaining("started\n"),
     });
     expect(await isGone(grandchild)).toBe(true);
@@ -191,7 +199,8 @@ describe("/admin/deploy (rules/pipeline-operations#deploys)", () => {
     await hub.restart();
     expect(await isGone(leader)).toBe(true);
     expect((await history(hub))[0]).toMatchObject({
-      ...{ state: "interrupted", exit_code: null },
+      state: "interrupted",
+      exit_code: null,
       error: "the control plane that ran it stopped before its end",
     });
     expect((await deploy(hub)).status).toBe(202);

@@ -55,7 +55,8 @@ afterAll(() => close());
 const operationsOf = (of: Document) =>
   Object.entries<Document>(of.paths).flatMap(([path, methods]) =>
     Object.entries<Document>(methods).map(([method, operation]) => ({
-      ...{ name: `${method.toUpperCase()} ${path}`, operation },
+      name: `${method.toUpperCase()} ${path}`,
+      operation,
     })),
   );
 /** Names of the operations for which `lacks` says what they lack. */

@@ -18,9 +18,14 @@ beforeAll(async () => {
   closed = await startTestHub({
     alone: true,
     env: {
-      ...{ WORKER_SECRET: SECRET, SVC_API_TOKEN: TOKEN, LLM_API_KEY: KEY, OTHER_API_KEY: "other" },
-      ...{ CODEGEN_LLM_URL: "http://env.test:1234/v1", CODEGEN_MODEL_NAME: "env-model" },
-      ...{ CODEGEN_LLM_API_KEY: KEY, SVC_ENGINE_KEY_ENV: "LLM_API_KEY" },
+      WORKER_SECRET: SECRET,
+      SVC_API_TOKEN: TOKEN,
+      LLM_API_KEY: KEY,
+      OTHER_API_KEY: "other",
+      CODEGEN_LLM_URL: "http://env.test:1234/v1",
+      CODEGEN_MODEL_NAME: "env-model",
+      CODEGEN_LLM_API_KEY: KEY,
+      SVC_ENGINE_KEY_ENV: "LLM_API_KEY",
     },
   });
 });
@@ -71,8 +76,16 @@ scenarios("PUT /engines/{slug} (rules/engines#engine-calls)", at, [
     send: ENGINE,
     status: 200,
     body: {
-      ...{ slug: "local", ...ENGINE, name: "", kind: "chat", protocol: "openai", timeout_s: 120 },
-      ...{ supports_tools: false, use_for_codegen: false, api_key_env: null, notes: "" },
+      slug: "local",
+      ...ENGINE,
+      name: "",
+      kind: "chat",
+      protocol: "openai",
+      timeout_s: 120,
+      supports_tools: false,
+      use_for_codegen: false,
+      api_key_env: null,
+      notes: "",
       promoted: false,
     },
   },
@@ -197,7 +210,11 @@ scenarios("GET /engines/{slug}/resolve (rules/engines#resolve-an-engine)", at, [
       put("a", { api_key_env: "LLM_API_KEY", kind: "vision-chat", supports_tools: true }),
     status: 200,
     body: {
-      ...{ slug: "a", kind: "vision-chat", model: "tiny", timeout_s: 120, supports_tools: true },
+      slug: "a",
+      kind: "vision-chat",
+      model: "tiny",
+      timeout_s: 120,
+      supports_tools: true,
       url: "http://llm.test:8080/v1/chat/completions",
       headers: { authorization: `Bearer ${KEY}` },
     },
@@ -283,7 +300,8 @@ describe("resolve where secrets are set (rules/engines#resolve-an-engine)", () =
   test("takes keys from the variables of SVC_ENGINE_KEY_ENV alone, when it is set", async () => {
     const row = { ...ENGINE, api_key_env: "OTHER_API_KEY" };
     expect(await put("a", row, closed)).toMatchObject({
-      ...{ status: 422, body: issueAt("body", "api_key_env") },
+      status: 422,
+      body: issueAt("body", "api_key_env"),
     });
     // Put when the list was another one.
     const { body } = await put("a", { api_key_env: null }, closed);
@@ -322,8 +340,12 @@ describe("the engine where none is named (rules/engines#which-engine-counts)", (
 
   test("is that of CODEGEN_LLM_URL where no engine fits, its key never logged", async () => {
     expect(await resolveEngine(closed.ctx, null, "codegen")).toEqual({
-      ...{ slug: "environment", kind: "chat", model: "env-model", timeout_s: 120 },
-      ...{ url: "http://env.test:1234/v1/chat/completions", supports_tools: false },
+      slug: "environment",
+      kind: "chat",
+      model: "env-model",
+      timeout_s: 120,
+      url: "http://env.test:1234/v1/chat/completions",
+      supports_tools: false,
       headers: { authorization: `Bearer ${KEY}` },
     });
     await put("thinker", { kind: "reasoning", use_for_codegen: true }, closed);
@@ -346,7 +368,8 @@ describe("the engine where none is named (rules/engines#which-engine-counts)", (
     const loc = ["body", "options", "codegen_engine"];
     for (const slug of ["thinker", "gone", "auto"])
       await expect(checkEngine(hub.ctx, slug)).rejects.toMatchObject({
-        ...{ kind: "invalid", detail: [{ loc }] },
+        kind: "invalid",
+        detail: [{ loc }],
       });
     await hub.call("POST", "/engines/chat/promote");
     await checkEngine(hub.ctx, "auto");

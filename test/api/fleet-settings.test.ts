@@ -66,7 +66,8 @@ scenarios("GET /settings (rules/settings#read-settings)", at, [
     status: 200,
     body: {
       schema: {
-        ...{ type: "object", additionalProperties: false },
+        type: "object",
+        additionalProperties: false,
         properties: {
           max_concurrent_runs: { type: "integer", minimum: 1, maximum: 50, default: 3 },
           min_asset_size_bytes: { default: 100 },

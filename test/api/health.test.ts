@@ -34,7 +34,8 @@ test("GET /health is 503 degraded while the database does not answer (rules/oper
   expect(await hub.call("GET", "/health")).toMatchObject({
     status: 503,
     body: {
-      ...{ status: "degraded", store: "error" },
+      status: "degraded",
+      store: "error",
       degraded: [{ part: "database", detail: "it does not answer" }],
     },
   });
@@ -84,7 +85,9 @@ test("the fleet view falls back to the last good one for 60 s when the store doe
 test("/api/v1/health and /status answer next to the hub", async () => {
   await start({ mode: "dev" });
   expect((await hub.call("GET", "/api/v1/health")).body).toEqual({
-    ...{ ok: true, version: "test", degraded: [] },
+    ok: true,
+    version: "test",
+    degraded: [],
     disk: { status: "ok", free_bytes: expect.any(Number), reserve_bytes: expect.any(Number) },
   });
   expect((await hub.call("GET", "/api/v1/status")).body).toMatchObject({
@@ -110,7 +113,8 @@ test("GET /api/v1/health names what is degraded as /health does, in control mode
     { part: "object_store", detail: "the object store is read-only" },
   ];
   expect(await hub.call("GET", "/api/v1/health")).toMatchObject({
-    ...{ status: 200, body: { ok: true, degraded } },
+    status: 200,
+    body: { ok: true, degraded },
   });
   await hub.close();
   await start();

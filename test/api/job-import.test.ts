@@ -90,7 +90,8 @@ async function capturedJob(): Promise<string> {
   await put("again.gif", "GIF", "image/gif", { kind: "image" });
   await put("clip.mp4", "0123456789", "video/mp4", { kind: "video", status: 206 });
   await put("pieces.bin", "0156", "application/octet-stream", {
-    ...{ partial: true, status: 206 },
+    partial: true,
+    status: 206,
     ranges: [
       { start: 0, end: 1 },
       { start: 5, end: 6 },
@@ -100,7 +101,11 @@ async function capturedJob(): Promise<string> {
   await put("large.bin", "x".repeat(600_000), "application/x-large");
   await put("paper.pdf", "%PDF", "application/pdf", { status: null });
   await put("screenshot-20261120T100001500Z.png", "PNG", "image/png", {
-    ...{ kind: "image", source_url: at("/"), page_url: at("/"), frame_url: null, status: null },
+    kind: "image",
+    source_url: at("/"),
+    page_url: at("/"),
+    frame_url: null,
+    status: null,
   });
   await worker.putDocument(
     job,
@@ -111,7 +116,9 @@ async function capturedJob(): Promise<string> {
   await worker.putDocument(job, "thumbnail.webp", "RIFF");
   const range = (value: string, ms: string) =>
     entryOf({
-      ...{ url: at("/clip.mp4"), asset: "clip.mp4", status: 206 },
+      url: at("/clip.mp4"),
+      asset: "clip.mp4",
+      status: 206,
       headers: {
         "content-type": "video/mp4",
         "content-range": `bytes ${value}/10`,
@@ -122,7 +129,8 @@ async function capturedJob(): Promise<string> {
   const entries = [
     entryOf({ url: at("/start"), status: 302, headers: { location: "/" }, redirectURL: at("/") }),
     entryOf({
-      ...{ url: at("/"), asset: "index.html" },
+      url: at("/"),
+      asset: "index.html",
       headers: {
         "content-type": "text/html",
         "content-encoding": "br",
@@ -177,7 +185,11 @@ const contentOf = async (bytes: Uint8Array) =>
   (await readWarc(bytes))
     .filter(({ type }) => type !== "warcinfo" && type !== "metadata")
     .map(({ type, uri, statusline, headers, body, fields }) => ({
-      ...{ type, uri, statusline, headers, body: sha256(body) },
+      type,
+      uri,
+      statusline,
+      headers,
+      body: sha256(body),
       date: type === "resource" ? "" : fields["warc-date"],
       payload: fields["warc-payload-digest"],
       address: fields["warc-ip-address"],
@@ -271,7 +283,9 @@ test("an archive that others made is decoded, joined with its requests and maske
     url: "https://***@old.test/",
     title: null,
     capture: {
-      ...{ captured: 2, lost: 1, page: "page.html" },
+      captured: 2,
+      lost: 1,
+      page: "page.html",
       imported: { format: "warc", software: "Wget/1.21", records: 6, left_out: { conversion: 1 } },
     },
   });

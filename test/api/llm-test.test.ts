@@ -67,7 +67,11 @@ describe("POST /settings/llm/test (rules/pipeline-operations#engine-test)", () =
     const { status, body } = await llmTest({ url: url(), model: "small", prompt: "say ok" });
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ ok: true, error: null, error_kind: null, status: 200, model: "tiny-1" },
+      ok: true,
+      error: null,
+      error_kind: null,
+      status: 200,
+      model: "tiny-1",
       reply: `ok ${KEY}`,
       latency_ms: expect.any(Number),
     });
@@ -129,7 +133,10 @@ describe("POST /settings/llm/test (rules/pipeline-operations#engine-test)", () =
     answer = () => Response.json({ error: { message: `bad key ${KEY}` } }, { status: 401 });
     const bad = await llmTest(own, admin);
     expect(bad.body).toMatchObject({
-      ...{ ok: false, error_kind: "auth", status: 401, reply: null },
+      ok: false,
+      error_kind: "auth",
+      status: 401,
+      reply: null,
       error: "HTTP 401: bad key ***",
     });
     expect(JSON.stringify(hub.log)).not.toContain(KEY);

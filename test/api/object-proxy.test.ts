@@ -50,7 +50,8 @@ describe("GET /minio/{key} (rules/pipeline-operations#object-proxy)", () => {
       });
     for (const key of ["thumbnails/none", "thumbnails/b"])
       expect(await get(key)).toMatchObject({
-        ...{ status: 404, body: { detail: "object not found" } },
+        status: 404,
+        body: { detail: "object not found" },
       });
   });
 

@@ -39,7 +39,9 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
   const operations = () =>
     Object.entries<Document>(document.paths).flatMap(([path, methods]) =>
       Object.entries<Document>(methods).map(([method, operation]) => ({
-        ...{ method: method.toUpperCase(), path, operation },
+        method: method.toUpperCase(),
+        path,
+        operation,
       })),
     );
 

@@ -24,7 +24,8 @@ describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#s
       const { status, body } = await put("/p/state/any", JSON.stringify(value));
       expect(status).toBe(200);
       expect(body).toEqual({
-        ...{ key: "any", value },
+        key: "any",
+        value,
         updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
       });
       expect((await api("GET", "/p/state/any")).body).toEqual(body);
@@ -32,7 +33,8 @@ describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#s
     expect((await api("DELETE", "/p/state/any")).status).toBe(204);
     for (const method of ["GET", "DELETE"])
       expect(await api(method, "/p/state/any")).toMatchObject({
-        ...{ status: 404, body: { detail: "state not found" } },
+        status: 404,
+        body: { detail: "state not found" },
       });
   });
 
@@ -40,7 +42,8 @@ describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#s
     await put("/p/state/pages/2024%2Fa b", "1");
     for (const path of ["pages%2F2024%2Fa%20b", "pages/2024/a%20b", "pages/2024%2fa b"])
       expect((await api("GET", `/p/state/${path}`)).body).toMatchObject({
-        ...{ key: "pages/2024/a b", value: 1 },
+        key: "pages/2024/a b",
+        value: 1,
       });
     await put("/p/state/pages%2F2024%2F..%2F..%2Fx", "2");
     expect((await api("GET", "/p/state/pages%2F2024%2F..%2F..%2Fx")).body.value).toBe(2);
@@ -58,11 +61,14 @@ describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#s
     expect((await put("/p/state/big", text(1024 * 1024))).status).toBe(200);
     const { status, body } = await put("/p/state/big", text(1024 * 1024 + 1));
     expect({ status, detail: body.detail }).toEqual({
-      ...{ status: 413, detail: "a value is at most 1048576 bytes" },
+      status: 413,
+      detail: "a value is at most 1048576 bytes",
     });
     const streamed = new Blob([text(1024 * 1024 + 1)]).stream();
     const chunked = await fetch(`${hub.url}/api/v1/plugins/p/state/big`, {
-      ...{ method: "PUT", body: streamed, headers: { "content-type": "application/json" } },
+      method: "PUT",
+      body: streamed,
+      headers: { "content-type": "application/json" },
     });
     expect(chunked.status).toBe(413);
     expect((await api("GET", "/p/state/big")).body.value).toHaveLength(1024 * 1024 - 2);
@@ -81,7 +87,8 @@ describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#s
     expect((await api("GET", "/p/state/bad")).status).toBe(404);
     const { status, headers } = await api("POST", "/p/state/bad");
     expect({ status, allow: headers.get("allow") }).toEqual({
-      ...{ status: 405, allow: "DELETE, GET, HEAD, PUT" },
+      status: 405,
+      allow: "DELETE, GET, HEAD, PUT",
     });
   });
 
@@ -122,7 +129,9 @@ describe("GET, PUT, DELETE /plugins/{slug}/blob/{key} (rules/pipeline-plugins#bl
     const { status, body } = await put("/b/blob/page", bytes, "text/html; charset=utf-8");
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ key: "page", size: bytes.length, mime: "text/html; charset=utf-8" },
+      key: "page",
+      size: bytes.length,
+      mime: "text/html; charset=utf-8",
       sha256: sha256(bytes),
     });
     const { answer, body: got } = await read("/b/blob/page");
@@ -148,7 +157,8 @@ describe("GET, PUT, DELETE /plugins/{slug}/blob/{key} (rules/pipeline-plugins#bl
     const over = new Uint8Array(most.length + 1);
     const announced = await put("/b/blob/big", over);
     expect({ status: announced.status, body: announced.body }).toEqual({
-      ...{ status: 413, body: { detail: "a blob is at most 5242880 bytes" } },
+      status: 413,
+      body: { detail: "a blob is at most 5242880 bytes" },
     });
     const streamed = await put("/b/blob/big", new Blob([over]).stream());
     expect(streamed.status).toBe(413);
@@ -219,7 +229,8 @@ test("the keys of state and blobs are listed in pages", async () => {
   for (const kind of ["state", "blob"]) {
     for (const key of ["x/1", "x/2", "x/3", "y"])
       await api("PUT", `/listed/${kind}/${key}`, {
-        ...{ body: "1", headers: { "content-type": "application/json" } },
+        body: "1",
+        headers: { "content-type": "application/json" },
       });
     const name = kind === "state" ? "states" : "blobs";
     const first = (await api("GET", `/listed/${kind}?prefix=x/&limit=2`)).body;

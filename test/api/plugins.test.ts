@@ -123,7 +123,9 @@ describe("GET /plugins/available (rules/pipeline-plugins#list-plugins)", () => {
 
 describe("the plugin that a workload names (rules/pipeline-workloads#names-must-exist)", () => {
   const command = (plugin: string, more: Record<string, unknown> = {}) => ({
-    ...{ name: "n", executor_type: "command", executor_config: { plugin, argv: ["true"] } },
+    name: "n",
+    executor_type: "command",
+    executor_config: { plugin, argv: ["true"] },
     ...more,
   });
   const send = (method: string, path: string, body: unknown) =>
@@ -145,7 +147,9 @@ describe("the plugin that a workload names (rules/pipeline-workloads#names-must-
     }
     const executor_config = { source_path: join(dir, "gone", "main"), module: "main" };
     const { body } = await send("POST", "", {
-      ...{ slug: "names", executor_type: "python_module", executor_config },
+      slug: "names",
+      executor_type: "python_module",
+      executor_config,
     });
     expect(body.detail[0].loc).toEqual(["body", "executor_config", "source_path"]);
   });
@@ -174,7 +178,9 @@ test("init_kwargs are judged by the plugin's init_schema when a workload is writ
   await listed(plugin);
   const send = (method: string, path: string, init_kwargs?: unknown) =>
     hub.call(method, `/api/v1/workloads${path}`, {
-      ...{ slug: plugin, name: plugin, executor_type: "python_module" },
+      slug: plugin,
+      name: plugin,
+      executor_type: "python_module",
       executor_config: { plugin, ...(init_kwargs === undefined ? {} : { init_kwargs }) },
     });
   for (const [bad, place] of [
@@ -208,7 +214,9 @@ describe("GET /plugins/{slug}/archive", () => {
     expect(await listTarGz(body)).toEqual(all);
     const hash = contentHash(
       Object.entries(all).map(([path, text]) => ({
-        ...{ path, size: text.length, sha256: sha256(Buffer.from(text)) },
+        path,
+        size: text.length,
+        sha256: sha256(Buffer.from(text)),
       })),
     );
     expect(answer.headers.get("etag")).toBe(`"${hash}"`);

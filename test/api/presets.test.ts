@@ -125,7 +125,8 @@ describe("POST /jobs with a preset (rules/library#presets)", () => {
     await put("loop", { mode: "codegen-loop" });
     const { status, body } = await submit({ preset: "loop" });
     expect({ status, body }).toMatchObject({
-      ...{ status: 422, body: issueAt("body", "options", "goal") },
+      status: 422,
+      body: issueAt("body", "options", "goal"),
     });
     await put("profile", { use_profile: "work" });
     expect((await submit({ preset: "profile", options: { attach: "9222" } })).body).toMatchObject(
@@ -176,7 +177,8 @@ describe("GET /presets/{slug}/{target_url}", () => {
     await put("loop", { mode: "codegen-loop" });
     const { status, body } = await hub.call("GET", "/presets/loop/http://site.test/");
     expect({ status, body }).toMatchObject({
-      ...{ status: 422, body: issueAt("preset", "options", "goal") },
+      status: 422,
+      body: issueAt("preset", "options", "goal"),
     });
   });
 });

@@ -87,7 +87,11 @@ describe("a pull worker (rules/pipeline-pull#what-a-worker-must-do)", () => {
     const host = `host-${made}`;
     const again = (incarnation: string, at: string, more: Record<string, unknown> = {}) =>
       api("POST", `/workers/${worker.id}/register`, {
-        ...{ incarnation, host: at, slots: 1, version: "1", ...more },
+        incarnation,
+        host: at,
+        slots: 1,
+        version: "1",
+        ...more,
       });
     for (const at of ["elsewhere", host]) {
       const { status, body } = await again("other-incarnation", at);

@@ -52,8 +52,11 @@ async function capture(worker: FakeWorker): Promise<string> {
   const saved = { mime: "text/csv", source_url: "http://site.test/file", status: null };
   await worker.putAsset(job, "a,b", { name: "räport.csv", page_url: TARGET, ...saved });
   await worker.putAsset(job, "shot", {
-    ...{ name: "shot.png", mime: "image/png", status: null },
-    ...{ source_url: TARGET, page_url: TARGET },
+    name: "shot.png",
+    mime: "image/png",
+    status: null,
+    source_url: TARGET,
+    page_url: TARGET,
   });
   const entries = [
     entryOf(TARGET, content("page.html")),

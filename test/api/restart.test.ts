@@ -62,7 +62,10 @@ async function begin(
 }
 const addWorker = (id: string, host: string) =>
   hub.call("POST", `/api/v1/workers/${id}/register`, {
-    ...{ incarnation: `incarnation-${id}`, host, slots: 1, version: "1" },
+    incarnation: `incarnation-${id}`,
+    host,
+    slots: 1,
+    version: "1",
   });
 const restart = (id: string, init: RequestInit = admin) =>
   hub.call("POST", `/api/v1/workers/${id}/restart`, undefined, init);
@@ -83,7 +86,10 @@ describe("POST /workers/{id}/restart (rules/pipeline-agents#restart-a-worker-ove
     const asked = await restart("w1");
     expect([asked.status, asked.body]).toEqual([202, { worker_id: "w1", host: "gpu-1" }]);
     expect(await logged("worker restarted over ssh")).toMatchObject({
-      ...{ worker_id: "w1", host: "gpu-1", exit_code: 0, output: "done\n" },
+      worker_id: "w1",
+      host: "gpu-1",
+      exit_code: 0,
+      output: "done\n",
     });
     const [words] = await calls();
     expect(words?.split("\n")).toEqual([
@@ -100,7 +106,9 @@ describe("POST /workers/{id}/restart (rules/pipeline-agents#restart-a-worker-ove
     await addWorker("w1", "gpu-1");
     await restart("w1");
     expect(await logged("could not restart the worker over ssh")).toMatchObject({
-      ...{ exit_code: 255, error: "exited with code 255", output: "Permission denied\n" },
+      exit_code: 255,
+      error: "exited with code 255",
+      output: "Permission denied\n",
     });
     await hub.close();
     await begin({ SVC_SSH_TIMEOUT_S: "20" }, "exec sleep 600");

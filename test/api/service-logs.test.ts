@@ -28,7 +28,9 @@ const read = async (query: string, of = hub) =>
 /** Young enough for the hub, which deletes old lines by itself. */
 const BEGAN = Date.now() - 60_000;
 const line = (n: number, fields: object = {}) => ({
-  ...{ ts: new Date(BEGAN + n * 1_000).toISOString(), level: "info", message: `m${n}` },
+  ts: new Date(BEGAN + n * 1_000).toISOString(),
+  level: "info",
+  message: `m${n}`,
   ...fields,
 });
 const messages = (page: { logs: { message: string }[] }) => page.logs.map(({ message }) => message);
@@ -62,7 +64,11 @@ describe("service logs (rules/pipeline-operations#service-logs)", () => {
     expect((await read("host=h1&q=t-77")).logs).toEqual([
       {
         log_id: expect.any(Number),
-        ...{ ts: line(1).ts, host: "h1", service: "worker", level: "warn", message: "m1" },
+        ts: line(1).ts,
+        host: "h1",
+        service: "worker",
+        level: "warn",
+        message: "m1",
         fields: { task_id: "T-77" },
       },
     ]);
@@ -99,7 +105,8 @@ describe("service logs (rules/pipeline-operations#service-logs)", () => {
     const logs = [line(0, { message: `it is ${SECRET}`, fields: { text: SECRET, token: "x" } })];
     await ship({ host: "masked", service: "worker", logs });
     expect((await read("host=masked")).logs[0]).toMatchObject({
-      ...{ message: "it is ***", fields: { text: "***", token: "***" } },
+      message: "it is ***",
+      fields: { text: "***", token: "***" },
     });
   });
 
@@ -176,7 +183,10 @@ describe("service logs (rules/pipeline-operations#service-logs)", () => {
     const env = { SVC_CONTROL_URL: hub.url, SVC_WORKER_ID: "w-whole", WORKER_SECRET: SECRET };
     const worker = await startServices({
       config: loadWorkerConfig({ ...env, SVC_DATA_DIR: dir, PATH: process.env.PATH }, {}),
-      ...{ log: silentLog, clock: systemClock, version: "1", self: [] },
+      log: silentLog,
+      clock: systemClock,
+      version: "1",
+      self: [],
     });
     await until("service=worker&q=w-whole", (found) => found.includes("joined the control plane"));
     await worker.stop();
@@ -201,7 +211,12 @@ describe("service logs (rules/pipeline-operations#service-logs)", () => {
     const { db } = hub.ctx;
     const now = Date.now();
     const row = (ts: number) => ({
-      ...{ ts, host: "old", service: "s", level: 20, message: "x", fields: {} },
+      ts,
+      host: "old",
+      service: "s",
+      level: 20,
+      message: "x",
+      fields: {},
     });
     await db.service_logs.append([row(now - 8 * 86_400_000), row(now - 6 * 86_400_000)]);
     await pruneLogsOnce(hub.ctx, new AbortController().signal);

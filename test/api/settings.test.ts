@@ -38,7 +38,11 @@ describe("settings (rules/pipeline-operations#settings)", () => {
     });
     expect(await setting("deploy_argv")).toMatchObject({ value: null, source: "default" });
     expect(await setting("service_log_days")).toMatchObject({
-      ...{ value: 7, source: "default", writable: true, secret: false, updated_at: null },
+      value: 7,
+      source: "default",
+      writable: true,
+      secret: false,
+      updated_at: null,
     });
     for (const secret of [...Object.values(SECRETS), PASSWORD]) expect(text).not.toContain(secret);
   });

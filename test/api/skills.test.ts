@@ -22,8 +22,14 @@ scenarios("PUT /skills/{slug} (rules/library#skills)", at, [
     send: { code: CODE },
     status: 200,
     body: {
-      ...{ slug: "accept", name: "", description: "", host_pattern: "*", code: CODE, tags: [] },
-      ...{ created_by: "operator", created_from_job: null },
+      slug: "accept",
+      name: "",
+      description: "",
+      host_pattern: "*",
+      code: CODE,
+      tags: [],
+      created_by: "operator",
+      created_from_job: null,
     },
     after: async (h, { body }) => {
       expect((await h.call("GET", "/skills/accept")).body).toEqual(body);

@@ -43,20 +43,35 @@ for (const dialect of ["SQLite", "Postgres"] as const)
       const { pipeline } = hub.ctx;
       const { workload_id, backoff } = await pipeline.workloads.require(slug);
       const { tasks } = await pipeline.turns.call({
-        ...{ op: "claim", worker: "w", worker_id: "w1", workload_id, max: 3, lease_ms: 60_000 },
-        ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+        op: "claim",
+        worker: "w",
+        worker_id: "w1",
+        workload_id,
+        max: 3,
+        lease_ms: 60_000,
+        timeout_ms: null,
+        max_in_flight: null,
+        rate_limit: null,
       });
       const told = { duration_ms: 1, stdout: "", stderr: "", truncated: false };
       const of = (name: string) => tasks.filter(({ pk }) => pk === name);
       await pipeline.turns.call({
-        ...{ op: "complete", worker: "w" },
+        op: "complete",
+        worker: "w",
         items: of("done").map((task) => ({ ...task, ...told, output: null })),
       });
       await pipeline.turns.call({
-        ...{ op: "fail", worker: "w", workload_id, backoff },
+        op: "fail",
+        worker: "w",
+        workload_id,
+        backoff,
         items: of("broken").map((task) => ({
-          ...{ ...task, ...told, outcome: "error" as const, error: "it broke" },
-          ...{ retry_after_ms: null, no_retry: true },
+          ...task,
+          ...told,
+          outcome: "error" as const,
+          error: "it broke",
+          retry_after_ms: null,
+          no_retry: true,
         })),
       });
       const asked = [
@@ -74,11 +89,18 @@ for (const dialect of ["SQLite", "Postgres"] as const)
       const { items, ...counts } = answer.body;
       expect(counts).toEqual({ pending: 3, claimed: 1, failed: 1, absent: 3 });
       expect(Object.fromEntries(items.map(({ pk, state }: never) => [pk, state]))).toEqual({
-        ...{ ready: "pending", "ü/%_'\"\\": "pending", delayed: "pending" },
-        ...{ claimed: "claimed", broken: "failed" },
+        ready: "pending",
+        "ü/%_'\"\\": "pending",
+        delayed: "pending",
+        claimed: "claimed",
+        broken: "failed",
       });
       expect((await status(slug, [])).body).toEqual({
-        ...{ pending: 0, claimed: 0, failed: 0, absent: 0, items: [] },
+        pending: 0,
+        claimed: 0,
+        failed: 0,
+        absent: 0,
+        items: [],
       });
     });
 
@@ -91,7 +113,11 @@ for (const dialect of ["SQLite", "Postgres"] as const)
       );
       const { body } = await status(slug, pks);
       expect({ ...body, items: body.items.length }).toEqual({
-        ...{ pending: pks.length - 5, claimed: 0, failed: 0, absent: 5, items: pks.length - 5 },
+        pending: pks.length - 5,
+        claimed: 0,
+        failed: 0,
+        absent: 5,
+        items: pks.length - 5,
       });
       expect((await status(slug, [...pks, "one more"])).status).toBe(422);
       expect((await status(slug, ["a", ""])).body.detail).toMatchObject([

@@ -157,7 +157,11 @@ test("with SVC_API_TOKEN a browser logs in once, and learns who it is", async ()
   expect((await get("/jobs", { cookie })).status).toBe(200);
   expect((await get("/jobs", { cookie: "flotilla_session=other" })).status).toBe(401);
   expect(await (await get("/ui/caller", { cookie })).json()).toEqual({
-    ...{ kind: "session", name: null, role: null, open: false, workers_open: false },
+    kind: "session",
+    name: null,
+    role: null,
+    open: false,
+    workers_open: false,
   });
   const out = await hub.call("POST", "/ui/logout", undefined, { headers: { cookie } });
   expect(out.headers.get("set-cookie")).toContain("Max-Age=0");

@@ -168,8 +168,11 @@ describe("WS /sessions/{sid}/novnc/websockify (rules/viewer#viewer-stream)", () 
       const events = (...told: object[]) => ({ type: "HubViewerEvents", session_id, events: told });
       const state = (name: string) =>
         events({
-          ...{ type: "viewer", state: name, mode: "control" },
-          ...{ by: expect.stringContaining("127.0.0.1"), from: expect.any(String) },
+          type: "viewer",
+          state: name,
+          mode: "control",
+          by: expect.stringContaining("127.0.0.1"),
+          from: expect.any(String),
         });
       const keys = { type: "input", kind: "keys", count: 1, ms: expect.any(Number) };
       expect(sent).toEqual(

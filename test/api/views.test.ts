@@ -109,7 +109,9 @@ describe("load of workers (rules/pipeline-views#cpu-use)", () => {
     ]);
     expect(own[0]?.points.at(-1)).toMatchObject({
       ts: expect.stringMatching(/:00\.000Z$/),
-      ...{ util_percent: 77, mem_used_mb: 1_000, mem_total_mb: 24_564 },
+      util_percent: 77,
+      mem_used_mb: 1_000,
+      mem_total_mb: 24_564,
     });
     for (const bad of ["0", "-1", "abc", "2881"])
       expect((await api("GET", `/workers/metrics?minutes=${bad}`)).status).toBe(422);
@@ -129,13 +131,21 @@ describe("dashboard (rules/pipeline-views#dashboard-overview)", () => {
       { workload: slug, claimed: 2, workers: 2 },
     ]);
     expect(overview.recent_failures[0]).toMatchObject({
-      ...{ workload: slug, pk: "a", success: false, error: "it broke", worker_id: one.id },
+      workload: slug,
+      pk: "a",
+      success: false,
+      error: "it broke",
+      worker_id: one.id,
     });
     const depth = (of: string) => overview.queue_depths.find((d) => d.workload === of);
     expect(depth(slug)).toMatchObject({ pending: 1, claimed: 2, failed: 1 });
     expect(depth(slug)?.oldest_pending_s).toBeLessThan(60);
     expect(depth(idle)).toEqual({
-      ...{ workload: idle, pending: 0, claimed: 0, failed: 0, oldest_pending_s: null },
+      workload: idle,
+      pending: 0,
+      claimed: 0,
+      failed: 0,
+      oldest_pending_s: null,
     });
   });
 
@@ -151,10 +161,14 @@ describe("dashboard (rules/pipeline-views#dashboard-overview)", () => {
     }
     const { workloads } = await read("/dashboard/workloads-runs-summary", RunsSummary);
     expect(workloads.find((w) => w.slug === slug)).toEqual({
-      ...{ slug, runs: ends.slice(-20), success_rate: 0.75 },
+      slug,
+      runs: ends.slice(-20),
+      success_rate: 0.75,
     });
     expect(workloads.find((w) => w.slug === idle)).toEqual({
-      ...{ slug: idle, runs: [], success_rate: null },
+      slug: idle,
+      runs: [],
+      success_rate: null,
     });
   });
 });

@@ -12,7 +12,10 @@ afterAll(() => hub.close());
 
 const DAILY = { url: TARGET, cron: "0 7 * * *", cron_tz: "Europe/Vienna" };
 const wrong = (name: string, send: object, ...loc: string[]) => ({
-  ...{ name, send: { ...DAILY, ...send }, status: 422, body: issueAt("body", ...loc) },
+  name,
+  send: { ...DAILY, ...send },
+  status: 422,
+  body: issueAt("body", ...loc),
 });
 
 scenarios("POST /watches (rules/watches#calls)", () => hub, [
@@ -21,10 +24,25 @@ scenarios("POST /watches (rules/watches#calls)", () => hub, [
     send: DAILY,
     status: 201,
     body: {
-      ...{ ...DAILY, name: "", options: {}, every_s: null, paused: false, keep: 30 },
-      ...{ compare: ["text", "title", "status"], ignore_text: [], ignore_assets: [] },
-      ...{ webhook_url: null, capturing: null, baseline: null, last: null, last_change: null },
-      ...{ failures: 0, failing_since: null, last_error: null, captures: 0, changes: 0 },
+      ...DAILY,
+      name: "",
+      options: {},
+      every_s: null,
+      paused: false,
+      keep: 30,
+      compare: ["text", "title", "status"],
+      ignore_text: [],
+      ignore_assets: [],
+      webhook_url: null,
+      capturing: null,
+      baseline: null,
+      last: null,
+      last_change: null,
+      failures: 0,
+      failing_since: null,
+      last_error: null,
+      captures: 0,
+      changes: 0,
     },
     after: async (h, { body }) => {
       expect(body.next_at).toMatch(/T0[56]:00:00.000Z$/);
@@ -138,7 +156,9 @@ describe("PUT, PATCH and DELETE /watches/{watch_id} (rules/watches#calls)", () =
 async function command(words: string[], flags: Record<string, string[]> = {}) {
   let out = "";
   const terminal = {
-    ...{ width: null, live: false, liveWidth: 80 },
+    width: null,
+    live: false,
+    liveWidth: 80,
     out: (text: string) => {
       out += text;
     },
@@ -159,7 +179,9 @@ test("flotilla watch makes a watch of what was typed, and lists all of them (rul
   expect(made.out).toContain(`of ${TARGET}, next at 20`);
   const [, watch_id = ""] = /^watch (\w+) of/.exec(made.out) ?? [];
   expect((await hub.call("GET", `/watches/${watch_id}`)).body).toMatchObject({
-    ...{ ...DAILY, name: "By hand", options: { scroll: true } },
+    ...DAILY,
+    name: "By hand",
+    options: { scroll: true },
   });
   const listed = await command([]);
   expect(listed.out).toMatch(new RegExp(`${watch_id}.*By hand`));

@@ -26,8 +26,15 @@ async function claim(slug: string, max = 10): Promise<ClaimedTask[]> {
   const { pipeline } = hub.ctx;
   const { workload_id } = await pipeline.workloads.require(slug);
   const { tasks } = await pipeline.turns.call({
-    ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max, lease_ms: 60_000 },
-    ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+    op: "claim",
+    worker: "w",
+    worker_id: "worker-1",
+    workload_id,
+    max,
+    lease_ms: 60_000,
+    timeout_ms: null,
+    max_in_flight: null,
+    rate_limit: null,
   });
   return tasks;
 }
@@ -41,10 +48,18 @@ const complete = (tasks: ClaimedTask[], output: string | null = null, stdout = "
 async function fail(slug: string, tasks: ClaimedTask[], no_retry: boolean) {
   const { workload_id, backoff } = await hub.ctx.pipeline.workloads.require(slug);
   return hub.ctx.pipeline.turns.call({
-    ...{ op: "fail", worker: "w", workload_id, backoff },
+    op: "fail",
+    worker: "w",
+    workload_id,
+    backoff,
     items: tasks.map(({ task_id, epoch }) => ({
-      ...{ task_id, epoch, ...printed, outcome: "error" as const, error: "it broke" },
-      ...{ retry_after_ms: null, no_retry },
+      task_id,
+      epoch,
+      ...printed,
+      outcome: "error" as const,
+      error: "it broke",
+      retry_after_ms: null,
+      no_retry,
     })),
   });
 }
@@ -196,8 +211,16 @@ describe("runs (rules/pipeline-runs#list-runs)", () => {
     expect(body.runs).toMatchObject([
       { pk: "b", success: false, outcome: "error", error: "it broke", output_json: null },
       {
-        ...{ pk: "a", success: true, outcome: "success", error: null, output_json: { n: 1 } },
-        ...{ stdout: "hello\n", stderr: "", worker_id: "worker-1", workload: slug, attempt: 1 },
+        pk: "a",
+        success: true,
+        outcome: "success",
+        error: null,
+        output_json: { n: 1 },
+        stdout: "hello\n",
+        stderr: "",
+        worker_id: "worker-1",
+        workload: slug,
+        attempt: 1,
       },
     ]);
     const { body: all } = await api("GET", "/runs?limit=1000");
@@ -245,19 +268,23 @@ describe("runs (rules/pipeline-runs#list-runs)", () => {
     const at = `/workloads/${slug}/tasks/${encodeURIComponent("a/1")}`;
     const { body: failed } = await api("GET", at);
     expect(failed).toMatchObject({
-      ...{ workload: slug, pk: "a/1", task: { state: "failed", extra: { n: 1 }, attempt: 1 } },
+      workload: slug,
+      pk: "a/1",
+      task: { state: "failed", extra: { n: 1 }, attempt: 1 },
       attempts: [{ attempt: 1, outcome: "error", error: "it broke" }],
     });
     const reset = `/workloads/${slug}/queue/${encodeURIComponent("a/1")}/reset`;
     expect((await api("POST", reset)).status).toBe(204);
     expect(await api("POST", reset)).toMatchObject({
-      ...{ status: 409, body: { detail: "the task is pending, not failed" } },
+      status: 409,
+      body: { detail: "the task is pending, not failed" },
     });
     expect((await api("POST", `/workloads/${slug}/queue/nothing/reset`)).status).toBe(404);
     await complete(await claim(slug));
     const { body: done } = await api("GET", at);
     expect(done).toMatchObject({
-      ...{ task: null, attempts: [{ outcome: "error" }, { outcome: "success" }] },
+      task: null,
+      attempts: [{ outcome: "error" }, { outcome: "success" }],
     });
     const [first] = done.attempts;
     expect((await api("GET", `/runs/${first.run_id}/task`)).body).toEqual(done);

@@ -26,8 +26,15 @@ async function claim(slug: string, max = 10): Promise<ClaimedTask[]> {
   const { pipeline } = hub.ctx;
   const { workload_id } = await pipeline.workloads.require(slug);
   const { tasks } = await pipeline.turns.call({
-    ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max, lease_ms: 60_000 },
-    ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+    op: "claim",
+    worker: "w",
+    worker_id: "worker-1",
+    workload_id,
+    max,
+    lease_ms: 60_000,
+    timeout_ms: null,
+    max_in_flight: null,
+    rate_limit: null,
   });
   return tasks;
 }

@@ -83,8 +83,12 @@ describe("SQLite", () => {
   test("the key of signed links lies encrypted, and links open over a start, a new key and none", async () => {
     const hub = await start();
     const grant: LinkGrant = {
-      ...{ kind: "asset", id: "j", name: "a.png" },
-      ...{ mode: "view", expires_at: Date.now() + 600_000, token_id: null },
+      kind: "asset",
+      id: "j",
+      name: "a.png",
+      mode: "view",
+      expires_at: Date.now() + 600_000,
+      token_id: null,
     };
     const link = await hub.ctx.signed_links.make(grant);
     const stored = () => hub.ctx.db.settings.get("link_secret");

@@ -166,11 +166,18 @@ describe("what else is recorded", () => {
       db: {
         audit: { append: async (some) => void rows.push(...some), deleteBefore: async () => 0 },
       },
-      ...{ clock, log: silentLog, hub: "host/id", days: () => 90 },
+      clock,
+      log: silentLog,
+      hub: "host/id",
+      days: () => 90,
     });
     const call = {
       ...({ caller_kind: "nobody", caller_name: null, role: null, token_id: null } as const),
-      ...{ address: "10.0.0.9", method: "GET", route: "/jobs/:id", status: 401, error: "no" },
+      address: "10.0.0.9",
+      method: "GET",
+      route: "/jobs/:id",
+      status: 401,
+      error: "no",
     };
     for (let n = 0; n < 5_000; n += 1) audit.record({ ...call, path: `/jobs/${n}` }, true);
     audit.record({ ...call, path: "/jobs/1", address: "10.0.0.8" }, true);
@@ -203,12 +210,18 @@ describe("what else is recorded", () => {
     const tell = (_fields: object, text: string) => void said.push(text);
     const audit = createAuditLog({
       db: { audit: { append, deleteBefore: async () => 0 } },
-      ...{ clock, hub: "host/id", days: () => 90 },
+      clock,
+      hub: "host/id",
+      days: () => 90,
       log: { ...silentLog, warn: tell, info: tell },
     });
     const call = {
       ...({ caller_kind: "open", caller_name: null, role: null, token_id: null } as const),
-      ...{ address: "10.0.0.9", method: "POST", route: "/jobs", path: "/jobs", error: null },
+      address: "10.0.0.9",
+      method: "POST",
+      route: "/jobs",
+      path: "/jobs",
+      error: null,
     };
     for (let n = 0; n < 12_000; n += 1) {
       audit.record({ ...call, status: 200 }, false);
@@ -278,7 +291,12 @@ describe("who reads it, and for how long", () => {
       const hub = await startTestHub({ alone: true, clock, env: { SVC_AUDIT_DAYS } });
       const row = {
         ...({ caller_kind: "open", caller_name: null, role: null, token_id: null } as const),
-        ...{ hub: "h/1", address: "::1", method: "POST", route: null, status: 200, error: null },
+        hub: "h/1",
+        address: "::1",
+        method: "POST",
+        route: null,
+        status: 200,
+        error: null,
         times: 1,
       };
       const day = 86_400_000;

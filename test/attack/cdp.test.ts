@@ -66,7 +66,8 @@ async function answersAt(path: string): Promise<boolean> {
 async function openPage(more: object = {}): Promise<string> {
   const { result } = await client.send("Target.createTarget", { url: "about:blank", ...more });
   const attached = await client.send("Target.attachToTarget", {
-    ...{ targetId: result.targetId, flatten: true },
+    targetId: result.targetId,
+    flatten: true,
   });
   return attached?.result.sessionId;
 }

@@ -147,14 +147,18 @@ test("what a worker says of an asset is refused, in a header and in a batch", as
   };
   const meta = Buffer.from(deep).toString("base64url");
   const one = await fetch(`${at}/assets/a.png`, {
-    ...{ method: "PUT", body: "x", headers: { ...headers, "X-Asset-Meta": meta } },
+    method: "PUT",
+    body: "x",
+    headers: { ...headers, "X-Asset-Meta": meta },
   });
   expect(one.status).toBe(422);
   const head = Buffer.from(deep);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(head.length);
   const batch = await fetch(`${at}/assets`, {
-    ...{ method: "PUT", body: Buffer.concat([length, head]), headers },
+    method: "PUT",
+    body: Buffer.concat([length, head]),
+    headers,
   });
   expect([batch.status, await batch.text()]).toEqual([
     422,

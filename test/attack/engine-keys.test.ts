@@ -44,14 +44,17 @@ async function tried(at: TestHub, name: string): Promise<{ put: number; said: st
   const resolved = await at.call("GET", "/engines/x/resolve", undefined, { headers });
   // A row of a hub that allowed more.
   await at.ctx.db.engines.put({
-    ...{ slug: "old", name: "", kind: "chat", protocol: "openai", timeout_s: 5, ...ENGINE },
-    ...{
-      supports_tools: false,
-      use_for_codegen: false,
-      api_key_env: name,
-      notes: "",
-      updated_at: 0,
-    },
+    slug: "old",
+    name: "",
+    kind: "chat",
+    protocol: "openai",
+    timeout_s: 5,
+    ...ENGINE,
+    supports_tools: false,
+    use_for_codegen: false,
+    api_key_env: name,
+    notes: "",
+    updated_at: 0,
   });
   const old = await at.call("GET", "/engines/old/resolve", undefined, { headers });
   const body = { url: "http://127.0.0.1:1/v1", api_key_env: name };

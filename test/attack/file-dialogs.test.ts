@@ -43,7 +43,8 @@ const PAGE = `<input type="file" id="one"><input type="file" id="all" multiple w
 
 async function onLane<T>(headless: boolean, use: (page: Page, browser: Browser) => Promise<T>) {
   const server = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: () => new Response(PAGE, { headers: { "content-type": "text/html" } }),
   });
   await until("a free lane", 60_000, () => pool.lanes()[0]?.state === "warm");

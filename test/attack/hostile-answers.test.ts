@@ -82,8 +82,11 @@ const textOf = (place: string, name: string) =>
 async function jobOf(name: string): Promise<string> {
   const job = await assigned();
   worker.finish(job, {
-    ...{ status: "failed", error: textOf("error", name), stage: "page" },
-    ...{ title: textOf("title", name), final_url: textOf("final address", name) },
+    status: "failed",
+    error: textOf("error", name),
+    stage: "page",
+    title: textOf("title", name),
+    final_url: textOf("final address", name),
   });
   await worker.settle();
   return job.job_id;
@@ -97,7 +100,10 @@ async function jobOfAll(): Promise<string> {
   const entries = all("HAR").map((text) => ({
     request: { method: "GET", url: text, headers: [], queryString: [], cookies: [] },
     response: { status: 200, statusText: text, headers: [], content: { mimeType: text } },
-    ...{ startedDateTime: new Date().toISOString(), time: 1, timings: {}, cache: {} },
+    startedDateTime: new Date().toISOString(),
+    time: 1,
+    timings: {},
+    cache: {},
   }));
   const har = { log: { version: "1.2", creator: { name: "x", version: "1" }, entries } };
   const links = all("links").map((text) => ({ href: text, text }));
@@ -112,7 +118,8 @@ async function jobOfAll(): Promise<string> {
     const of = { name, mime: "text/plain", kind: "other", ext: "txt" } as const;
     const stored = await worker.putAsset(job, text, {
       ...of,
-      ...{ source_url: `http://site.test/${text}`, page_url: text },
+      source_url: `http://site.test/${text}`,
+      page_url: text,
     });
     expect(stored.status).toBe(200);
   }
@@ -208,7 +215,8 @@ test("no name of a captured file ends a header, leaves a directory, or changes w
     expect([200, 400, 404, 405, 422]).toContain(answer.status);
     const head = await headOf(`/jobs/${job.job_id}/assets/${encoded}`);
     expect({ attempt, evil: head.filter((line) => /^(x-evil|set-cookie):/i.test(line)) }).toEqual({
-      ...{ attempt, evil: [] },
+      attempt,
+      evil: [],
     });
     const disposition = head.find((line) => /^content-disposition:/i.test(line)) ?? "";
     expect(disposition.replace(/[\x20-\x7e]/g, "")).toBe("");
@@ -235,7 +243,8 @@ test("no name of a captured file ends a header, leaves a directory, or changes w
     const encoded = encodeURIComponent(name.toWellFormed());
     const head = await headOf(`/sessions/${session_id}/files/${encoded}`);
     expect({ attempt, evil: head.filter((line) => /^(x-evil|set-cookie):/i.test(line)) }).toEqual({
-      ...{ attempt, evil: [] },
+      attempt,
+      evil: [],
     });
     expect(Number(head[0]?.split(" ")[1])).toBeLessThan(500);
     tried.refused(`download: ${attempt}`);

@@ -124,7 +124,8 @@ test("nor in a query", async () => {
             .map((part, i) => (part.startsWith(":") ? sampleAt(parts, i) : part))
             .join("/");
           const of = (attempt: string, query: string) => ({
-            ...{ method: method.toUpperCase(), attempt },
+            method: method.toUpperCase(),
+            attempt,
             path: `${path}?${query}`,
           });
           return [

@@ -115,7 +115,9 @@ async function demandUntouched(): Promise<void> {
 }
 
 const RUNS_A_COMMAND = JSON.stringify({
-  ...{ slug: "pwned", name: "pwned", executor_kind: "command" },
+  slug: "pwned",
+  name: "pwned",
+  executor_kind: "command",
   executor_config: { argv: ["id"] },
 });
 const beginOf = () => `import { session } from "flotilla";

@@ -40,8 +40,12 @@ describe("what is refused", () => {
       sign === "." ? [] : [text.slice(0, i) + other(sign) + text.slice(i + 1)],
     );
     const forged = sealLink(linkKeys(Buffer.alloc(32)), {
-      ...{ kind: "viewer", id: session.session_id, name: null, mode: "take-over" },
-      ...{ expires_at: Date.now() + 60_000, token_id: null },
+      kind: "viewer",
+      id: session.session_id,
+      name: null,
+      mode: "take-over",
+      expires_at: Date.now() + 60_000,
+      token_id: null,
     });
     const [sealed = "", signature = ""] = text.split(".");
     const made_up = [
@@ -52,7 +56,8 @@ describe("what is refused", () => {
     for (const wrong of [...changed, ...made_up]) {
       const { status, body } = await hubs.get(`/links/${wrong}/viewer.js`);
       expect({ wrong, status, body }).toEqual({
-        ...{ wrong, status: 403 },
+        wrong,
+        status: 403,
         body: {
           detail:
             "this link was not made here, or the administrator has ended it: ask for a new one",
@@ -111,7 +116,9 @@ describe("time, and other hubs", () => {
     try {
       const session = await openSessionAt(timed, hubs.screen.port);
       const { body } = await timed.call("POST", "/links", {
-        ...{ kind: "viewer", id: session.session_id, expires_in_s: 3 },
+        kind: "viewer",
+        id: session.session_id,
+        expires_in_s: 3,
       });
       const path = new URL(body.url).pathname;
       const viewer = openSocketAt(timed, `${path}websockify`, ["binary"]);
@@ -141,7 +148,8 @@ describe("time, and other hubs", () => {
       const session = await openSessionAt(first, hubs.screen.port, { secret: "cluster-secret" });
       const ask = async (maker: TestHub, opener: TestHub) => {
         const { body } = await maker.call("POST", "/links", {
-          ...{ kind: "viewer", id: session.session_id },
+          kind: "viewer",
+          id: session.session_id,
         });
         const { pathname } = new URL(body.url);
         expect((await opener.call("GET", pathname)).status).toBe(200);
@@ -225,7 +233,8 @@ describe("time, and other hubs", () => {
     const hubs = [1, 2, 3].map(() => createSignedLinks({ settings, tokens, clock }));
     const grant = {
       ...({ kind: "asset", id: "job", name: null, mode: "view" } as const),
-      ...{ expires_at: clock.now() + 1_000, token_id: null },
+      expires_at: clock.now() + 1_000,
+      token_id: null,
     };
     const links = await Promise.all(hubs.map((each) => each.make(grant)));
     for (const each of hubs) for (const link of links) expect(await each.read(link)).toEqual(grant);

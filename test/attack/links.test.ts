@@ -26,7 +26,10 @@ describe("what a link opens", () => {
     const session = await hubs.openSession();
     const { body } = await hubs.make({ kind: "viewer", id: session.session_id, expires_in_s: 600 });
     expect(body).toEqual({
-      ...{ kind: "viewer", id: session.session_id, name: null, mode: "view" },
+      kind: "viewer",
+      id: session.session_id,
+      name: null,
+      mode: "view",
       url: expect.stringMatching(/\/links\/[\w-]+[.][\w-]{43}\/[?].*view_only=true$/),
       expires_at: expect.any(String),
     });
@@ -121,7 +124,9 @@ describe("what a link opens", () => {
           at,
         );
         expect({ route, kind, status, body }).toEqual({
-          ...{ route, kind, status: 403 },
+          route,
+          kind,
+          status: 403,
           body: { detail: "this link opens something else" },
         });
       }

@@ -117,7 +117,8 @@ test("a worker's data directory, and what it makes there, is for its user alone"
   try {
     const program = startProgram([...PROGRAM, "worker"], {
       env: {
-        ...{ SVC_DATA_DIR: dir, SVC_WORKER_ID: "w1" },
+        SVC_DATA_DIR: dir,
+        SVC_WORKER_ID: "w1",
         SVC_CONTROL_URL: `http://127.0.0.1:${freePort()}`,
       },
     });

@@ -133,7 +133,8 @@ test("GET /{target_url} makes jobs for people who go there and for programs, not
   for (const load of loads)
     for (const site of ["cross-site", "same-site", "same-origin"])
       expect({ load, site, by: await tried({ ...load, "sec-fetch-site": site }) }).toEqual({
-        ...{ load, site },
+        load,
+        site,
         by: "origin",
       });
   expect(await tried({ origin: "https://evil.example" })).toBe("origin");

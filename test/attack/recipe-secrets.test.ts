@@ -74,14 +74,12 @@ async function run(url: string, actions: RecipeAction[], hosts: string[] = [GOOD
   try {
     await page.goto(url);
     const error = await runRecipe({
-      ...{
-        page,
-        name: "recipe",
-        actions,
-        timeout_s,
-        secrets: { PASS: VALUE },
-        clock: systemClock,
-      },
+      page,
+      name: "recipe",
+      actions,
+      timeout_s,
+      secrets: { PASS: VALUE },
+      clock: systemClock,
       secret_hosts: { PASS: hosts },
       onStep: () => {},
       afterClick: async () => {},
@@ -172,7 +170,9 @@ test("a name is bound by SVC_RECIPE_ENV, else to the recipe's own host; a sessio
     const worker = await hub.worker();
     const { body } = await hub.call("POST", "/sessions", { url: "http://evil.test/" });
     const actions = ["PASS", "OTHER"].map((name) => ({
-      ...{ kind: "fill", selector: "#f", text: ["$", `{ENV:${name}}`].join("") },
+      kind: "fill",
+      selector: "#f",
+      text: ["$", `{ENV:${name}}`].join(""),
     }));
     await hub.call("POST", `/sessions/${body.session_id}/recipe`, { actions });
     const call = await worker.calls.next((one) => one.action === "recipe");

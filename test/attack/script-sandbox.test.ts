@@ -199,7 +199,9 @@ export default [os.cpus().length > 0, os.platform(), process.memoryUsage().rss >
     test(`${name} work under the filter`, async () => {
       const { end, result, stderr, detail } = await rig.run(code);
       expect({ end, result, stderr, detail }).toMatchObject({
-        ...{ end: "ok", stderr: "", detail: null },
+        end: "ok",
+        stderr: "",
+        detail: null,
         result: results[name],
       });
     });

@@ -35,12 +35,20 @@ beforeAll(async () => {
   ports = { vnc, display, bridge: freePort() };
   pool = await createLanePool({ config, log: silentLog, clock: systemClock });
   const session = {
-    ...{ session_id: "s", lane_idx: 0, signal: new AbortController().signal },
+    session_id: "s",
+    lane_idx: 0,
+    signal: new AbortController().signal,
     browser: () => null,
   };
   bridges = await startBridges({
-    ...{ host: "127.0.0.1", base_port: ports.bridge, vnc_port_base: vnc, cdp_port_base },
-    ...{ lanes: 1, headless: false, clock: systemClock, log: silentLog },
+    host: "127.0.0.1",
+    base_port: ports.bridge,
+    vnc_port_base: vnc,
+    cdp_port_base,
+    lanes: 1,
+    headless: false,
+    clock: systemClock,
+    log: silentLog,
     sessions: { get: () => session as unknown as LiveSession },
     refusalOfUrl: () => null,
     resizeScreen: pool.resizeScreen,
@@ -182,7 +190,9 @@ test(
     for (const path of secrets) expect(statSync(path).mode & 0o777).toBe(0o600);
     const own = laneEnv(makeDataDir(), { LANE_POOL: "1" });
     const other = await createLanePool({
-      ...{ config: loadWorkerConfig(own, {}), log: silentLog, clock: systemClock },
+      config: loadWorkerConfig(own, {}),
+      log: silentLog,
+      clock: systemClock,
     });
     await other.close();
     const left = readdirSync(join(own.SVC_DATA_DIR as string, "lanes"));

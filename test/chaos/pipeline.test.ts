@@ -54,8 +54,12 @@ describe.each(["sqlite", "postgres"] as const)("%s", (dialect) => {
       fleet = running;
       const per_task = (WORK_MS * WORKERS * SLOTS) / TASKS;
       await running.call("POST", "/workloads", {
-        ...{ slug: SLUG, executor_type: "python_module", batch_size: BATCH, lease_secs: LEASE_S },
-        ...{ max_attempts: 100, backoff: { kind: "fixed", base_s: 0, jitter: 0 } },
+        slug: SLUG,
+        executor_type: "python_module",
+        batch_size: BATCH,
+        lease_secs: LEASE_S,
+        max_attempts: 100,
+        backoff: { kind: "fixed", base_s: 0, jitter: 0 },
         executor_config: { source_path: writeSleeper(running.dir, per_task), module: "sleeper" },
       });
       await submitRange(running, 0, TASKS / 2);

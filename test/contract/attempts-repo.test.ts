@@ -42,8 +42,14 @@ async function runningJob(db: Db): Promise<string> {
   await db.jobs.insert(row);
   const { job_id } = row;
   await db.jobs.claim({
-    ...{ job_id, worker_id: "w1", lane_idx: 0, session_id: "s", novnc_url: "/v" },
-    ...{ lease_token: 7, hub_id: "hub-1", now: 1 },
+    job_id,
+    worker_id: "w1",
+    lane_idx: 0,
+    session_id: "s",
+    novnc_url: "/v",
+    lease_token: 7,
+    hub_id: "hub-1",
+    now: 1,
   });
   return job_id;
 }
@@ -71,8 +77,14 @@ eachDialect((open) => {
       expect(await db.jobs.insertWith(row, { key: null, attempt: waits })).toBe(true);
       expect(await db.attempts.get(row.job_id, 1)).toEqual(waits);
       await db.jobs.claim({
-        ...{ job_id: row.job_id, worker_id: "w1", lane_idx: 0, session_id: "s", novnc_url: "/v" },
-        ...{ lease_token: 7, hub_id: "hub-1", now: 1 },
+        job_id: row.job_id,
+        worker_id: "w1",
+        lane_idx: 0,
+        session_id: "s",
+        novnc_url: "/v",
+        lease_token: 7,
+        hub_id: "hub-1",
+        now: 1,
       });
       await db.attempts.begin(attempt(row.job_id, 1, { script: "one", started_at: 5 }), 7);
       expect(await db.attempts.get(row.job_id, 1)).toEqual(

@@ -25,8 +25,12 @@ eachDialect((open) => {
     test("the first report makes the host, with nothing desired; later ones replace the report", async () => {
       const db = await open();
       expect(await db.agents.sync("h1", told(5), 0)).toEqual({
-        ...{ host: "h1", agent_id: "a1", desired: [], revision: 0 },
-        ...{ report: report(), last_seen_at: 5 },
+        host: "h1",
+        agent_id: "a1",
+        desired: [],
+        revision: 0,
+        report: report(),
+        last_seen_at: 5,
       });
       await db.agents.sync("h1", { ...told(9), report: report("2") }, 0);
       expect(await db.agents.get("h1")).toMatchObject({ report: report("2"), last_seen_at: 9 });
@@ -74,15 +78,22 @@ eachDialect((open) => {
         replaces: string | null = null,
       ) => {
         const row = {
-          ...{ worker_id: "w", incarnation, host, version: "1", slots: 1, labels: {} },
-          ...{ filter: null, draining: false, in_flight: 0, cpu_percent: null, mem_percent: null },
-          ...{
-            host_cpu_percent: null,
-            gpus: [],
-            broken: null,
-            started_at: 1,
-            last_heartbeat_at: 100,
-          },
+          worker_id: "w",
+          incarnation,
+          host,
+          version: "1",
+          slots: 1,
+          labels: {},
+          filter: null,
+          draining: false,
+          in_flight: 0,
+          cpu_percent: null,
+          mem_percent: null,
+          host_cpu_percent: null,
+          gpus: [],
+          broken: null,
+          started_at: 1,
+          last_heartbeat_at: 100,
         };
         const over = { replaces, dead_before: 70, dead_here_before: 88 };
         return (await db.pull_workers.register(row, over))?.incarnation ?? null;
@@ -109,9 +120,22 @@ eachDialect((open) => {
       const add = async (worker_id: string, last_heartbeat_at: number, filter: string[] | null) =>
         db.pull_workers.register(
           {
-            ...{ worker_id, incarnation: "i", host: "h", version: "1", slots: 1, labels: {} },
-            ...{ filter, draining: true, in_flight: 0, cpu_percent: null, mem_percent: null },
-            ...{ host_cpu_percent: null, gpus: [], broken: null, started_at: 1, last_heartbeat_at },
+            worker_id,
+            incarnation: "i",
+            host: "h",
+            version: "1",
+            slots: 1,
+            labels: {},
+            filter,
+            draining: true,
+            in_flight: 0,
+            cpu_percent: null,
+            mem_percent: null,
+            host_cpu_percent: null,
+            gpus: [],
+            broken: null,
+            started_at: 1,
+            last_heartbeat_at,
           },
           { replaces: null, dead_before: 0, dead_here_before: 0 },
         );
@@ -131,7 +155,9 @@ eachDialect((open) => {
   describe("restarts of workers (rules/pipeline-agents#restart-a-worker-over-ssh)", () => {
     const begin = (db: Db, now: number, limit: number | null = 2, idle_since?: number) =>
       db.worker_restarts.begin("w1", {
-        ...{ now, busy_until: now + 100, limit },
+        now,
+        busy_until: now + 100,
+        limit,
         idle_since: idle_since ?? null,
       });
 
@@ -141,7 +167,10 @@ eachDialect((open) => {
       expect(won.filter((row) => row !== null)).toHaveLength(1);
       await db.worker_restarts.end("w1", 1_100, { exit_code: 255, error: "refused" });
       expect(await db.worker_restarts.get("w1")).toMatchObject({
-        ...{ exit_code: 255, error: "refused", busy_until: null, used: 1 },
+        exit_code: 255,
+        error: "refused",
+        busy_until: null,
+        used: 1,
       });
       expect(await begin(db, 1_200, null)).toMatchObject({ used: 2, exit_code: null });
       expect(await begin(db, 1_299, null)).toBeNull();

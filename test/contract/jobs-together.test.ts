@@ -5,11 +5,22 @@ import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 /** Statements of many jobs at once decide each of them as a statement of its own would (rules/scheduling#large-fleets). */
 
 const END: FinishJob = {
-  ...{ status: "completed", error: null, now: 1_700_000_200_000, stage: "done", http_status: 200 },
-  ...{ final_url: "https://example.com/ü", title: "a\u0000b\ud800c 漢字 🎉" },
+  status: "completed",
+  error: null,
+  now: 1_700_000_200_000,
+  stage: "done",
+  http_status: 200,
+  final_url: "https://example.com/ü",
+  title: "a\u0000b\ud800c 漢字 🎉",
   capture: {
-    ...{ seen: 1, captured: 1, partial: 0, lost: 0, skipped: 0, ratio: 1 },
-    ...{ reasons: {}, method: "durable" },
+    seen: 1,
+    captured: 1,
+    partial: 0,
+    lost: 0,
+    skipped: 0,
+    ratio: 1,
+    reasons: {},
+    method: "durable",
   },
 };
 

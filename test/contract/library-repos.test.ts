@@ -31,18 +31,30 @@ const engine = (slug: string, more: Partial<EngineRow> = {}): Omit<EngineRow, "p
 });
 const dated = { created_at: NOW, updated_at: NOW };
 const preset = (slug: string, more: Partial<PresetRow> = {}): PresetRow => ({
-  ...{ slug, name: "Long", description: "", options: { scroll: true, idle_seconds: 0.5 } },
+  slug,
+  name: "Long",
+  description: "",
+  options: { scroll: true, idle_seconds: 0.5 },
   ...dated,
   ...more,
 });
 const skill = (slug: string, more: Partial<SkillRow> = {}): SkillRow => ({
-  ...{ slug, name: "", description: "", host_pattern: "*", code: "await 1;", tags: ["a", "b"] },
-  ...{ created_by: "ai", created_from_job: "job1" },
+  slug,
+  name: "",
+  description: "",
+  host_pattern: "*",
+  code: "await 1;",
+  tags: ["a", "b"],
+  created_by: "ai",
+  created_from_job: "job1",
   ...dated,
   ...more,
 });
 const convention = (slug: string, more: Partial<ConventionRow> = {}): ConventionRow => ({
-  ...{ slug, title: "T", text: "Be brief.", enabled: true },
+  slug,
+  title: "T",
+  text: "Be brief.",
+  enabled: true,
   ...dated,
   ...more,
 });
@@ -86,7 +98,8 @@ eachDialect((open) => {
       await db.engines.put(engine("b"));
       await db.engines.promote("a");
       expect(await db.engines.put(engine("a", { model: "new" }))).toMatchObject({
-        ...{ promoted: true, model: "new" },
+        promoted: true,
+        model: "new",
       });
       await db.engines.delete("a");
       expect((await db.engines.list()).filter((row) => row.promoted)).toEqual([]);
@@ -153,7 +166,8 @@ eachDialect((open) => {
       await db.settings.setAll({ list: ["x"], gone: null, zero: 0 }, NOW);
       const rows = await db.settings.find(["zero", "list", "gone", "none"]);
       expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toEqual({
-        ...{ list: ["x"], zero: 0 },
+        list: ["x"],
+        zero: 0,
       });
       expect(await db.settings.find([])).toEqual([]);
       await db.settings.setAll({}, NOW);
@@ -197,12 +211,25 @@ eachDialect((open) => {
     test("of two hubs that decide at once one sends a worker, and the other sees it (rules/updates#one-worker-after-the-other)", async () => {
       const { settings } = await open();
       const circumstances = (worker_id: string): Circumstances => ({
-        ...{ now: NOW, hub_versions: ["new"], kinds: ["browser"], proofs: new Map() },
-        ...{ watching_since: 0, parallel: 1, approval: "auto", deadline_ms: 1_000 },
+        now: NOW,
+        hub_versions: ["new"],
+        kinds: ["browser"],
+        proofs: new Map(),
+        watching_since: 0,
+        parallel: 1,
+        approval: "auto",
+        deadline_ms: 1_000,
         workers: [
           {
-            ...{ kind: "browser", worker_id, version: "old", active: true, in_flight: 0 },
-            ...{ unwell: null, report: null, waits_for_order: true, since: 0 },
+            kind: "browser",
+            worker_id,
+            version: "old",
+            active: true,
+            in_flight: 0,
+            unwell: null,
+            report: null,
+            waits_for_order: true,
+            since: 0,
           },
         ],
       });

@@ -6,7 +6,12 @@ import { eachDialect } from "#test/support/servers/db.ts";
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 const line = (ts: number, fields: Record<string, unknown> = {}) => ({
-  ...{ ts, host: "h1", service: "control", level: 20, message: `line ${ts}`, fields: {} },
+  ts,
+  host: "h1",
+  service: "control",
+  level: 20,
+  message: `line ${ts}`,
+  fields: {},
   ...fields,
 });
 const messages = async (db: Db, filter: Record<string, unknown> = {}) =>
@@ -45,8 +50,14 @@ eachDialect((open) => {
   describe("the audit log", () => {
     const call = {
       ...({ caller_kind: "open", caller_name: null, role: null, token_id: null } as const),
-      ...{ hub: "h/1", address: "::1", method: "POST", route: "/jobs", path: "/jobs" },
-      ...{ status: 200, error: null, times: 1 },
+      hub: "h/1",
+      address: "::1",
+      method: "POST",
+      route: "/jobs",
+      path: "/jobs",
+      status: 200,
+      error: null,
+      times: 1,
     };
     test("of more rows than one statement holds, also of one moment, pages tell each once, newest first", async () => {
       const db = await open();
@@ -79,7 +90,11 @@ eachDialect((open) => {
       ]);
       const [row] = await db.audit.list({ limit: 1 });
       expect(row).toEqual({
-        ...{ ...call, audit_id: expect.any(Number), at: 1, caller_name: "$1 ?", route: null },
+        ...call,
+        audit_id: expect.any(Number),
+        at: 1,
+        caller_name: "$1 ?",
+        route: null,
         path: "/\ufffd'\"\\ü\ufffd",
       });
     });
@@ -177,7 +192,11 @@ eachDialect((open) => {
       const [{ deploy_id, node } = { deploy_id: 0, node: "" }] = won;
       expect(await db.deploys.running()).toMatchObject({ deploy_id, target: "web", log: "" });
       expect(await db.deploys.finish(deploy_id, node, end)).toMatchObject({
-        ...{ running: null, outcome: "succeeded", exit_code: 0, finished_at: 2_000, log: "done\n" },
+        running: null,
+        outcome: "succeeded",
+        exit_code: 0,
+        finished_at: 2_000,
+        log: "done\n",
       });
       expect(await db.deploys.running()).toBeNull();
       expect(await begin(db)).not.toBeNull();

@@ -2,10 +2,18 @@ import { describe, expect, test } from "bun:test";
 import { eachDialect } from "#test/support/servers/db.ts";
 
 const state = (value: unknown, updated_at = 5, key = "k") => ({
-  ...{ slug: "p", key, value, updated_at },
+  slug: "p",
+  key,
+  value,
+  updated_at,
 });
 const blob = (object_key: string, key = "k") => ({
-  ...{ slug: "p", key, object_key, mime: "image/png", size: 3, sha256: "0".repeat(64) },
+  slug: "p",
+  key,
+  object_key,
+  mime: "image/png",
+  size: 3,
+  sha256: "0".repeat(64),
   updated_at: 5,
 });
 

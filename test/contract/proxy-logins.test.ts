@@ -10,14 +10,13 @@ const makeKey = (): Key => ({ id: randomBytes(8).toString("hex"), bytes: randomB
 const NOW = 1_700_000_000_000;
 const PROXY = { server: "http://p.test:3128", username: "anna", password: "secret", bypass: null };
 const HOST = {
-  ...{
-    host: "a.test",
-    recipes: [],
-    login_recipe: null,
-    popup_policy: "allow" as const,
-    record: null,
-  },
-  ...{ notes: "", updated_at: NOW },
+  host: "a.test",
+  recipes: [],
+  login_recipe: null,
+  popup_policy: "allow" as const,
+  record: null,
+  notes: "",
+  updated_at: NOW,
 };
 
 eachDialect((open) => {
@@ -39,14 +38,16 @@ eachDialect((open) => {
         (await db.job_proxies.list())[0]?.proxy,
       ];
       expect(await convertProxies({ db, keys: keyringOf([old]) }, "seal")).toEqual({
-        ...{ changed: 2, unreadable: 0 },
+        changed: 2,
+        unreadable: 0,
       });
       expect(JSON.stringify(await stored())).not.toMatch(/anna|secret"/);
       const both = keyringOf([fresh, old]);
       expect((await convertProxies({ db, keys: both }, "seal")).changed).toBe(2);
       expect((await convertProxies({ db, keys: both }, "seal")).changed).toBe(0);
       expect(await convertProxies({ db, keys: keyringOf([old]) }, "open")).toEqual({
-        ...{ changed: 0, unreadable: 2 },
+        changed: 0,
+        unreadable: 2,
       });
       const [of_host] = await stored();
       if (!of_host) throw new Error("no proxy is stored");

@@ -7,8 +7,15 @@ const TASKS = [task("fixed"), task("follows", { follows_workload: true })];
 
 const claim = async (rig: QueueRig, workload_id: number) => {
   const op: ClaimOp = {
-    ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max: 10 },
-    ...{ lease_ms: 60_000, timeout_ms: null, max_in_flight: null, rate_limit: null },
+    op: "claim",
+    worker: "w",
+    worker_id: "worker-1",
+    workload_id,
+    max: 10,
+    lease_ms: 60_000,
+    timeout_ms: null,
+    max_in_flight: null,
+    rate_limit: null,
   };
   return (await rig.call(op)).tasks;
 };
@@ -16,8 +23,16 @@ const claim = async (rig: QueueRig, workload_id: number) => {
 /** Every task that is ready fails once, and the time is over that it waits before the next attempt. */
 async function failOnce(rig: QueueRig, workload_id: number): Promise<void> {
   const items = (await claim(rig, workload_id)).map(({ task_id, epoch }) => ({
-    ...{ task_id, epoch, outcome: "error" as const, error: "no", retry_after_ms: null },
-    ...{ no_retry: false, duration_ms: 1, stdout: "", stderr: "", truncated: false },
+    task_id,
+    epoch,
+    outcome: "error" as const,
+    error: "no",
+    retry_after_ms: null,
+    no_retry: false,
+    duration_ms: 1,
+    stdout: "",
+    stderr: "",
+    truncated: false,
   }));
   await rig.call({ op: "fail", worker: "w", workload_id, backoff: BACKOFF, items });
   await rig.advance(2_000);

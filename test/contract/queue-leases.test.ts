@@ -62,7 +62,9 @@ eachQueue((open) => {
       const { id, tasks } = await submitAndClaim(rig, ["a", "b"]);
       const [a, b] = tasks as [ClaimedTask, ClaimedTask];
       const later = (of: ClaimedTask, retry_after_ms: number) => ({
-        ...{ ...refOf(of), retry_after_ms, reason: "RetryLater: not yet" },
+        ...refOf(of),
+        retry_after_ms,
+        reason: "RetryLater: not yet",
       });
       const op = { op: "release", worker: "w1" } as const;
       const report = () => rig.call({ ...op, items: [later(a, 5_000), later(b, 0)] });

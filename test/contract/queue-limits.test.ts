@@ -7,12 +7,25 @@ import type { RateLimit } from "#shared/protocol/schema/workload.ts";
 import { eachQueue, type QueueRig, START, task } from "#test/support/models/queue-store.ts";
 
 const claimOp = (workload_id: number, more: Partial<ClaimOp> = {}): ClaimOp => ({
-  ...{ op: "claim", worker: "w1", worker_id: "worker-1", workload_id, max: 10 },
-  ...{ lease_ms: 60_000, timeout_ms: null, max_in_flight: null, rate_limit: null },
+  op: "claim",
+  worker: "w1",
+  worker_id: "worker-1",
+  workload_id,
+  max: 10,
+  lease_ms: 60_000,
+  timeout_ms: null,
+  max_in_flight: null,
+  rate_limit: null,
   ...more,
 });
 const done = ({ task_id, epoch }: ClaimedTask): DoneTask => ({
-  ...{ task_id, epoch, output: null, duration_ms: 1, stdout: "", stderr: "", truncated: false },
+  task_id,
+  epoch,
+  output: null,
+  duration_ms: 1,
+  stdout: "",
+  stderr: "",
+  truncated: false,
 });
 
 async function queueOf(rig: QueueRig, n: number): Promise<number> {

@@ -97,8 +97,15 @@ class Sequence {
       const timeout_ms = this.pick([null, 1_200]);
       return {
         op: {
-          ...{ op: "claim", worker, worker_id: worker, workload_id, max, lease_ms, timeout_ms },
-          ...{ max_in_flight: null, rate_limit: null },
+          op: "claim",
+          worker,
+          worker_id: worker,
+          workload_id,
+          max,
+          lease_ms,
+          timeout_ms,
+          max_in_flight: null,
+          rate_limit: null,
         },
         check: () =>
           model.claim(worker, max, lease_ms, timeout_ms).map((t) => {
@@ -155,7 +162,8 @@ class Sequence {
     if (kind < 0.9)
       return {
         op: {
-          ...{ op: "release", worker },
+          op: "release",
+          worker,
           items: items.map((r) => ({ ...refOf(r), retry_after_ms: null, reason: "" })),
         },
         check: () => items.map((r) => model.release(worker, r)),

@@ -97,7 +97,8 @@ eachDialect((open) => {
       const db = await open();
       expect(await begin(db, "k", "print")).toBeNull();
       expect(await begin(db, "k", "print", { now: 2 })).toMatchObject({
-        ...{ answer: null, leased: true },
+        answer: null,
+        leased: true,
       });
       await db.idempotency.complete("k", "me", answer);
       expect(await begin(db, "k", "print", { now: 3 })).toMatchObject({
@@ -151,7 +152,9 @@ eachDialect((open) => {
     await db.idempotency.abandon("k", "me");
     expect(await of("second")).toMatchObject({ owner: "second", answer: null, leased: true });
     expect(await begin(db, "answered", "print", { owner: "second", now: 2 })).toMatchObject({
-      ...{ owner: "me", answer, leased: false },
+      owner: "me",
+      answer,
+      leased: false,
     });
   });
 

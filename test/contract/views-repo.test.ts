@@ -10,11 +10,27 @@ const NOW = Date.UTC(2026, 0, 1, 12);
 
 async function addWorkload(db: Db, slug: string): Promise<number> {
   const row = await db.workloads.insert({
-    ...{ slug, name: slug, description: "", enabled: true, supervisor_enabled: false },
-    ...{ executor_type: "command" as const, executor_config: { argv: ["true"] } },
-    ...{ priority: 0, batch_size: 1, lease_secs: 60, max_attempts: 3, timeout_s: null },
-    ...{ host_affinity: [], backoff: Backoff.parse({}), rate_limit: null, max_in_flight: null },
-    ...{ emits: [], schedule: null, schedule_tz: "UTC", created_at: NOW, updated_at: NOW },
+    slug,
+    name: slug,
+    description: "",
+    enabled: true,
+    supervisor_enabled: false,
+    executor_type: "command" as const,
+    executor_config: { argv: ["true"] },
+    priority: 0,
+    batch_size: 1,
+    lease_secs: 60,
+    max_attempts: 3,
+    timeout_s: null,
+    host_affinity: [],
+    backoff: Backoff.parse({}),
+    rate_limit: null,
+    max_in_flight: null,
+    emits: [],
+    schedule: null,
+    schedule_tz: "UTC",
+    created_at: NOW,
+    updated_at: NOW,
   });
   return (row as WorkloadRow).workload_id;
 }
@@ -33,8 +49,15 @@ function queueOf(db: Db, worker = "w1") {
   const claim = async (workload_id: number, max: number) => {
     const [claimed] = await queue.flush([
       {
-        ...{ op: "claim", worker, worker_id: worker, workload_id, max, lease_ms: 60_000 },
-        ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+        op: "claim",
+        worker,
+        worker_id: worker,
+        workload_id,
+        max,
+        lease_ms: 60_000,
+        timeout_ms: null,
+        max_in_flight: null,
+        rate_limit: null,
       },
     ]);
     return (claimed as Claim).tasks;
@@ -51,11 +74,17 @@ function queueOf(db: Db, worker = "w1") {
         ok
           ? { op: "complete", worker, items: [{ ...ref, output: null }] }
           : {
-              ...{ op: "fail", worker, workload_id, backoff: Backoff.parse({}) },
+              op: "fail",
+              worker,
+              workload_id,
+              backoff: Backoff.parse({}),
               items: [
                 {
-                  ...{ ...ref, outcome: "error" as const, error: "no" },
-                  ...{ retry_after_ms: null, no_retry: true },
+                  ...ref,
+                  outcome: "error" as const,
+                  error: "no",
+                  retry_after_ms: null,
+                  no_retry: true,
                 },
               ],
             },
@@ -149,8 +178,13 @@ eachDialect((open) => {
     test("the last reading of a GPU's minute stays; readings are listed by host, GPU and time (rules/pipeline-views#gpu-metrics)", async () => {
       const db = await open();
       const reading = (minute: number, host: string, gpu: number, util_percent: number | null) => ({
-        ...{ minute, host, gpu, name: "Card", util_percent },
-        ...{ mem_used_mb: 10.5, mem_total_mb: null },
+        minute,
+        host,
+        gpu,
+        name: "Card",
+        util_percent,
+        mem_used_mb: 10.5,
+        mem_total_mb: null,
       });
       await db.gpus.put([]);
       await db.gpus.put([reading(NOW, "b", 0, 1), reading(NOW, "a", 1, 2)]);

@@ -39,7 +39,8 @@ const watch = (watch_id: string, more: Partial<WatchRow> = {}): WatchRow => ({
   ...more,
 });
 const due = (watch_id: string, due_at: number | null = 1_000, next_at: number | null = 61_000) => ({
-  ...{ key: null, attempt: null },
+  key: null,
+  attempt: null,
   watch: { watch_id, due_at, next_at },
 });
 const captured = (
@@ -50,8 +51,13 @@ const captured = (
   at = 5,
 ) => db.jobs.insert(jobRow({ job_id, watch_id, status, created_at: at, finished_at: at + 1 }));
 const completed = {
-  ...{ status: "completed" as const, at: 9, changed: null, changes: null, failed: false },
-  ...{ is_baseline: true, last_error: null },
+  status: "completed" as const,
+  at: 9,
+  changed: null,
+  changes: null,
+  failed: false,
+  is_baseline: true,
+  last_error: null,
 };
 
 eachDialect((open) => {
@@ -119,7 +125,9 @@ eachDialect((open) => {
     expect(await db.watches.take("a", "j1", 19, 30)).toBeNull();
     expect(await db.watches.take("a", "j1", 20, 30)).not.toBeNull();
     const changes = {
-      ...{ against: "j0", parts: ["text" as const], text: { added: 1, removed: 0 } },
+      against: "j0",
+      parts: ["text" as const],
+      text: { added: 1, removed: 0 },
       title: { changed: false, before: null, after: null },
       status: { changed: false, before: 200, after: 200 },
       assets: { new: 0, gone: 0, changed: 0 },
@@ -131,9 +139,17 @@ eachDialect((open) => {
     ]);
     expect([one, two].filter(Boolean)).toHaveLength(1);
     expect(await db.watches.get("a")).toMatchObject({
-      ...{ capturing: null, taken_until: 0, baseline: "j1", captures: 1, changes: 1 },
-      ...{ last_job_id: "j1", last_status: "completed", last_at: 9, last_changed: true },
-      ...{ changed_job_id: "j1", changed_at: 9 },
+      capturing: null,
+      taken_until: 0,
+      baseline: "j1",
+      captures: 1,
+      changes: 1,
+      last_job_id: "j1",
+      last_status: "completed",
+      last_at: 9,
+      last_changed: true,
+      changed_job_id: "j1",
+      changed_at: 9,
     });
     expect(await db.jobs.get("j1")).toMatchObject({ changed: true, changes });
     const ids = async (changed: boolean) =>
@@ -150,18 +166,25 @@ eachDialect((open) => {
       return db.watches.settle("a", "j1", outcome);
     };
     expect(await settle({ ...failed, at: 7, last_error: "no page" })).toMatchObject({
-      ...{ failures: 1, failing_since: 7, baseline: "j0", last_error: "no page", captures: 0 },
+      failures: 1,
+      failing_since: 7,
+      baseline: "j0",
+      last_error: "no page",
+      captures: 0,
     });
     await db.jobs.insertWith(jobRow({ job_id: "j2" }), due("a", null));
     expect(await db.watches.settle("a", "j2", { ...failed, at: 8 })).toMatchObject({
-      ...{ failures: 2, failing_since: 7 },
+      failures: 2,
+      failing_since: 7,
     });
     await db.jobs.insertWith(jobRow({ job_id: "j3" }), due("a", null));
     const cancelled = { ...failed, status: "cancelled" as const, failed: null };
     expect(await db.watches.settle("a", "j3", cancelled)).toMatchObject({ failures: 2 });
     await db.jobs.insertWith(jobRow({ job_id: "j4" }), due("a", null));
     expect(await db.watches.settle("a", "j4", completed)).toMatchObject({
-      ...{ failures: 0, failing_since: null, baseline: "j4" },
+      failures: 0,
+      failing_since: null,
+      baseline: "j4",
     });
   });
 
@@ -177,7 +200,9 @@ eachDialect((open) => {
       { watch_id: "b", next_at: null, capturing: "gone", job_status: null, finished_at: null },
     ]);
     expect(await db.watches.settle("b", "gone", null)).toMatchObject({
-      ...{ capturing: null, last_job_id: null, captures: 0 },
+      capturing: null,
+      last_job_id: null,
+      captures: 0,
     });
   });
 

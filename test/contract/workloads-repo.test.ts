@@ -4,11 +4,27 @@ import { eachDialect } from "#test/support/servers/db.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const ROW = {
-  ...{ slug: "w", name: "w", description: "", enabled: true, supervisor_enabled: false },
-  ...{ executor_type: "command" as const, executor_config: { argv: ["true"] } },
-  ...{ priority: 0, batch_size: 1, lease_secs: 60, max_attempts: 3, timeout_s: null },
-  ...{ host_affinity: [], backoff: Backoff.parse({}), rate_limit: null, max_in_flight: null },
-  ...{ emits: [], schedule: null, schedule_tz: "UTC", created_at: NOW, updated_at: NOW },
+  slug: "w",
+  name: "w",
+  description: "",
+  enabled: true,
+  supervisor_enabled: false,
+  executor_type: "command" as const,
+  executor_config: { argv: ["true"] },
+  priority: 0,
+  batch_size: 1,
+  lease_secs: 60,
+  max_attempts: 3,
+  timeout_s: null,
+  host_affinity: [],
+  backoff: Backoff.parse({}),
+  rate_limit: null,
+  max_in_flight: null,
+  emits: [],
+  schedule: null,
+  schedule_tz: "UTC",
+  created_at: NOW,
+  updated_at: NOW,
 };
 
 eachDialect((open) => {

@@ -55,7 +55,8 @@ beforeAll(async () => {
     },
   });
   fleet = await startFleet({
-    ...{ lanes: 1, headless: true },
+    lanes: 1,
+    headless: true,
     env: { SVC_DRAIN_TIMEOUT_S: "1", WORKER_SECRET: "worker-secret-1", ENGINE_API_KEY: KEY },
   });
   await fleet.lanesWarm(60_000);
@@ -139,7 +140,9 @@ describe("ask (rules/session-actions#ask)", () => {
     expect({ status, result: body.result }).toEqual({
       status: 200,
       result: {
-        ...{ text: "a bank", engine: slug, model: "small" },
+        text: "a bank",
+        engine: slug,
+        model: "small",
         usage: { prompt_tokens: 11, completion_tokens: 7 },
       },
     });
@@ -227,7 +230,11 @@ describe("agent (rules/session-actions#agent)", () => {
     );
     const result = await agent({ goal: "read the balance", engine: slug });
     expect(result).toMatchObject({
-      ...{ done: true, answer: "42 EUR", ended: "done", engine: slug, model: "small" },
+      done: true,
+      answer: "42 EUR",
+      ended: "done",
+      engine: slug,
+      model: "small",
       usage: { prompt_tokens: 66, completion_tokens: 42 },
     });
     expect(result.steps.map(({ n, ok, error, action }) => [n, ok, error, action.action])).toEqual([

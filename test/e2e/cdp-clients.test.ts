@@ -212,7 +212,9 @@ describe("downloads", () => {
           });
         });
         await cdp.send("Browser.setDownloadBehavior", {
-          ...{ behavior: "allowAndName", downloadPath: "/nowhere", eventsEnabled: true },
+          behavior: "allowAndName",
+          downloadPath: "/nowhere",
+          eventsEnabled: true,
         });
         await page.click("#report");
         const guid = await done;

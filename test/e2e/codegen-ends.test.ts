@@ -136,13 +136,24 @@ test(
         const ok = expected.at(-1) === "success";
         return {
           is: {
-            ...{ name, status: job.status, attempts: job.attempts, classes: classes(attempts) },
-            ...{ requests: rig.requests(scenario.goal).length, last: events.at(-1)?.type },
-            ...{ planned: stages.includes("plan"), states: attempts.map(({ state }) => state) },
+            name,
+            status: job.status,
+            attempts: job.attempts,
+            classes: classes(attempts),
+            requests: rig.requests(scenario.goal).length,
+            last: events.at(-1)?.type,
+            planned: stages.includes("plan"),
+            states: attempts.map(({ state }) => state),
           },
           expected: {
-            ...{ name, status: ok ? "completed" : "failed", attempts: 1, classes: expected },
-            ...{ requests, last: ok ? "done" : "error", planned: true, states: ["ended"] },
+            name,
+            status: ok ? "completed" : "failed",
+            attempts: 1,
+            classes: expected,
+            requests,
+            last: ok ? "done" : "error",
+            planned: true,
+            states: ["ended"],
           },
         };
       }),

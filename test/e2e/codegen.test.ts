@@ -74,8 +74,15 @@ test(
     expect(done.events.map(({ data }) => data.message)).toContain("clicked");
     const attempt = await done.attempt(1);
     expect(attempt).toMatchObject({
-      ...{ job_id, n: 1, state: "ended", engine: "local", exit_code: 0, sandbox: "bubblewrap" },
-      ...{ result: { items: ["apple", "pear", "plum"] }, error: null, screenshot: "attempt-1.png" },
+      job_id,
+      n: 1,
+      state: "ended",
+      engine: "local",
+      exit_code: 0,
+      sandbox: "bubblewrap",
+      result: { items: ["apple", "pear", "plum"] },
+      error: null,
+      screenshot: "attempt-1.png",
       verdict: { class: "success", ok: true, by: "judge", engine: "local" },
       tokens: { prompt_tokens: 22, completion_tokens: 14 },
       evidence: { url: page, title: "Shop" },
@@ -98,7 +105,10 @@ test(
     const { recipes } = (await rig.call("GET", "/hosts/127.0.0.1")).body;
     expect(recipes).toEqual([
       expect.objectContaining({
-        ...{ pattern: "/fruit", created_by: "ai", created_from_job: job_id, enabled: false },
+        pattern: "/fruit",
+        created_by: "ai",
+        created_from_job: job_id,
+        enabled: false,
         actions: [
           { kind: "click", selector: "#more" },
           { kind: "evaluate", code: expect.stringContaining(".item") },

@@ -73,14 +73,19 @@ async function startFleet(disk: string, env: Record<string, string>): Promise<vo
   const argv = [...PROGRAM, "hub", "--host", "127.0.0.1", "--port", "0"];
   hub = startOnSmallDisk(join(root, disk), "16m", argv, {
     // Below its reserve it would take no jobs, and this is about what gets full nevertheless.
-    ...{ SVC_DATA_DIR: join(root, "hub"), SVC_DISK_RESERVE_BYTES: "0", ...data },
+    SVC_DATA_DIR: join(root, "hub"),
+    SVC_DISK_RESERVE_BYTES: "0",
+    ...data,
   });
   url = await addressOf(hub.program);
   const ports = lanePorts();
   worker = startProgram([...PROGRAM, "worker"], {
     env: {
       ...ports,
-      ...{ HUB_URL: url, SVC_DATA_DIR: join(root, "worker"), SVC_WORKER_ID: "w1", LANE_POOL: "1" },
+      HUB_URL: url,
+      SVC_DATA_DIR: join(root, "worker"),
+      SVC_WORKER_ID: "w1",
+      LANE_POOL: "1",
       SVC_HEADLESS_LANES: "1",
     },
   });

@@ -73,10 +73,14 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
   const source_path = join(dir, "shout.ts");
   writeFileSync(source_path, "export default ({ pk }: { pk: string }) => pk.toUpperCase();");
   await api("POST", "/api/v1/workloads", {
-    ...{ slug: "shout", executor_type: "bun_module", executor_config: { source_path } },
+    slug: "shout",
+    executor_type: "bun_module",
+    executor_config: { source_path },
   });
   await api("POST", "/api/v1/workloads", {
-    ...{ slug: "pages", executor_type: "fleet_fetch", batch_size: 2 },
+    slug: "pages",
+    executor_type: "fleet_fetch",
+    batch_size: 2,
     executor_config: { options: { idle_seconds: 0.2 } },
   });
   await api("POST", "/api/v1/workloads/shout/tasks", { pk: "hello" });
@@ -92,14 +96,17 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
     expect(run).toMatchObject({
       success: true,
       output_json: {
-        ...{ status: "completed", http_status: 200, title: "Both" },
+        status: "completed",
+        http_status: 200,
+        title: "Both",
         assets: expect.arrayContaining([
           expect.objectContaining({ source_url: `${site.url}a.svg`, size: 41 }),
         ]),
       },
     });
   expect(runs.find((r: { workload: string }) => r.workload === "shout")).toMatchObject({
-    ...{ success: true, output_json: "HELLO" },
+    success: true,
+    output_json: "HELLO",
   });
   const { workers } = await api("GET", "/workers");
   expect((await api("GET", "/api/v1/workers")).workers[0].id).toBe(workers[0].worker_id);

@@ -57,8 +57,12 @@ test("a plugin's page runs its script and shows its blob, and has no part in the
     };
   })()`);
   expect(seen).toEqual({
-    ...{ origin: "null", cookie: "SecurityError", storage: "SecurityError" },
-    ...{ read: "TypeError", blind: "TypeError", width: 300 },
+    origin: "null",
+    cookie: "SecurityError",
+    storage: "SecurityError",
+    read: "TypeError",
+    blind: "TypeError",
+    width: 300,
   });
   await fetch(api("/blob/top.svg"), { method: "DELETE" });
   await page.click("#again");

@@ -136,7 +136,9 @@ for (const headless of [false, true])
     `a ${headless ? "headless" : "headful"} job becomes a video that shows its page (rules/recordings#export-as-a-video)`,
     async () => {
       const { job_id } = await fleet.submit(site.url.href, {
-        ...{ headless, wait_seconds: 1, final_state: false },
+        headless,
+        wait_seconds: 1,
+        final_state: false,
       });
       await fleet.finished(job_id, LONG_MS);
       const path = `/jobs/${job_id}`;

@@ -66,7 +66,10 @@ test("answers that ask for a password are kept in a frame, and named where Chrom
     const kept = assets.find((a) => a.source_url === `${server.origin}/frame`);
     expect({ kept, log }).toMatchObject({ kept: { sha256: sha256(secret), status: 401 } });
     expect(outcome.capture).toMatchObject({
-      ...{ seen: 2, captured: 2, lost: 0, unanswered: 1 },
+      seen: 2,
+      captured: 2,
+      lost: 0,
+      unanswered: 1,
       warnings: [expect.stringMatching(/^1 requests were sent, and nobody answered: .*\/fetched$/)],
     });
   } finally {

@@ -133,7 +133,8 @@ describe("a script reaches its goal in a replay of its visit, and its site sees 
       // A page that reads no body leaves none: it has the status that it looks at.
       const unread = "the capture does not have its body";
       expect({ missed: missed.filter(({ reason }) => reason !== unread), requests }).toEqual({
-        ...{ missed: [], requests: 0 },
+        missed: [],
+        requests: 0,
       });
     });
 

@@ -42,7 +42,11 @@ test(
     expect({ asked, capture: outcome.capture, log }).toMatchObject({
       asked: CONNECTIONS,
       capture: {
-        ...{ seen: 1, captured: 1, lost: 0, ratio: 1, unanswered: CONNECTIONS + QUEUED },
+        seen: 1,
+        captured: 1,
+        lost: 0,
+        ratio: 1,
+        unanswered: CONNECTIONS + QUEUED,
         warnings: [
           expect.stringContaining(`${CONNECTIONS} requests were sent, and nobody answered`),
           expect.stringContaining(`${QUEUED} requests were still waiting in the browser, unsent`),

@@ -15,8 +15,11 @@ async function reset(data_dir: string, env: Record<string, string> = {}) {
     seen[to] += text;
   };
   const terminal: Terminal = {
-    ...{ out: print("out"), err: print("err") },
-    ...{ width: null, live: false, liveWidth: 80 },
+    out: print("out"),
+    err: print("err"),
+    width: null,
+    live: false,
+    liveWidth: 80,
   };
   seen.code = await runAdminCommand(["reset-password"], env, { SVC_DATA_DIR: data_dir }, terminal);
   return seen;

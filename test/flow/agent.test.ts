@@ -45,11 +45,20 @@ afterEach(async () => {
 /** An agent whose instances run `script` in a shell. */
 async function addAgent(script: string, term_ms = 5_000, at = dir): Promise<RunningAgent> {
   const agent = await startAgent({
-    ...{ control_url: hub.url, host: HOST, secret: null, api_token: null, version: "1" },
-    ...{ dir: at, command: ["sh", "-c", script, "instance"], flags: [], term_ms, sync_ms: 50 },
+    control_url: hub.url,
+    host: HOST,
+    secret: null,
+    api_token: null,
+    version: "1",
+    dir: at,
+    command: ["sh", "-c", script, "instance"],
+    flags: [],
+    term_ms,
+    sync_ms: 50,
     environment: { PATH: process.env.PATH ?? "" },
     readGpus: async () => [],
-    ...{ clock: systemClock, log: silentLog },
+    clock: systemClock,
+    log: silentLog,
   });
   agents.push(agent);
   return agent;

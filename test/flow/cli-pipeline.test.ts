@@ -40,8 +40,16 @@ const counts = async (slug: string) =>
 
 function startWorker(): void {
   const worker = startPullWorker({
-    ...{ control_url: hub.url, worker_id: `cli-worker-${made}`, slots: 2, dir, version: "1" },
-    ...{ secret: null, api_token: null, clock: systemClock, random: Math.random, log: silentLog },
+    control_url: hub.url,
+    worker_id: `cli-worker-${made}`,
+    slots: 2,
+    dir,
+    version: "1",
+    secret: null,
+    api_token: null,
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
     environment: { PATH: process.env.PATH ?? "" },
   });
   cleanups.push(() => worker.stop(0));
@@ -68,8 +76,11 @@ async function run(
     watch(seen, () => interrupt.abort());
   };
   const terminal: Terminal = {
-    ...{ out: keep("out"), err: keep("err") },
-    ...{ width: live ? 100 : null, live, liveWidth: 120 },
+    out: keep("out"),
+    err: keep("err"),
+    width: live ? 100 : null,
+    live,
+    liveWidth: 120,
   };
   const env = { SVC_HUB: hub.url };
   seen.code = await runClientCommand(command, words, flags, env, terminal, interrupt.signal).catch(
@@ -172,14 +183,17 @@ describe("flotilla submit", () => {
     await hub.call("POST", `/api/v1/workloads/${slug}/tasks`, theirs);
     const { code, out } = await run("submit", [slug, "a", "b"], { wait: ["1"] });
     expect({ code, out }).toEqual({
-      ...{ code: 0, out: "2 tasks submitted; 0 pending, 0 claimed, 0 failed\n" },
+      code: 0,
+      out: "2 tasks submitted; 0 pending, 0 claimed, 0 failed\n",
     });
     expect(await counts(slug)).toMatchObject({ pending: 1, failed: 1 });
     // One that is in the queue already was submitted too.
     const again = await run("submit", [slug, "bad-old", "c"], { wait: ["1"], json: ["1"] });
     expect(again.code).toBe(1);
     expect(JSON.parse(again.out)).toEqual({
-      ...{ workload: slug, submitted: 1, duplicates: 1 },
+      workload: slug,
+      submitted: 1,
+      duplicates: 1,
       queue: { pending: 0, claimed: 0, failed: 1, total: 1 },
     });
   }, 180_000);

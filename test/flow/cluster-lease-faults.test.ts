@@ -140,7 +140,9 @@ test("an upload at another hub of a store that was emptied is 503 until it knows
   };
   const put = (hub: TestHub) =>
     fetch(`${hub.url}/workers/${worker.worker_id}/jobs/${job_id}/assets/${name}`, {
-      ...{ method: "PUT", headers, body: "kept" },
+      method: "PUT",
+      headers,
+      body: "kept",
     });
   for (const { key } of [
     ...(await fleet.shared.kv.list("worker:")),

@@ -37,8 +37,10 @@ async function busy(options: FleetOptions = {}) {
   await old.settle();
   const holds: LaneHeld[] = [
     {
-      ...{ lane_idx: assigned.lane_idx, session_id: assigned.session_id },
-      ...{ lease_token: assigned.lease_token, job_id },
+      lane_idx: assigned.lane_idx,
+      session_id: assigned.session_id,
+      lease_token: assigned.lease_token,
+      job_id,
     },
     { lane_idx, session_id: sid, lease_token, job_id: null },
   ];

@@ -47,7 +47,9 @@ test("hubs that see a due time at once make one capture of it, and one compares 
   const changed = (await jobs(b)).map((job: { changed: boolean | null }) => job.changed);
   expect(changed).toEqual([false, true, null]);
   expect((await a.call("GET", `/watches/${watch_id}`)).body).toMatchObject({
-    ...{ captures: 3, changes: 1, baseline: made[2] },
+    captures: 3,
+    changes: 1,
+    baseline: made[2],
   });
   const lines = [...a.log, ...b.log].filter(
     ({ message }) => message === "capture of a watch decided",

@@ -37,8 +37,17 @@ const options = (more: TestHubOptions = {}): TestHubOptions => ({
       new Promise((resolve) => {
         const end = (outcome: Partial<ScriptOutcome> = {}) =>
           resolve({
-            ...{ end: "ok", detail: null, exit_code: 0, stdout: "", stderr: "", result: null },
-            ...{ error: null, sandbox: "bubblewrap", first_action_ms: 1, run_ms: 2, actions: 1 },
+            end: "ok",
+            detail: null,
+            exit_code: 0,
+            stdout: "",
+            stderr: "",
+            result: null,
+            error: null,
+            sandbox: "bubblewrap",
+            first_action_ms: 1,
+            run_ms: 2,
+            actions: 1,
             ...outcome,
           });
         run.signal.addEventListener("abort", () => end({ end: "cancelled", stdout: "so far" }));
@@ -171,7 +180,8 @@ test("the judge is the setting's engine; a script without a sandbox is told in t
   const { job, attempts } = await outcome(job_id);
   expect(job.status).toBe("completed");
   expect(attempts[0]).toMatchObject({
-    ...{ engine: "local", sandbox: "process" },
+    engine: "local",
+    sandbox: "process",
     verdict: { class: "success", engine: "strict" },
   });
   expect(llm.requests.map(({ body }) => body.model)).toEqual(["local", "strict"]);
@@ -259,7 +269,9 @@ test("a worker that dies in the middle fails the job; its attempt says so and ke
   await Promise.all([...hub.ctx.scripted.runs.values()].map(({ done }) => done));
   const attempt = (await hub.call("GET", `/jobs/${job_id}/attempts/1`)).body;
   expect(attempt).toMatchObject({
-    ...{ state: "ended", stdout: "so far", script: SCRIPT },
+    state: "ended",
+    stdout: "so far",
+    script: SCRIPT,
     verdict: { class: "lane_lost" },
   });
 });

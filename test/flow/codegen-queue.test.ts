@@ -135,7 +135,9 @@ test("beside an open session of a two-lane worker a script waits 20 s for the fr
   await clock.advance(10_000);
   await worker.settle();
   expect(await job(waiting)).toMatchObject({
-    ...{ status: "queued", stage: "queued", queue_position: 1 },
+    status: "queued",
+    stage: "queued",
+    queue_position: 1,
     waiting_for: { reason: "lane_reserve" },
   });
   const left =

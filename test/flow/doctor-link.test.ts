@@ -7,7 +7,9 @@ test("doctor knows by the link whether WORKER_SECRET is taken, and no worker com
   const hub = await startTestHub({ env: { WORKER_SECRET: "the hub's secret" } });
   try {
     const target = (secret: string | null) => ({
-      ...{ client: createHubClient(hub.url, undefined), named: "HUB_URL", secret },
+      client: createHubClient(hub.url, undefined),
+      named: "HUB_URL",
+      secret,
     });
     expect(await checkSecret(target("the hub's secret"))).toMatchObject({ status: "ok" });
     for (const wrong of [null, "another"]) {

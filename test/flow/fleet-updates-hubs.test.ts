@@ -27,7 +27,10 @@ afterAll(async () => {
 
 const join = async (hub: ClusterHub, worker_id: string, version: string): Promise<FakeWorker> => {
   const worker = connectFakeWorker(hub.url, {
-    ...{ worker_id, version, waits_for_order: true, instance_id: `${worker_id} ${version}` },
+    worker_id,
+    version,
+    waits_for_order: true,
+    instance_id: `${worker_id} ${version}`,
     secret: hub.ctx.config.worker_secret ?? undefined,
   });
   fakes.push(worker);

@@ -36,7 +36,10 @@ let incarnations = 0;
 const join = (worker_id: string, version: string, more: FakeWorkerOptions = {}) => {
   incarnations += 1;
   return hub.worker({
-    ...{ worker_id, version, waits_for_order: true, instance_id: `i${incarnations}` },
+    worker_id,
+    version,
+    waits_for_order: true,
+    instance_id: `i${incarnations}`,
     ...more,
   });
 };
@@ -200,7 +203,9 @@ describe("the command", () => {
     let out = "";
     let err = "";
     const terminal: Terminal = {
-      ...{ width: 200, out: (text) => (out += text), err: (text) => (err += text) },
+      width: 200,
+      out: (text) => (out += text),
+      err: (text) => (err += text),
     } as Partial<Terminal> as Terminal;
     const given = { SVC_HUB: hub.url, SVC_ADMIN_PASSWORD: PASSWORD, ...env };
     const signal = new AbortController().signal;

@@ -14,8 +14,14 @@ let worker: FakeWorker;
 afterEach(() => hub.close());
 
 const CAPTURE = {
-  ...{ seen: 1, captured: 1, partial: 0, lost: 0, skipped: 0 },
-  ...{ ratio: 1, reasons: {}, method: "durable" as const },
+  seen: 1,
+  captured: 1,
+  partial: 0,
+  lost: 0,
+  skipped: 0,
+  ratio: 1,
+  reasons: {},
+  method: "durable" as const,
 };
 const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
 

@@ -99,7 +99,8 @@ test("SQLite: the hub that starts again on the same data makes the call of the o
   const second = await serve("hub", "alone", {});
   expect(await second.post("/sessions", "session", {})).toMatchObject(AT_CAPACITY);
   expect(await second.post("/jobs", "job", { url: TARGET })).toMatchObject({
-    ...{ status: 200, body: { job_id, status: "queued" } },
+    status: 200,
+    body: { job_id, status: "queued" },
   });
   expect(await second.post("/sessions", "job", {})).toMatchObject({ status: 409 });
 });
@@ -154,7 +155,8 @@ test("/api/v1: another control process makes the call of one that was killed, an
     });
     const { status, body } = (await again) ?? { status: 0, body: {} };
     expect({ status, sum: Number(body.submitted) + Number(body.duplicates) }).toEqual({
-      ...{ status: 201, sum: 1 },
+      status: 201,
+      sum: 1,
     });
     expect((await watcher`select 1 from tasks`).length).toBe(1);
     // The answer is the key's from now on.

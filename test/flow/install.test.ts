@@ -20,9 +20,12 @@ const newDir = () => {
 
 const commands: string[] = [];
 const system = (change: Partial<System> = {}): System => ({
-  ...{ is_root: true, has_systemd: true, hasUser: async () => false },
+  is_root: true,
+  has_systemd: true,
+  hasUser: async () => false,
   executableOf: async () => "/usr/local/bin/flotilla.previous",
-  ...{ health: async () => null, ask: async () => null },
+  health: async () => null,
+  ask: async () => null,
   run: async (argv) => {
     commands.push(argv.join(" "));
     return "0";
@@ -46,7 +49,10 @@ async function call(
     seen[to] += text;
   };
   seen.code = await run(words, {
-    ...{ env, overrides: {}, system: on, self: join(dir, "program") },
+    env,
+    overrides: {},
+    system: on,
+    self: join(dir, "program"),
     flags: { prefix: [dir], ...flags },
     terminal: { out: print("out"), err: print("err"), width: null, live: false, liveWidth: 80 },
   });

@@ -81,7 +81,8 @@ test("what a record shows in a login's place is not taken for one", async () => 
   expect(preset.status).toBe(422);
   expect(preset.text).not.toMatch(SECRET);
   const workload = await hub.call("POST", "/api/v1/workloads", {
-    ...{ slug: "pages", executor_type: "fleet_fetch" },
+    slug: "pages",
+    executor_type: "fleet_fetch",
     executor_config: { options: { proxy: REAL } },
   });
   expect(workload.status).toBe(422);

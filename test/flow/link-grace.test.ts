@@ -227,8 +227,12 @@ test("what is told between two sockets is bounded: a worker that missed too much
   const link = hub.ctx.links.get("w11");
   for (let i = 0; i < 20; i += 1)
     link?.send({
-      ...{ type: "HubSessionCall", call_id: `c${i}`, session_id: sid, action: "state" },
-      ...{ args: { text: "x".repeat(1024 * 1024) }, timeout_ms: 1_000 },
+      type: "HubSessionCall",
+      call_id: `c${i}`,
+      session_id: sid,
+      action: "state",
+      args: { text: "x".repeat(1024 * 1024) },
+      timeout_ms: 1_000,
     });
   const again = await back(worker);
   expect((await again.registered).resumed).toBeUndefined();

@@ -23,7 +23,11 @@ const start = async (options: LlmServerOptions): Promise<LlmServer> => {
   return server;
 };
 const engine = (more: Partial<ResolvedEngine> = {}): ResolvedEngine => ({
-  ...{ slug: "local", kind: "chat", model: "small", timeout_s: 30, supports_tools: false },
+  slug: "local",
+  kind: "chat",
+  model: "small",
+  timeout_s: 30,
+  supports_tools: false,
   url: server?.completions ?? "http://127.0.0.1:1/v1/chat/completions",
   headers: { authorization: `Bearer ${KEY}` },
   ...more,
@@ -59,16 +63,25 @@ describe("a chat with an engine (rules/engines#one-retry-of-an-engine)", () => {
       { onText: (p) => pieces.push(p) },
     );
     expect(reply).toMatchObject({
-      ...{ text: "it is wörld ✓", thinking: null, model: "small", requests: 1 },
-      ...{ finish_reason: "stop", usage: { prompt_tokens: 11, completion_tokens: 7 } },
+      text: "it is wörld ✓",
+      thinking: null,
+      model: "small",
+      requests: 1,
+      finish_reason: "stop",
+      usage: { prompt_tokens: 11, completion_tokens: 7 },
     });
     expect(pieces.join("")).toBe("it is wörld ✓");
     expect(requests[0]).toMatchObject({
-      ...{ method: "POST", path: "/v1/chat/completions" },
+      method: "POST",
+      path: "/v1/chat/completions",
       headers: { authorization: `Bearer ${KEY}` },
       body: {
-        ...{ model: "small", stream: true, stream_options: { include_usage: true } },
-        ...{ temperature: 0, max_tokens: 50, messages: question.messages },
+        model: "small",
+        stream: true,
+        stream_options: { include_usage: true },
+        temperature: 0,
+        max_tokens: 50,
+        messages: question.messages,
       },
     });
   });
@@ -181,7 +194,9 @@ describe("a chat with an engine (rules/engines#one-retry-of-an-engine)", () => {
     expect([reply.text, pieces.join("")]).toEqual(["your key is ***.", "your key is ***."]);
     const failed = await failure(ask());
     expect(failed).toMatchObject({
-      ...{ kind: "auth", status: 401, message: "engine local: HTTP 401: no such key: ***" },
+      kind: "auth",
+      status: 401,
+      message: "engine local: HTTP 401: no such key: ***",
     });
   });
 
@@ -275,31 +290,21 @@ describe("a chat with an engine (rules/engines#one-retry-of-an-engine)", () => {
   });
 
   test("what else a backend does not know is left out, and a prompt that is too long is not sent again", async () => {
+    const too_long = { error: { message: "maximum context length is 4096 tokens" } };
     const { requests } = await start({
       script: [
         { kind: "answer", text: "ok" },
-        {
-          ...{ kind: "status", status: 400 },
-          body: { error: { message: "maximum context length is 4096 tokens" } },
-        },
+        { kind: "status", status: 400, body: too_long },
       ],
       refuses: ["stream_options", "temperature"],
     });
-    expect(await ask({}, { temperature: 1 })).toMatchObject({
-      text: "ok",
-      requests: 3,
-      usage: null,
-    });
+    const reply = await ask({}, { temperature: 1 });
+    expect(reply).toMatchObject({ text: "ok", requests: 3, usage: null });
     const { stream_options, temperature } = requests.at(-1)?.body ?? {};
     expect([stream_options, temperature]).toEqual([undefined, undefined]);
     await server?.stop();
     const { requests: long } = await start({
-      script: [
-        {
-          ...{ kind: "status", status: 400, times: 0 },
-          body: { error: { message: "maximum context length is 4096 tokens" } },
-        },
-      ],
+      script: [{ kind: "status", status: 400, times: 0, body: too_long }],
     });
     expect(await failure(ask({}, { schema: point }))).toMatchObject({
       kind: "http_status",

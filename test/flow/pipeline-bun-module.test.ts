@@ -43,7 +43,9 @@ export default async function run({ pk, extra }: { pk: string; extra: { n: numbe
     const [second] = await rig.run(executor, [task("b", { n: 2 })]);
     expect(first).toMatchObject({
       outcome: { kind: "done", output: { pk: "a", n: 2, calls: 1, be: null } },
-      ...{ stdout: "out a\nmore\n", stderr: "err 1\n", truncated: false },
+      stdout: "out a\nmore\n",
+      stderr: "err 1\n",
+      truncated: false,
     });
     expect(second).toMatchObject({
       outcome: { output: { n: 4, calls: 2 } },
@@ -90,7 +92,9 @@ export default async function run({ extra }: { extra: { leave: boolean } }) {
        }`,
     );
     const found = await rig.executor("bun_module", {
-      ...{ source_path, module: "greeter", init_kwargs: { mark: "!" } },
+      source_path,
+      module: "greeter",
+      init_kwargs: { mark: "!" },
     });
     expect(outcomesOf(await rig.run(found, [task("you")]))).toEqual([
       { kind: "done", output: "hi you!" },
@@ -170,7 +174,8 @@ export default async ({ pk }, ctx) => {
     const executor = await rig.bun('import "not-there-at-all"; export default () => 1;');
     const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toMatchObject({
-      ...{ kind: "not_run", reason: expect.stringContaining("not-there-at-all") },
+      kind: "not_run",
+      reason: expect.stringContaining("not-there-at-all"),
     });
     const empty = await rig.bun("export const nothing = 1;");
     expect((await rig.run(empty, [task("a")]))[0]?.outcome).toMatchObject({ kind: "not_run" });

@@ -12,7 +12,9 @@ async function create(slug: string, source: string, more: Record<string, unknown
   const source_path = join(await rig.tempDir(), "plugin.py");
   await writeFile(source_path, source);
   const body = {
-    ...{ slug, executor_type: "python_module", executor_config: { source_path, module: "plugin" } },
+    slug,
+    executor_type: "python_module",
+    executor_config: { source_path, module: "plugin" },
     ...more,
   };
   expect((await api("POST", "/workloads", body)).status).toBe(201);
@@ -52,14 +54,18 @@ test("code that does not load is told in the record, the overview, the flow, of 
     await submit(slug, "a");
     const told = await becomes(slug, "broken");
     expect(told, what).toMatchObject({
-      ...{ error: expect.stringContaining(error), since: expect.stringMatching(/Z$/) },
-      ...{ trace: expect.stringContaining("Error"), workers: [{ id: "p1" }] },
+      error: expect.stringContaining(error),
+      since: expect.stringMatching(/Z$/),
+      trace: expect.stringContaining("Error"),
+      workers: [{ id: "p1" }],
     });
   }
   const { problems } = (await api("GET", "/dashboard/overview")).body;
   expect(problems).toHaveLength(BROKEN.length);
   expect(problems[0]).toMatchObject({
-    ...{ workload: "broken-0", kind: "broken_executor", workers: ["p1"] },
+    workload: "broken-0",
+    kind: "broken_executor",
+    workers: ["p1"],
     message: expect.stringMatching(/^its code does not load on p1: .*not_there_at_all/),
   });
   const { nodes } = (await api("GET", "/flow/snapshot")).body;
@@ -76,7 +82,8 @@ test("code that does not load is told in the record, the overview, the flow, of 
     return body.problem === "broken_executor" && body;
   });
   expect(supervision).toMatchObject({
-    ...{ action: "report", reason: expect.stringContaining("SyntaxError") },
+    action: "report",
+    reason: expect.stringContaining("SyntaxError"),
   });
   // No attempt was used up, and the task waits; a worker holds it for as long as it tries the code again.
   const waiting = await askUntil("the return of the task", async () => {
@@ -105,7 +112,8 @@ test("a new revision is tried at once, whatever the wait of the one before; what
   await becomes("mended", "broken");
   await writeFile(source_path, "def run(pk): return pk");
   const put = {
-    ...{ name: "mended", executor_type: "python_module" },
+    name: "mended",
+    executor_type: "python_module",
     executor_config: { source_path, module: "plugin" },
   };
   expect((await api("PUT", "/workloads/mended", put)).body.executor.state).toBe("ok");
@@ -114,7 +122,11 @@ test("a new revision is tried at once, whatever the wait of the one before; what
     return runs.length === 1 && runs[0].success;
   });
   expect((await read("mended")).executor).toEqual({
-    ...{ state: "ok", error: null, trace: null, since: null, workers: [] },
+    state: "ok",
+    error: null,
+    trace: null,
+    since: null,
+    workers: [],
   });
   const [worker] = (await api("GET", "/workers")).body.workers;
   expect(worker.broken).toEqual([]);
@@ -134,7 +146,8 @@ test("POST /workloads/{slug}/check loads the code on a worker and answers what i
   });
   await writeFile(source_path, "import not_there_at_all");
   expect((await check({ worker_id: "p1", timeout_s: 30 })).body).toMatchObject({
-    ...{ state: "broken", error: expect.stringContaining("not_there_at_all") },
+    state: "broken",
+    error: expect.stringContaining("not_there_at_all"),
     trace: expect.stringContaining("Traceback"),
   });
   // No task was submitted, and people are told all the same.
@@ -145,7 +158,9 @@ test("POST /workloads/{slug}/check loads the code on a worker and answers what i
   expect((await check({ worker_id: "nobody" })).status).toBe(404);
   expect((await check({ timeout_s: 0 })).status).toBe(422);
   const made = await api("POST", "/workloads?check=true", {
-    ...{ slug: "made", executor_type: "command", executor_config: { argv: ["no-such-program"] } },
+    slug: "made",
+    executor_type: "command",
+    executor_config: { argv: ["no-such-program"] },
   });
   expect(made).toMatchObject({
     status: 201,

@@ -176,7 +176,8 @@ def run(pk, extra, ctx):
     const executor = await rig.python("import not_there_at_all");
     const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toEqual({
-      ...{ kind: "not_run", broken: true },
+      kind: "not_run",
+      broken: true,
       reason:
         "the module cannot be loaded: ModuleNotFoundError: No module named 'not_there_at_all'",
     });

@@ -34,9 +34,17 @@ beforeEach(async () => {
   browser = await hub.worker({ lanes: 2 });
   log = [];
   puller = startPullWorker({
-    ...{ control_url: hub.url, worker_id: "p1", slots: 1, dir, version: "1" },
-    ...{ secret: null, api_token: null, clock, random: Math.random },
-    ...{ environment: {}, fleet: { hub_url: hub.url, token: null } },
+    control_url: hub.url,
+    worker_id: "p1",
+    slots: 1,
+    dir,
+    version: "1",
+    secret: null,
+    api_token: null,
+    clock,
+    random: Math.random,
+    environment: {},
+    fleet: { hub_url: hub.url, token: null },
     log: createLog("info", (line) => log.push(line)),
   });
 });
@@ -53,7 +61,9 @@ const api = async (method: string, path: string, body?: unknown) => {
 };
 const create = (more: Record<string, unknown> = {}) =>
   api("POST", "/workloads", {
-    ...{ slug: "pages", executor_type: "fleet_fetch", backoff: { base_s: 0 } },
+    slug: "pages",
+    executor_type: "fleet_fetch",
+    backoff: { base_s: 0 },
     executor_config: { options: { idle_seconds: 0.5, scroll: true } },
     ...more,
   });
@@ -68,7 +78,8 @@ const runsOf = (n: number) =>
 test("a task becomes a job with the options of its workload and its own; its output tells what was captured", async () => {
   await create();
   await submit({
-    ...{ pk: "http://site.test/page", extra: { options: { scroll: false, settle_seconds: 2 } } },
+    pk: "http://site.test/page",
+    extra: { options: { scroll: false, settle_seconds: 2 } },
   });
   const job = await browser.assigned.next();
   expect(job).toMatchObject({
@@ -82,9 +93,15 @@ test("a task becomes a job with the options of its workload and its own; its out
   const [run] = await runsOf(1);
   expect(run).toMatchObject({ success: true, pk: "http://site.test/page", worker_id: "p1" });
   expect(run.output_json).toMatchObject({
-    ...{ job_id: job.job_id, status: "completed", url: "http://site.test/page", http_status: 200 },
-    ...{ hub: hub.url, title: "Title", worker_id: browser.worker_id },
-    ...{ asset_count: 2, asset_bytes: 15 },
+    job_id: job.job_id,
+    status: "completed",
+    url: "http://site.test/page",
+    http_status: 200,
+    hub: hub.url,
+    title: "Title",
+    worker_id: browser.worker_id,
+    asset_count: 2,
+    asset_bytes: 15,
     kinds: { image: { count: 1, bytes: 9 }, other: { count: 1, bytes: 6 } },
     assets: [{ name: "a.png", size: 9 }, { name: "b.js" }],
   });

@@ -87,7 +87,8 @@ export default async ({ pk }) => {
     });
     const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toMatchObject({
-      ...{ kind: "not_run", reason: expect.stringMatching(/cannot be loaded: it needs \d+ MB/) },
+      kind: "not_run",
+      reason: expect.stringMatching(/cannot be loaded: it needs \d+ MB/),
     });
   });
 });

@@ -79,7 +79,8 @@ test.each([
     expect(run).toMatchObject({ success: false, outcome: "error", ...said });
     expect((await api("GET", `/runs/${run_id}`)).body).toMatchObject(said);
     expect((await api("GET", "/workloads/bad/runs?brief=true")).body.runs[0]).toMatchObject({
-      ...{ progress: null, log: [] },
+      progress: null,
+      log: [],
     });
   },
   180_000,
@@ -128,8 +129,11 @@ test("a running task shows how far it is, and the words of a worker that died ar
   const clock = createFakeClock(Date.now());
   await rig.start({ alone: true, mode: "control", clock });
   const made = await api("POST", "/workloads", {
-    ...{ slug: "dies", executor_type: "command", executor_config: { argv: ["true"] } },
-    ...{ lease_secs: 1, max_attempts: 1 },
+    slug: "dies",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
+    lease_secs: 1,
+    max_attempts: 1,
   });
   expect(made.status).toBe(201);
   await submit("dies", "a");
@@ -145,9 +149,16 @@ test("a running task shows how far it is, and the words of a worker that died ar
     call("runs/logs", {
       items: [
         {
-          ...{ task_id, epoch, pk, attempt, workload: "dies", running_ms: 2_000 },
+          task_id,
+          epoch,
+          pk,
+          attempt,
+          workload: "dies",
+          running_ms: 2_000,
           notes: {
-            ...{ seq, progress: { value, text: "halfway" }, log_dropped: 0 },
+            seq,
+            progress: { value, text: "halfway" },
+            log_dropped: 0,
             log: [{ ts, level: "info", text: "last words" }],
           },
         },
@@ -157,7 +168,8 @@ test("a running task shows how far it is, and the words of a worker that died ar
   // What was sent before and arrives after it changes nothing.
   expect((await tell(1, 0.1)).status).toBe(200);
   const said = {
-    ...{ progress: { value: 0.5, text: "halfway" }, log_dropped: 0 },
+    progress: { value: 0.5, text: "halfway" },
+    log_dropped: 0,
     log: [{ ts, level: "info", text: "last words" }],
   };
   expect((await api("GET", "/workers/dying/runs")).body.runs).toMatchObject([{ pk: "a", ...said }]);

@@ -32,7 +32,8 @@ def run(pk): return OUTPUTS[pk]
   );
   for (const [i, pk] of odd.entries())
     expect(ends[i]?.outcome, pk).toMatchObject({
-      ...{ kind: "failed", outcome: "error" },
+      kind: "failed",
+      outcome: "error",
       error: expect.stringContaining("the output is not JSON"),
     });
   expect(ends.at(-1)?.outcome).toEqual({ kind: "done", output: { n: [1, null, "a"] } });

@@ -36,11 +36,13 @@ describe("the example plugins, run by a worker that has none of them (rules/pipe
   test("python_module: totals of all slots are right, the picture is a blob, one folder was fetched once", async () => {
     await control();
     await add("words", {
-      ...{ executor_type: "python_module", batch_size: 10 },
+      executor_type: "python_module",
+      batch_size: 10,
       executor_config: { plugin: "word-count", init_kwargs: { top: 3 } },
     });
     const items = Array.from({ length: 60 }, (_, i) => ({
-      ...{ pk: `t${i}`, extra: { text: `the sea, the sky\nand ${i % 2 ? "<ships>" : "whales"}` } },
+      pk: `t${i}`,
+      extra: { text: `the sea, the sky\nand ${i % 2 ? "<ships>" : "whales"}` },
     }));
     await submit("words", items);
     const worker = await rig.worker();
@@ -53,7 +55,12 @@ describe("the example plugins, run by a worker that has none of them (rules/pipe
     const { body } = await api("GET", "/plugins/word-count/state/totals");
     expect(body.value).toMatchObject({ texts: 60, total: 360 });
     expect(Object.fromEntries(body.value.words)).toEqual({
-      ...{ the: 120, sea: 60, sky: 60, and: 60, ships: 30, whales: 30 },
+      the: 120,
+      sea: 60,
+      sky: 60,
+      and: 60,
+      ships: 30,
+      whales: 30,
     });
     const picture = await api("GET", "/plugins/word-count/blob/top.svg");
     expect(picture.headers.get("content-type")).toBe("image/svg+xml");
@@ -115,7 +122,7 @@ describe("the example plugins, run by a worker that has none of them (rules/pipe
     expect(body.value).toEqual(["https://site.test/"]);
     expect((await api("GET", "/plugins/page-fetch/blob/cover.svg")).text).toBe(svg);
     await add("pages", {
-      ...{ executor_type: "fleet_fetch" },
+      executor_type: "fleet_fetch",
       executor_config: { plugin: "page-fetch", options: { wait_seconds: 0 } },
     });
     const incarnation = "incarnation-1";
@@ -155,7 +162,8 @@ describe("versions of a plugin (rules/pipeline-plugins#versions-of-a-plugin)", (
     await pythonPlugin(dir, "changing", "def run(pk): return -1");
     await api("GET", "/plugins/available");
     await add("changing", {
-      ...{ executor_type: "python_module", executor_config: { plugin: "changing" } },
+      executor_type: "python_module",
+      executor_config: { plugin: "changing" },
     });
     const worker = await rig.worker();
     for (let version = 0; version < 3; version += 1) {
@@ -234,7 +242,11 @@ def run(pk, extra, ctx):
     await rig.worker({ secret: "worker-secret-1", api_token: "api-token-1" });
     const [run] = await runsOf("nosy", 1, init);
     expect(run.output_json).toMatchObject({
-      ...{ own: 200, others: 404, tasks: 404, plain: 404, no_token: 404 },
+      own: 200,
+      others: 404,
+      tasks: 404,
+      plain: 404,
+      no_token: 404,
     });
     expect(run.output_json.values).not.toMatch(/worker-secret-1|api-token-1/);
   }, 180_000);

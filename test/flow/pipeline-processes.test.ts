@@ -71,7 +71,9 @@ async function createPython(slug: string, source: string, more: Record<string, u
   const source_path = join(dir, `${slug}.py`);
   writeFileSync(source_path, source);
   await api("POST", "/workloads", {
-    ...{ slug, executor_type: "python_module", executor_config: { source_path, module: slug } },
+    slug,
+    executor_type: "python_module",
+    executor_config: { source_path, module: slug },
     ...more,
   });
 }
@@ -162,7 +164,10 @@ def run(pk):
 test("what the tasks of a worker started ends with it when it is killed with -9, whatever session it moved to", async () => {
   await startControl();
   await api("POST", "/workloads", {
-    ...{ slug: "left", executor_type: "command", lease_secs: 60, max_attempts: 1 },
+    slug: "left",
+    executor_type: "command",
+    lease_secs: 60,
+    max_attempts: 1,
     executor_config: { argv: ["setsid", "sleep", "654"] },
   });
   await submit("left", 1);
@@ -177,7 +182,10 @@ test("what the tasks of a worker started ends with it when it is killed with -9,
 test("what a killed worker's guardian could not end either is ended before the successor takes tasks", async () => {
   await startControl();
   await api("POST", "/workloads", {
-    ...{ slug: "left", executor_type: "command", lease_secs: 60, max_attempts: 1 },
+    slug: "left",
+    executor_type: "command",
+    lease_secs: 60,
+    max_attempts: 1,
     executor_config: { argv: ["setsid", "sleep", "655"] },
   });
   await submit("left", 1);
@@ -243,7 +251,8 @@ def run(pk, extra, ctx):
     return (await api("GET", "/workloads/dies/runs")).runs[0];
   });
   expect(run).toMatchObject({
-    ...{ outcome: "lease_expired", progress: { value: 0.25, text: "a quarter" } },
+    outcome: "lease_expired",
+    progress: { value: 0.25, text: "a quarter" },
     log: [{ level: "warn", text: "last words" }],
   });
 }, 180_000);

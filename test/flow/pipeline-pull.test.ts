@@ -15,7 +15,9 @@ async function pythonWorkload(slug: string, source: string, more: Record<string,
   const source_path = join(await rig.tempDir(), "plugin.py");
   await writeFile(source_path, source);
   const { status, text } = await api("POST", "/workloads", {
-    ...{ slug, executor_type: "python_module", executor_config: { source_path, module: "plugin" } },
+    slug,
+    executor_type: "python_module",
+    executor_config: { source_path, module: "plugin" },
     ...more,
   });
   if (status !== 201) throw new Error(text);
@@ -53,7 +55,10 @@ def run(pk, extra, ctx):
   expect(body.runs).toHaveLength(50);
   const p7 = body.runs.find((r: { pk: string }) => r.pk === "p7");
   expect(p7).toMatchObject({
-    ...{ success: true, output_json: { length: 2 }, stdout: "working on p7\n", worker_id: "p1" },
+    success: true,
+    output_json: { length: 2 },
+    stdout: "working on p7\n",
+    worker_id: "p1",
   });
   const p3 = body.runs.find((r: { pk: string }) => r.pk === "p3");
   expect(p3).toMatchObject({ success: false, error: "NoRetry: p3 never works", attempt: 1 });
@@ -97,7 +102,9 @@ test("a stopping worker gives back what does not end in time, with its attempt",
   });
   await worker.stop(50);
   expect((await api("GET", `/workloads/${slug}/queue`)).body).toMatchObject({
-    ...{ pending: 3, claimed: 0, failed: 0 },
+    pending: 3,
+    claimed: 0,
+    failed: 0,
   });
   const { body } = await api("GET", `/workloads/${slug}/queue/peek`);
   expect(body.rows.map((r: { attempt: number }) => r.attempt)).toEqual([0, 0, 0]);

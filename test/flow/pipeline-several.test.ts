@@ -202,7 +202,10 @@ test("counters of two control planes are kept apart and add up; a name is free a
   expect(claimed.length).toBe(4);
   for (const hub of [a, b])
     expect(await api(hub, "GET", "/workloads/w/queue")).toEqual({
-      ...{ pending: 2, claimed: 4, failed: 0, total: 6 },
+      pending: 2,
+      claimed: 4,
+      failed: 0,
+      total: 6,
     });
   const names = async () => (await redis.send("KEYS", "*pipeline-node:*")).length;
   expect(await names()).toBe(2);

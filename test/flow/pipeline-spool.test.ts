@@ -31,8 +31,15 @@ const hasty: Clock = {
 
 function startWorker(clock: Clock = systemClock): PullWorker {
   const worker = startPullWorker({
-    ...{ control_url: hub.url, worker_id: "p1", slots: 1, dir, version: "1", clock },
-    ...{ secret: null, api_token: null, random: Math.random },
+    control_url: hub.url,
+    worker_id: "p1",
+    slots: 1,
+    dir,
+    version: "1",
+    clock,
+    secret: null,
+    api_token: null,
+    random: Math.random,
     environment: { PATH: process.env.PATH ?? "" },
     log: createLog("info", (line) => log.push(line)),
   });
@@ -47,7 +54,9 @@ test("what a stopping worker could not tell is told by its successor: the task d
   const ran = join(dir, "ran");
   const script = `echo run >> ${ran}; until [ -e ${dir}/go ]; do sleep 0.01; done; echo '"told"'`;
   await hub.call("POST", "/api/v1/workloads", {
-    ...{ slug: "once", executor_type: "command", lease_secs: 60 },
+    slug: "once",
+    executor_type: "command",
+    lease_secs: 60,
     executor_config: { argv: ["sh", "-c", script] },
   });
   await hub.call("POST", "/api/v1/workloads/once/tasks", { pk: "a" });

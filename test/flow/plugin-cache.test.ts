@@ -25,7 +25,9 @@ const versionOf = (files: [string, string][], slug = "p") => ({
   slug,
   sha256: contentHash(
     files.map(([path, text]) => ({
-      ...{ path, size: text.length, sha256: sha256(Buffer.from(text)) },
+      path,
+      size: text.length,
+      sha256: sha256(Buffer.from(text)),
     })),
   ),
 });
@@ -35,7 +37,8 @@ const streamed = (bytes: Uint8Array) => new Blob([new Uint8Array(bytes)]).stream
 async function cacheOf(...archives: (TarEntry[] | Uint8Array)[]) {
   let fetches = 0;
   const cache = await openPluginCache({
-    ...{ dir, log: silentLog },
+    dir,
+    log: silentLog,
     fetchArchive: async () => {
       const archive = archives[Math.min(fetches, archives.length - 1)] ?? [];
       fetches += 1;
@@ -117,7 +120,8 @@ describe("plugins on a worker (rules/pipeline-plugins#plugin-archive)", () => {
     ];
     let wanted = "";
     const cache = await openPluginCache({
-      ...{ dir, log: silentLog },
+      dir,
+      log: silentLog,
       fetchArchive: async () => streamed(await makeTarGz(files(wanted))),
     });
     for (let round = 0; round < 10; round += 1) {
@@ -141,16 +145,26 @@ describe("plugins on a worker (rules/pipeline-plugins#plugin-archive)", () => {
 
 describe("where a workload's code is (rules/pipeline-executors#where-the-code-is)", () => {
   const settings = (source_path: string): WorkloadSettings => ({
-    ...{ slug: "w", revision: "1", executor_type: "python_module", batch_size: 1 },
-    ...{ executor_config: { source_path, module: "m" }, lease_ms: 1_000, timeout_ms: null },
+    slug: "w",
+    revision: "1",
+    executor_type: "python_module",
+    batch_size: 1,
+    executor_config: { source_path, module: "m" },
+    lease_ms: 1_000,
+    timeout_ms: null,
     plugin: { ...versionOf(FILES), path: "lib", error: null },
   });
   const made = async (source_path: string) => {
     const archive = await makeTarGz(FILES);
     const server = Bun.serve({ port: 0, fetch: () => new Response(new Uint8Array(archive)) });
     const plugins = createWorkerPlugins({
-      ...{ control_url: `http://localhost:${server.port}/`, secret: null, api_token: null },
-      ...{ dir: root, clock: systemClock, log: silentLog, signal: new AbortController().signal },
+      control_url: `http://localhost:${server.port}/`,
+      secret: null,
+      api_token: null,
+      dir: root,
+      clock: systemClock,
+      log: silentLog,
+      signal: new AbortController().signal,
     });
     let seen: [string | undefined, string[]] = [undefined, []];
     const executor = await plugins.createExecutor(settings(source_path), async (given, env) => {
@@ -181,7 +195,8 @@ describe("the way of tasks to their plugin's state and blobs", () => {
     const port = freePort();
     const control = () =>
       Bun.serve({
-        ...{ port, hostname: "127.0.0.1" },
+        port,
+        hostname: "127.0.0.1",
         fetch: async (request) => {
           calls.push(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`);
           return Response.json({ ok: true }, { status: answers.shift() ?? 500 });
@@ -190,7 +205,9 @@ describe("the way of tasks to their plugin's state and blobs", () => {
     const gone = new AbortController();
     let server: ReturnType<typeof control> | null = null;
     const store = startPluginStore({
-      ...{ api: `http://127.0.0.1:${port}/api/v1`, headers: {}, signal: gone.signal },
+      api: `http://127.0.0.1:${port}/api/v1`,
+      headers: {},
+      signal: gone.signal,
       clock: {
         ...systemClock,
         // It comes up while it is waited for.

@@ -101,7 +101,9 @@ test("the pipeline: a claim that waits, a report and a heartbeat fail with 503 a
     hub.call(method, `/api/v1${path}`, body);
   const incarnation = "incarnation-1";
   await api("POST", "/workloads", {
-    ...{ slug: "w", executor_type: "command", executor_config: { argv: ["true"] } },
+    slug: "w",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
   });
   await api("POST", "/workers/p1/register", { incarnation, host: "h", slots: 4, version: "1" });
   const submit = (pk: string) => api("POST", "/workloads/w/tasks", { pk });
@@ -110,7 +112,11 @@ test("the pipeline: a claim that waits, a report and a heartbeat fail with 503 a
   const [{ tasks }] = (await claim()).body.batches;
   await server.kill();
   const items = tasks.map(({ task_id, epoch }: { task_id: number; epoch: number }) => ({
-    ...{ task_id, epoch, stdout: "", stderr: "", duration_ms: 1 },
+    task_id,
+    epoch,
+    stdout: "",
+    stderr: "",
+    duration_ms: 1,
   }));
   const report = () => api("POST", "/workers/p1/complete", { incarnation, items });
   const beat = () => api("POST", "/workers/p1/heartbeat", { incarnation, in_flight: [] });

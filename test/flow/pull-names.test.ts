@@ -23,7 +23,9 @@ test("a second live worker of one name is refused with what to do, and the first
   const gate = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => opened.promise });
   const argv = ["curl", "-s", `http://127.0.0.1:${gate.port}/`];
   await api("POST", "/workloads", {
-    ...{ slug: "long", executor_type: "command", executor_config: { argv } },
+    slug: "long",
+    executor_type: "command",
+    executor_config: { argv },
   });
   const first = await rig.worker();
   await joined(first);
@@ -92,7 +94,9 @@ test("of two worker processes with one id the second takes over when the first i
   const blocked = Promise.withResolvers<Response>();
   let calls = 0;
   const gate = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1", idleTimeout: 0 },
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
     fetch: () => {
       calls += 1;
       return calls === 1 ? blocked.promise : new Response("{}");
@@ -100,14 +104,18 @@ test("of two worker processes with one id the second takes over when the first i
   });
   const argv = ["curl", "-s", `http://127.0.0.1:${gate.port}/`];
   const made = await api("POST", "/workloads", {
-    ...{ slug: "long", executor_type: "command", executor_config: { argv } },
-    ...{ lease_secs: 30 },
+    slug: "long",
+    executor_type: "command",
+    executor_config: { argv },
+    lease_secs: 30,
   });
   expect(made.status).toBe(201);
   const spawn = async () =>
     startProgram([...PROGRAM, "worker"], {
       env: {
-        ...{ SVC_CONTROL_URL: url, SVC_WORKER_ID: "p1", SVC_SLOTS: "1" },
+        SVC_CONTROL_URL: url,
+        SVC_WORKER_ID: "p1",
+        SVC_SLOTS: "1",
         SVC_DATA_DIR: await rig.tempDir(),
       },
     });

@@ -52,7 +52,10 @@ test("a worker that only pulls tasks fetches its control plane's version, swaps 
     {},
   );
   const worker = await startServices({
-    ...{ config, clock: systemClock, log: silentLog, version: BASE },
+    config,
+    clock: systemClock,
+    log: silentLog,
+    version: BASE,
   });
   closers.push(() => worker.stop());
   expect(await worker.exited).toBe(42);

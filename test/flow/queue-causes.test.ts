@@ -133,8 +133,11 @@ test("max_concurrent keeps lanes from use", async () => {
   const worker = await hub.worker({
     lanes: 2,
     capabilities: {
-      ...{ max_concurrent: 1, lane_novnc_urls: ["http://a.test/", "http://b.test/"] },
-      ...{ novnc_url: null, browser: null, capture: "durable" },
+      max_concurrent: 1,
+      lane_novnc_urls: ["http://a.test/", "http://b.test/"],
+      novnc_url: null,
+      browser: null,
+      capture: "durable",
     },
   });
   expect((await hub.call("POST", "/jobs", { url: TARGET })).body.status).toBe("running");
@@ -199,7 +202,8 @@ test("the 503 of a session says what there was no lane for (rules/sessions#no-la
     await clock.advance(SUBMIT_WAIT_MS);
     const answer = await waiting;
     expect({ status: answer.status, detail: answer.body.detail }).toEqual({
-      ...{ status: 503, detail: "fleet at capacity" },
+      status: 503,
+      detail: "fleet at capacity",
     });
     return answer.body.waiting_for;
   };
@@ -208,11 +212,13 @@ test("the 503 of a session says what there was no lane for (rules/sessions#no-la
   const two = await hub.worker({ worker_id: "w2" });
   await hub.call("POST", "/workers/w1/status", { status: "drain" });
   expect(await open({ worker_id: "w1" })).toEqual({
-    ...{ reason: "workers_paused", detail: "no connected worker takes work: w1 is on drain" },
+    reason: "workers_paused",
+    detail: "no connected worker takes work: w1 is on drain",
   });
   await two.close();
   await hub.signals.next("link closed", { worker_id: "w2" });
   expect(await open({ worker_id: "w2" })).toEqual({
-    ...{ reason: "no_worker", detail: "worker w2 is not connected" },
+    reason: "no_worker",
+    detail: "worker w2 is not connected",
   });
 });

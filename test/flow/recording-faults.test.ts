@@ -15,8 +15,12 @@ let hub: TestHub;
 afterEach(() => hub.close());
 
 const START = encodeJsonFrame(FRAME.event, 0, {
-  ...{ type: "start", at: "2026-11-20T10:00:00.000Z", of: "session", id: "x" },
-  ...{ mode: "screen", screen: "headful" },
+  type: "start",
+  at: "2026-11-20T10:00:00.000Z",
+  of: "session",
+  id: "x",
+  mode: "screen",
+  screen: "headful",
 });
 const note = (ms: number, text: string) =>
   encodeJsonFrame(FRAME.event, ms, { type: "note", level: "info", text });
@@ -24,7 +28,10 @@ const end = (ms: number) => encodeJsonFrame(FRAME.end, ms, { why: "ended" });
 const joined = (...frames: Uint8Array[]) => new Uint8Array(Buffer.concat(frames));
 /** A run of a session that the hub does not know any more. */
 const runOf = (session_id: string): Run => ({
-  ...{ worker_id: "w1", job_id: null, session_id, lease_token: 1 },
+  worker_id: "w1",
+  job_id: null,
+  session_id,
+  lease_token: 1,
 });
 const append = (name: string, offset: number, bytes: Uint8Array) =>
   appendToRecording(hub.ctx, runOf(name), offset, bytes);

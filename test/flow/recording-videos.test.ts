@@ -195,8 +195,14 @@ test("one that is under way is not made twice, and ends with its hub", async () 
 test("an export of another hub is answered, and is failed once nobody renews it", async () => {
   const { path, run_id } = await start(whole());
   const other: RecordingExport = {
-    ...{ id: "other", format: "mp4", speed: 1, status: "running", progress: 0.5 },
-    ...{ error: null, bytes: null, created_at: "2026-11-20T10:00:00.000Z" },
+    id: "other",
+    format: "mp4",
+    speed: 1,
+    status: "running",
+    progress: 0.5,
+    error: null,
+    bytes: null,
+    created_at: "2026-11-20T10:00:00.000Z",
   };
   const key = `recordings/${run_id}/exports/mp4.json`;
   await rig.hub.ctx.objects.put(key, Buffer.from(JSON.stringify(other)));

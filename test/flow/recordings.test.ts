@@ -18,8 +18,12 @@ afterEach(() => hub.close());
 
 const start = (of = "job") =>
   encodeJsonFrame(FRAME.event, 0, {
-    ...{ type: "start", at: "2026-11-20T10:00:00.000Z", of, id: "x" },
-    ...{ mode: "screen", screen: "headful" },
+    type: "start",
+    at: "2026-11-20T10:00:00.000Z",
+    of,
+    id: "x",
+    mode: "screen",
+    screen: "headful",
   });
 const chunk = (ms: number) =>
   encodeJsonFrame(FRAME.chunk, ms, { width: 1920, height: 1080, name: "lane", why: "start" });
@@ -73,8 +77,16 @@ test("a job's recording is read while it grows, and is whole when its end has co
   const first = joined(start(), chunk(10), pixels(12, 1_000));
   expect(await put(of, 0, first)).toEqual(length(first.length));
   expect(await recording(`/jobs/${job_id}`)).toMatchObject({
-    ...{ state: "live", mode: "screen", job_id, ms: 12, bytes: first.length, events: 1 },
-    ...{ width: 1920, height: 1080, end_reason: null, ended_at: null },
+    state: "live",
+    mode: "screen",
+    job_id,
+    ms: 12,
+    bytes: first.length,
+    events: 1,
+    width: 1920,
+    height: 1080,
+    end_reason: null,
+    ended_at: null,
     chunks: [{ at_ms: 10, ms: 2 }],
   });
   // The page of the web app reads it by the session as well.

@@ -66,7 +66,8 @@ test("Redis killed for more than a minute: what runs ends, what is new queues, w
   worker.finish(assigned, { title: "While Redis was away" });
   await hub.signals.next("lane freed");
   expect(await job(hub, first.job_id)).toMatchObject({
-    ...{ status: "completed", title: "While Redis was away" },
+    status: "completed",
+    title: "While Redis was away",
   });
   for (let seconds = 0; seconds < 60; seconds += 20) {
     expect((await workersOf(hub)).body.workers).toMatchObject([{ worker_id: "w11", alive: true }]);

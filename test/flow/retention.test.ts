@@ -20,17 +20,29 @@ async function addWorkload(db: Db, slug: string): Promise<number> {
 const submit = (queue: QueueStore, workload_id: number, n: number) =>
   queue.flush([
     {
-      ...{ op: "submit", workload_id },
+      op: "submit",
+      workload_id,
       tasks: Array.from({ length: n }, (_, i) => ({
-        ...{ pk: `k${i}`, extra: null, priority: 0, max_attempts: 3, run_at: null },
+        pk: `k${i}`,
+        extra: null,
+        priority: 0,
+        max_attempts: 3,
+        run_at: null,
       })),
     },
   ]);
 async function claim(queue: QueueStore, workload_id: number, max: number): Promise<ClaimedTask[]> {
   const [claimed] = await queue.flush([
     {
-      ...{ op: "claim", worker: "w", worker_id: "w", workload_id, max, lease_ms: 60_000 },
-      ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+      op: "claim",
+      worker: "w",
+      worker_id: "w",
+      workload_id,
+      max,
+      lease_ms: 60_000,
+      timeout_ms: null,
+      max_in_flight: null,
+      rate_limit: null,
     },
   ]);
   return (claimed as Claim).tasks;
@@ -39,7 +51,13 @@ async function claim(queue: QueueStore, workload_id: number, max: number): Promi
 async function run(queue: QueueStore, workload_id: number, n: number): Promise<void> {
   await submit(queue, workload_id, n);
   const items = (await claim(queue, workload_id, n)).map(({ task_id, epoch }) => ({
-    ...{ task_id, epoch, output: null, duration_ms: 1, stdout: "x", stderr: "", truncated: false },
+    task_id,
+    epoch,
+    output: null,
+    duration_ms: 1,
+    stdout: "x",
+    stderr: "",
+    truncated: false,
   }));
   await queue.flush([{ op: "complete", worker: "w", items }]);
 }

@@ -46,8 +46,15 @@ export default { heading, goal, job };
 `,
     );
     expect(outcome).toMatchObject({
-      ...{ end: "ok", detail: null, exit_code: 0, stdout: "out\n", stderr: "err\n", error: null },
-      ...{ sandbox: "bubblewrap", actions: 16, run_ms: expect.any(Number) },
+      end: "ok",
+      detail: null,
+      exit_code: 0,
+      stdout: "out\n",
+      stderr: "err\n",
+      error: null,
+      sandbox: "bubblewrap",
+      actions: 16,
+      run_ms: expect.any(Number),
       first_action_ms: expect.any(Number),
       result: {
         heading: "text",
@@ -146,19 +153,19 @@ try { await session.click(".price"); } catch (err) {
     );
     expect(caught.end).toBe("ok");
     expect(JSON.parse(Buffer.from(rig.saved[0]?.body ?? []).toString())).toEqual({
-      ...{
-        name: "TimeoutError",
-        message: "no .price within 30 s",
-        action: "click",
-        kind: "timed_out",
-      },
+      name: "TimeoutError",
+      message: "no .price within 30 s",
+      action: "click",
+      kind: "timed_out",
     });
     const thrown = await rig.run(
       `${FLOTILLA}\n\ninterface Row { a: string }\nasync function go(): Promise<void> {\n  await session.click(".price");\n}\nawait go();`,
       { act },
     );
     expect(thrown).toMatchObject({
-      ...{ end: "error", exit_code: 1, result: null },
+      end: "error",
+      exit_code: 1,
+      result: null,
       error: { name: "TimeoutError", message: "no .price within 30 s", line: 5 },
     });
     expect(thrown.error?.stack).toMatch(/script\.ts:5:/);
@@ -248,7 +255,10 @@ try { await session.click(".price"); } catch (err) {
 
 test("where there is no bubblewrap a run ends as broken and says what to install or to set", async () => {
   expect(await rig.run("export default 1;", { path: rig.data_dir })).toMatchObject({
-    ...{ end: "broken", sandbox: "bubblewrap", exit_code: null, result: null },
+    end: "broken",
+    sandbox: "bubblewrap",
+    exit_code: null,
+    result: null,
     detail:
       "bwrap is not installed: apt-get install bubblewrap, or set SVC_SANDBOX=process, which gives scripts the network and the files of the hub's machine",
   });

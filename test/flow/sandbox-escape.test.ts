@@ -83,7 +83,11 @@ async function startHost(user: "root" | "nobody" | "self", dir = newDir(user)): 
   };
   const watching = watch();
   return {
-    ...{ ...said, dir, program, health, beside },
+    ...said,
+    dir,
+    program,
+    health,
+    beside,
     run: async (code, options = {}) => {
       const body = JSON.stringify({ code, ...options });
       return (await fetch(said.run, { method: "POST", body })).json() as Promise<Ran>;
@@ -273,9 +277,14 @@ export default found;`,
       expect(outcome).toMatchObject({
         end: "ok",
         result: {
-          ...{ "signal the hub": "ESRCH", others: 2, "trace the hub": -1 },
-          ...{ "become root": -1, "another user namespace": -1, mount: -1 },
-          ...{ "processor time": expect.stringMatching(/^\d+$/), rights: "0000000000000000" },
+          "signal the hub": "ESRCH",
+          others: 2,
+          "trace the hub": -1,
+          "become root": -1,
+          "another user namespace": -1,
+          mount: -1,
+          "processor time": expect.stringMatching(/^\d+$/),
+          rights: "0000000000000000",
         },
       });
     });
@@ -347,7 +356,8 @@ export default found;`,
           result: {
             huge: expect.stringContaining("more bytes than are allowed"),
             "huge result": expect.stringContaining("more bytes than are allowed"),
-            ...{ names: 16, after: "text" },
+            names: 16,
+            after: "text",
           },
         });
         expect(outcome.rss).toBeLessThan(600_000_000);

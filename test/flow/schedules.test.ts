@@ -25,7 +25,8 @@ function processOn(db: Db, clock: FakeClock, node = "a") {
   const woken: number[] = [];
   const log: string[] = [];
   const pipeline = {
-    ...{ store, turns: createTurnQueue(store, 1) },
+    store,
+    turns: createTurnQueue(store, 1),
     wake: (workload_id: number) => woken.push(workload_id),
   };
   const disk_room: { shortage: string | null } = { shortage: null };

@@ -23,7 +23,10 @@ beforeEach(async () => {
   acting = [];
   said = 0;
   door = await openDoor({
-    ...{ clock: systemClock, log: silentLog, path: join(dir, "d"), uid: null },
+    clock: systemClock,
+    log: silentLog,
+    path: join(dir, "d"),
+    uid: null,
     onConnect: () => {},
     onSaid: () => {
       said += 1;

@@ -61,7 +61,9 @@ async function withRig(
         const items = Array.from({ length: n }, () => ({ pk: `t${++tasks}` }));
         await api("POST", `/workloads/${slug}/tasks/batch`, { items });
         const { body } = await api("POST", "/workers/p1/claim", {
-          ...{ incarnation, slots: n, wait_ms: 10_000 },
+          incarnation,
+          slots: n,
+          wait_ms: 10_000,
         });
         expect(body.batches.length).toBe(n);
         const claimed = (body as Claimed).batches.flatMap((batch) => batch.tasks);
@@ -174,7 +176,10 @@ describe("the supervisor (rules/pipeline-supervision#permission)", () => {
       const now = Date.now() + LASTED_MS.no_worker + 900_000;
       await agents.sync("h1", { agent_id: null, report, now }, 0);
       const desired = ["dead", "alive"].map((instance_id) => ({
-        ...{ instance_id, args: [], env: {}, generation: 0 },
+        instance_id,
+        args: [],
+        env: {},
+        generation: 0,
       }));
       await agents.setDesired("h1", desired, 0);
       await rig.pass(900_000, 3);
@@ -193,8 +198,14 @@ describe("the supervisor (rules/pipeline-supervision#permission)", () => {
       await addWorkload(rig, "new");
       await rig.pass();
       expect(await rig.supervision("new")).toEqual({
-        ...{ workload: "new", supervisor_enabled: true, paused_at: null, problem: null },
-        ...{ problem_since: null, action: null, reason: null, action_at: null },
+        workload: "new",
+        supervisor_enabled: true,
+        paused_at: null,
+        problem: null,
+        problem_since: null,
+        action: null,
+        reason: null,
+        action_at: null,
       });
     }));
 });

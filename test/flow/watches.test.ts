@@ -71,8 +71,9 @@ test("each time makes a capture; the first is the baseline, and every completed 
     changes: { against: first, parts: [] },
   });
   const other = await nextCapture({
-    ...{ page: "<p>14 €</p><p>In stock</p><p>Sale</p>" },
-    ...{ bodies: { "http://site.test/new.js": "v1" }, end: { title: "Sale", http_status: 203 } },
+    page: "<p>14 €</p><p>In stock</p><p>Sale</p>",
+    bodies: { "http://site.test/new.js": "v1" },
+    end: { title: "Sale", http_status: 203 },
   });
   expect((await jobOf(other)).changes).toEqual({
     against: same,
@@ -83,7 +84,11 @@ test("each time makes a capture; the first is the baseline, and every completed 
     assets: { new: 1, gone: 0, changed: 0 },
   });
   expect(await watchOf(id)).toMatchObject({
-    ...{ baseline: other, capturing: null, captures: 3, changes: 1, failures: 0 },
+    baseline: other,
+    capturing: null,
+    captures: 3,
+    changes: 1,
+    failures: 0,
     last: { job_id: other, status: "completed", changed: true },
     last_change: { job_id: other },
     next_at: "2026-01-01T00:04:00.000Z",
@@ -144,7 +149,8 @@ test("what changed is in the job's story before its end, in the record of the en
       {
         type: "log",
         data: {
-          ...{ stage: "watch", message: `changed since job ${first}: text` },
+          stage: "watch",
+          message: `changed since job ${first}: text`,
           fields: { event: "job.changed", changes: { against: first } },
         },
       },
@@ -158,12 +164,14 @@ test("what changed is in the job's story before its end, in the record of the en
 test("what a watch does not count is no change: other parts, lines and URLs that are ignored (rules/watches#what-counts-as-a-change)", async () => {
   await start();
   const id = await addWatch({
-    ...{ compare: ["text", "assets"], ignore_text: ["*visitors today"] },
+    compare: ["text", "assets"],
+    ignore_text: ["*visitors today"],
     ignore_assets: ["*://ads.test/*"],
   });
   await nextCapture({ page: "<p>Lamp</p><p>17 Visitors today</p>" });
   const quiet = await nextCapture({
-    ...{ page: "<p>Lamp</p><p>18 visitors today</p>", end: { title: "other" } },
+    page: "<p>Lamp</p><p>18 visitors today</p>",
+    end: { title: "other" },
     bodies: { "http://ads.test/banner.js": "x" },
   });
   expect(await jobOf(quiet)).toMatchObject({
@@ -183,7 +191,10 @@ test("failed captures are counted and leave the baseline; one that is cancelled 
   const since = (await jobOf(failed)).finished_at;
   await nextCapture({ end: { status: "failed", error: "again no page" } });
   expect(await watchOf(id)).toMatchObject({
-    ...{ baseline: first, failures: 2, failing_since: since, last_error: "again no page" },
+    baseline: first,
+    failures: 2,
+    failing_since: since,
+    last_error: "again no page",
     last: { status: "failed", changed: null },
   });
   clock.jump(MINUTE);
@@ -210,7 +221,8 @@ test("a time that comes while a capture is under way waits for it, and of severa
   expect(await jobsOf(`watch=${id}`)).toEqual([job.job_id]);
   const { status, body } = await hub.call("POST", `/watches/${id}/capture`);
   expect({ status, body }).toEqual({
-    ...{ status: 409, body: { detail: `capture ${job.job_id} of the watch is under way` } },
+    status: 409,
+    body: { detail: `capture ${job.job_id} of the watch is under way` },
   });
   worker.finish(job);
   await hub.signals.next("capture decided", { job_id: job.job_id });
@@ -315,7 +327,9 @@ test("a comparison that fails is tried again, and after ten minutes the capture 
   clock.jump(7 * MINUTE);
   await watchOnce(hub.ctx);
   expect(await watchOf(id)).toMatchObject({
-    ...{ capturing: null, baseline: job.job_id, failures: 0 },
+    capturing: null,
+    baseline: job.job_id,
+    failures: 0,
     last_error: expect.stringContaining("the bucket is away"),
   });
 });

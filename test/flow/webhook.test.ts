@@ -71,7 +71,8 @@ test("the record of a job that ends is posted, however it ended", async () => {
   const failed = await endJob({ status: "failed", error: "no page" });
   await taken(2);
   expect(received[1]).toMatchObject({
-    ...{ event: "job.failed", body: { job_id: failed, error: "no page" } },
+    event: "job.failed",
+    body: { job_id: failed, error: "no page" },
   });
   await hub.call("PATCH", "/settings", { webhook_url: null });
   await endJob();

@@ -20,8 +20,11 @@ test(
     await writeFile(tool, "#!/bin/sh\necho '0, NVIDIA L4, 37, 6144, 23034'\n");
     await chmod(tool, 0o755);
     const env = {
-      ...{ PATH: `${bin}:${process.env.PATH}`, SVC_DATA_DIR: join(hub.root, "worker") },
-      ...{ SVC_CONTROL_URL: hub.url, SVC_WORKER_ID: "loaded", HUB_URL: "" },
+      PATH: `${bin}:${process.env.PATH}`,
+      SVC_DATA_DIR: join(hub.root, "worker"),
+      SVC_CONTROL_URL: hub.url,
+      SVC_WORKER_ID: "loaded",
+      HUB_URL: "",
     };
     const config = loadWorkerConfig(env, {});
     const deps = { config, log: silentLog, clock: systemClock, version: "1" };

@@ -57,7 +57,10 @@ async function startFeedRig(options: { sum?: string } = {}) {
     random: () => 0.5,
     trusted: null,
     log: createLog("debug", (line) => log.push(JSON.parse(line) as Record<string, unknown>)),
-    ...{ dir, base: BASE, updater, clock },
+    dir,
+    base: BASE,
+    updater,
+    clock,
   };
   return { ...rig, deps, asked, feedLog: log };
 }

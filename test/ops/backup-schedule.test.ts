@@ -34,8 +34,12 @@ const named = (dir: string) =>
 test("a running hub backs itself up on its schedule, keeps the newest, and tells in its health what failed", async () => {
   const [data, out] = [join(newDir(), "data"), newDir()];
   const env = {
-    ...{ SVC_DATA_DIR: data, SVC_HOST: "127.0.0.1", SVC_PORT: "0" },
-    ...{ SVC_BACKUP_DIR: out, SVC_BACKUP_SCHEDULE: SOON, SVC_BACKUP_KEEP: "2" },
+    SVC_DATA_DIR: data,
+    SVC_HOST: "127.0.0.1",
+    SVC_PORT: "0",
+    SVC_BACKUP_DIR: out,
+    SVC_BACKUP_SCHEDULE: SOON,
+    SVC_BACKUP_KEEP: "2",
   };
   // Somebody else's file is nobody's to remove.
   writeFileSync(join(out, "flotilla-old.tar.gz"), "mine");

@@ -148,8 +148,12 @@ test("backup verify tells what is in a backup, restores nothing and leaves nothi
   expect(said.stdout).toMatch(/^plugins: {2}3 files, /m);
   const { stdout } = await runProgram([binary, "backup", "verify", file, "--json"], { env });
   expect(JSON.parse(stdout)).toMatchObject({
-    ...{ ok: true, file, missing: [], database: { pending: [], jobs: 0 } },
-    ...{ objects: { files: 2, size: 15 }, plugins: { files: 3 } },
+    ok: true,
+    file,
+    missing: [],
+    database: { pending: [], jobs: 0 },
+    objects: { files: 2, size: 15 },
+    plugins: { files: 3 },
   });
   expect(leftIn(scratch)).toEqual([]);
   expect(permissionsBelow(out)).toEqual(before);

@@ -79,7 +79,8 @@ test("doctor --installed finds what the service's user finds, with the variables
   const as_root = await doctor(["hub", "--prefix", prefix], env);
   expect(as_root.of("database")).toMatchObject({ status: "ok" });
   expect(as_root.of("looks as")).toMatchObject({
-    ...{ status: "warn", advice: "sudo flotilla doctor hub --installed" },
+    status: "warn",
+    advice: "sudo flotilla doctor hub --installed",
   });
   const bad = await doctor(["hub", "--installed", "--prefix", prefix]);
   expect(bad.code).toBe(1);
@@ -92,8 +93,9 @@ test("doctor --installed starts a worker's browser as its user, and tells an upd
   if (!isRoot) return;
   const base = freePort();
   const { prefix, data } = await installed("worker", {
-    ...{ HUB_URL: `http://127.0.0.1:${freePort()}`, LANE_POOL: "1" },
-    ...{ SVC_CDP_PORT_BASE: String(base) },
+    HUB_URL: `http://127.0.0.1:${freePort()}`,
+    LANE_POOL: "1",
+    SVC_CDP_PORT_BASE: String(base),
   });
   mkdirSync(join(data, "versions"));
   const bad = { version: "v9", reason: "it ended with 1", at: "2026-01-01T00:00:00Z" };

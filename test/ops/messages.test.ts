@@ -37,7 +37,8 @@ describe("what cannot be reached at the start is no bad value: the exit code is 
       "the bucket",
       () => ({
         SVC_OBJECTS_URL: `s3://bucket?endpoint=http://${away()}`,
-        ...{ S3_ACCESS_KEY_ID: "a", S3_SECRET_ACCESS_KEY: "hunter2" },
+        S3_ACCESS_KEY_ID: "a",
+        S3_SECRET_ACCESS_KEY: "hunter2",
       }),
       "SVC_OBJECTS_URL: cannot use bucket bucket",
     ],
@@ -137,7 +138,8 @@ test("a full disk is told with its directory, what is needed and what is free", 
     const data = join(dir, "full");
     mkdirSync(data);
     const hub = flotilla.start([...HUB, "--data-dir", data], {
-      ...{ cwd: dir, prefix: small(data, "64k") },
+      cwd: dir,
+      prefix: small(data, "64k"),
     });
     expect(await flotilla.exitCode(hub)).toBe(69);
     expect(hub.stderr).toContain(`the disk of ${data} is full`);

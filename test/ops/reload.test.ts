@@ -74,7 +74,9 @@ test("a hub takes tokens, limits and the log's level, says what changed and what
     writeFileSync(token, "second-token\n");
     writeFileSync(secret, "second-secret\n");
     writeConfig(config, {
-      ...{ ...files, SVC_LOG_LEVEL: "debug", SVC_QUEUE_TIMEOUT_S: "90" },
+      ...files,
+      SVC_LOG_LEVEL: "debug",
+      SVC_QUEUE_TIMEOUT_S: "90",
       SVC_DATA_DIR: join(cwd, "elsewhere"),
     });
     const told = await hangUp(hub);

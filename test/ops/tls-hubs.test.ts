@@ -40,10 +40,16 @@ beforeAll(async () => {
     const hub = flotilla.start(["hub", "--host", "127.0.0.1", "--port", String(port)], {
       cwd: dir,
       env: {
-        ...{ SVC_TLS_CERT: files.cert, SVC_TLS_KEY: files.key, SVC_TLS_CA: authority.ca },
-        ...{ SVC_DB_URL: db_url, SVC_REDIS_URL: redis.url, WORKER_SECRET: SECRET },
-        ...{ SVC_DATA_DIR: join(dir, `hub${n}`), SVC_OBJECTS_URL: `file:${join(dir, "objects")}` },
-        ...{ SVC_PLUGINS_DIR: join(dir, "plugins"), SVC_DRAIN_TIMEOUT_S: "0" },
+        SVC_TLS_CERT: files.cert,
+        SVC_TLS_KEY: files.key,
+        SVC_TLS_CA: authority.ca,
+        SVC_DB_URL: db_url,
+        SVC_REDIS_URL: redis.url,
+        WORKER_SECRET: SECRET,
+        SVC_DATA_DIR: join(dir, `hub${n}`),
+        SVC_OBJECTS_URL: `file:${join(dir, "objects")}`,
+        SVC_PLUGINS_DIR: join(dir, "plugins"),
+        SVC_DRAIN_TIMEOUT_S: "0",
       },
     });
     hubs.push(hub);
@@ -60,7 +66,9 @@ afterAll(async () => {
 
 const ask = async (url: string, method = "GET", json?: object) => {
   const answer = await fetch(url, {
-    ...{ method, tls: { ca }, signal: AbortSignal.timeout(60_000) },
+    method,
+    tls: { ca },
+    signal: AbortSignal.timeout(60_000),
     ...(json && { body: JSON.stringify(json), headers: { "content-type": "application/json" } }),
   });
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -69,7 +77,11 @@ const ask = async (url: string, method = "GET", json?: object) => {
 };
 const worker = (url: string, worker_id: string, more = {}): FakeWorker =>
   connectFakeWorker(url, {
-    ...{ worker_id, instance_id: worker_id, secret: SECRET, resume: null, ...more },
+    worker_id,
+    instance_id: worker_id,
+    secret: SECRET,
+    resume: null,
+    ...more,
     ...(url.startsWith("https:") && { ca }),
   });
 

@@ -242,9 +242,12 @@ test(
         expect(JSON.parse(job.stdout).job.capture).toMatchObject({ lost: 0, ratio: 1 });
         const headers = { "content-type": "application/json", authorization: "Bearer token" };
         const made = await ask(`${url}/api/v1/workloads`, {
-          ...{ method: "POST", headers },
+          method: "POST",
+          headers,
           body: JSON.stringify({
-            ...{ slug: "words", executor_type: "command", executor_config: { argv: ["wc", "-c"] } },
+            slug: "words",
+            executor_type: "command",
+            executor_config: { argv: ["wc", "-c"] },
           }),
         });
         expect(made.status).toBe(201);

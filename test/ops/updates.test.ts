@@ -168,12 +168,16 @@ test(
 
 const BROKEN = [
   {
-    ...{ name: "crashes", tree: () => crashes, deadline_s: DEADLINE_S.patient },
+    name: "crashes",
+    tree: () => crashes,
+    deadline_s: DEADLINE_S.patient,
     error: "exit code 9 before its handshake",
   },
   {
-    ...{ name: "starts, but whose browsers do not,", tree: () => dark },
-    ...{ deadline_s: DEADLINE_S.short, error: "the browser does not start" },
+    name: "starts, but whose browsers do not,",
+    tree: () => dark,
+    deadline_s: DEADLINE_S.short,
+    error: "the browser does not start",
   },
 ];
 for (const { name, tree, deadline_s, error } of BROKEN)

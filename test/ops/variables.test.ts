@@ -100,12 +100,16 @@ describe("flotilla config", () => {
       const { variables, warnings } = JSON.parse(stdout);
       const of = (name: string) => variables.find((v: { name: string }) => v.name === name);
       expect(of("SVC_API_TOKEN")).toEqual({
-        ...{ name: "SVC_API_TOKEN", value: "***", from: "environment", file: null },
+        name: "SVC_API_TOKEN",
+        value: "***",
+        from: "environment",
+        file: null,
       });
       expect(of("SVC_LOG_LEVEL")).toMatchObject({ value: "warn", from: "config_file", file });
       expect(of("SVC_HOST")).toMatchObject({ value: "127.0.0.1", from: "flag" });
       expect(of("SVC_DB_URL")).toMatchObject({
-        ...{ value: `sqlite:${join(dir, "data/flotilla.db")}`, from: "default" },
+        value: `sqlite:${join(dir, "data/flotilla.db")}`,
+        from: "default",
       });
       expect(warnings).toEqual([expect.stringContaining("SVC_PROT")]);
       const table = await flotilla.run(words, { cwd: dir, env });

@@ -54,7 +54,8 @@ describe("the type of a schema is written as TypeScript", () => {
     const found = await namedSchemas();
     const cursor = found.get(NextCursor.next_cursor as unknown as Schema);
     expect(cursor).toEqual({
-      ...{ from: "#shared/protocol/schema/page.ts", name: "NextCursor" },
+      from: "#shared/protocol/schema/page.ts",
+      name: "NextCursor",
       path: '["next_cursor"]',
     });
   });

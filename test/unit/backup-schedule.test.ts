@@ -32,7 +32,10 @@ async function fleet(hubs = 2) {
   const clock = createFakeClock();
   const making: { hub: string; end: (failure?: string) => void; signal: AbortSignal }[] = [];
   const contextOf = (hub: string): BackupContext => ({
-    ...{ db, clock, log: silentLog, hub },
+    db,
+    clock,
+    log: silentLog,
+    hub,
     backup: { dir: "/backups", schedule: "0 * * * *", keep: 2, environment: {} },
     run: (signal) =>
       new Promise((done, reject) => {
@@ -165,7 +168,8 @@ test("a schedule that is none, or without a directory, is refused by name", () =
     environment: { PATH: "/bin" },
   });
   expect(load({ ...given, SVC_OBJECTS_URL: "s3://bucket", S3_ACCESS_KEY_ID: "a" })).toMatchObject({
-    ...{ dir: "/b", environment: { PATH: "/bin" } },
+    dir: "/b",
+    environment: { PATH: "/bin" },
   });
   for (const [env, said] of [
     [{ SVC_BACKUP_SCHEDULE: "0 3 * * *" }, "SVC_BACKUP_DIR: is required"],
@@ -185,7 +189,8 @@ test("a hub whose backups would never be due does not start, and opens nothing b
   const dir = mkdtempSync(join(tmpdir(), "flotilla-never-due-"));
   const data = join(dir, "data");
   const config = loadHubConfig({
-    ...{ SVC_DATA_DIR: data, SVC_BACKUP_DIR: join(dir, "backups") },
+    SVC_DATA_DIR: data,
+    SVC_BACKUP_DIR: join(dir, "backups"),
     SVC_BACKUP_SCHEDULE: "0 0 30 2 *",
   });
   const deps = { config, clock: createFakeClock(), log: silentLog, version: "dev" };

@@ -40,7 +40,8 @@ test("what is asked while a statement runs waits for it and is one statement aga
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const call = createBatcher({
-    ...{ one, splits },
+    one,
+    splits,
     many: async (inputs: string[]) => {
       started.resolve();
       if (inputs.includes("a")) await gate.promise;
@@ -62,7 +63,8 @@ test("a batch that waits for somebody else's lock does not hold up the next fore
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const call = createBatcher({
-    ...{ one, splits },
+    one,
+    splits,
     many: async (inputs: string[]) => {
       started.resolve();
       if (inputs.includes("a")) await gate.promise;

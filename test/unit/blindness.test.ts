@@ -6,8 +6,13 @@ import type { RequestEntry } from "#worker/browser/record/requests.ts";
 
 const entry = (more: Partial<RequestEntry> = {}): RequestEntry =>
   ({
-    ...{ method: "GET", type: "Document", received: 0, encoded: 0, headers: new Map() },
-    ...{ response: { status: 200, encodedDataLength: 100 }, wire_status: 200 },
+    method: "GET",
+    type: "Document",
+    received: 0,
+    encoded: 0,
+    headers: new Map(),
+    response: { status: 200, encodedDataLength: 100 },
+    wire_status: 200,
     ...more,
   }) as RequestEntry;
 const page = { type: "page", is_seen: true, unseen: null, plain: null, page: { url: "http://a/" } };
@@ -22,7 +27,11 @@ test("an answer whose end was never told is one of which nothing was seen", () =
   const blindness = watchBlindness();
   blindness.answered(entry());
   expect(blindness.tell(known)).toEqual({
-    ...{ documents: 1, empty_documents: 0, requests: 3, traced: 2, downloads: 0 },
+    documents: 1,
+    empty_documents: 0,
+    requests: 3,
+    traced: 2,
+    downloads: 0,
     targets: [{ type: "page", url: "http://a/", is_seen: true, has_plain: false, error: null }],
   });
 });

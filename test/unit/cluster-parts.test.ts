@@ -43,7 +43,11 @@ async function hub(shared = true) {
   const said: HubMessage[] = [];
   let met = 0;
   const cluster: Cluster = createCluster({
-    ...{ hub_id: "a", shared, pubsub, clock, log: silentLog },
+    hub_id: "a",
+    shared,
+    pubsub,
+    clock,
+    log: silentLog,
     hear: (message) => heard.push(message),
     met: () => {
       met += 1;

@@ -78,9 +78,15 @@ describe("classes of attempts", () => {
   test("every failure of a backend has a class", () => {
     const classes = CHAT_ERRORS.map((kind) => chatVerdict(new ChatError(kind, "no"))?.class);
     expect(Object.fromEntries(CHAT_ERRORS.map((kind, i) => [kind, classes[i]]))).toEqual({
-      ...{ timeout: "capacity", rate_limited: "capacity", cancelled: "cancelled" },
-      ...{ network: "engine_error", refused_address: "engine_error", auth: "engine_error" },
-      ...{ http_status: "engine_error", bad_answer: "engine_error", cut_off: "engine_error" },
+      timeout: "capacity",
+      rate_limited: "capacity",
+      cancelled: "cancelled",
+      network: "engine_error",
+      refused_address: "engine_error",
+      auth: "engine_error",
+      http_status: "engine_error",
+      bad_answer: "engine_error",
+      cut_off: "engine_error",
       too_long: "engine_error",
     });
     expect(chatVerdict(new Error("else"))).toBeNull();

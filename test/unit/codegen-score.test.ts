@@ -14,7 +14,10 @@ const attempt = (right: boolean, said: AttemptClass) => ({
   tokens: { prompt_tokens: 100, completion_tokens: 10 },
 });
 const score = (task: string, ...attempts: TaskScore["attempts"]): TaskScore => ({
-  ...{ task, ms: 1_500, attempts, error: attempts.length === 0 ? "no engine" : null },
+  task,
+  ms: 1_500,
+  attempts,
+  error: attempts.length === 0 ? "no engine" : null,
 });
 const SCORES = [
   score("at-once", attempt(true, "success")),

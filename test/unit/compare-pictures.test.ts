@@ -55,7 +55,10 @@ describe("a PNG file is read as red, green and blue on white (rules/comparison#p
     [
       "a palette with opacity",
       {
-        ...{ width: 3, colour: 3, bits: 4, row: () => [0x01, 0x20] },
+        width: 3,
+        colour: 3,
+        bits: 4,
+        row: () => [0x01, 0x20],
         more: { tEXt: [65, 0, 66], PLTE: [1, 2, 3, 0, 0, 0, 7, 8, 9], tRNS: [255, 0] },
       },
       [1, 2, 3, 255, 255, 255, 7, 8, 9],

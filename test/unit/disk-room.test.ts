@@ -88,7 +88,9 @@ test("of several disks the one that is short counts, even if another has less be
   const { room } = rig({ a: disk(90 * MB, 2 * GB), b: disk(500 * MB) });
   await room.look();
   expect(room.disk).toEqual({
-    ...{ status: "degraded", free_bytes: 90 * MB, reserve_bytes: 100 * MB },
+    status: "degraded",
+    free_bytes: 90 * MB,
+    reserve_bytes: 100 * MB,
   });
 });
 

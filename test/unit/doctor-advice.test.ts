@@ -39,7 +39,9 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const targetOf = (url: string) => ({
-  ...{ client: createHubClient(url, undefined), named: "HUB_URL", secret: null },
+  client: createHubClient(url, undefined),
+  named: "HUB_URL",
+  secret: null,
 });
 
 test("a hub that cannot be reached is told by what keeps this machine from it", async () => {
@@ -75,7 +77,8 @@ test("a hub that cannot be reached is told by what keeps this machine from it", 
 /** Answers plain calls as a hub does, and WebSockets as `upgrade` says. */
 const routerThat = (upgrade: () => Response, health: () => Response = healthy) =>
   Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: (request) => (new URL(request.url).pathname === "/health" ? health() : upgrade()),
   });
 const healthy = () => Response.json({ status: "ok", workers: 0, version: "v1", degraded: [] });
@@ -126,7 +129,8 @@ test("what answers at the hub's address and is none is told from a hub that is d
 test("the health of the hub that runs here is told in its own words, also a control plane's", async () => {
   const degraded = [{ part: "database", detail: "the disk of the database is full" }];
   await using control = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: (request) =>
       new URL(request.url).pathname === "/api/v1/health"
         ? Response.json({ ok: true, version: "v1", degraded })
@@ -135,7 +139,8 @@ test("the health of the hub that runs here is told in its own words, also a cont
   const port = Number(control.port);
   const check = await checkOwnHealth({ port, host: "0.0.0.0", tls: null });
   expect(check).toMatchObject({
-    ...{ status: "fail", found: "database: the disk of the database is full" },
+    status: "fail",
+    found: "database: the disk of the database is full",
     advice: expect.stringContaining("free up space on the database's disk"),
   });
   const none = await checkOwnHealth({ port: freePort(), host: "127.0.0.1", tls: null });
@@ -153,17 +158,20 @@ test("a server that asks nobody for a token, or its workers for no secret, is to
   const check = (api_token: string | null, worker_secret: string | null) =>
     checkAccess({ ...at, api_token, worker_secret });
   expect(await check(null, null)).toMatchObject({
-    ...{ status: "warn", advice: expect.stringContaining("flotilla tokens create") },
+    status: "warn",
+    advice: expect.stringContaining("flotilla tokens create"),
   });
   status = 401;
   expect(await check(null, null)).toMatchObject({
-    ...{ status: "warn", advice: expect.stringContaining("WORKER_SECRET") },
+    status: "warn",
+    advice: expect.stringContaining("WORKER_SECRET"),
   });
   const long = "s".repeat(32);
   expect(await check(null, long)).toMatchObject({ status: "ok" });
   expect(await check("short", long)).toMatchObject({ status: "warn" });
   expect(await check(null, "short")).toMatchObject({
-    ...{ status: "warn", found: "WORKER_SECRET has 5 characters, which can be guessed" },
+    status: "warn",
+    found: "WORKER_SECRET has 5 characters, which can be guessed",
   });
   await server.stop(true);
   expect(await check(null, null)).toMatchObject({ status: "ok" });
@@ -315,7 +323,8 @@ test("bodies that the database names and the store has not are told, and how man
     await store.put(`jobs/j1/assets/${name}`, new Uint8Array(4));
   await store.close();
   expect(await look()).toMatchObject({
-    ...{ status: "ok", found: "all 2 sampled bodies are there" },
+    status: "ok",
+    found: "all 2 sampled bodies are there",
   });
 });
 

@@ -40,11 +40,13 @@ test("doctor reports when the hub's certificate expires: a warning below 21 days
   expect(look().found).toMatch(/hub\.crt: CN=hub, expires in (99|100) days \(/);
   expect(look({}, 77).status).toBe("ok");
   expect(look({}, 81)).toMatchObject({
-    ...{ status: "warn", advice: expect.stringContaining("renew it") },
+    status: "warn",
+    advice: expect.stringContaining("renew it"),
     found: expect.stringMatching(/expires in 1[89] days/),
   });
   expect(look({}, 102)).toMatchObject({
-    ...{ status: "fail", advice: expect.stringContaining("renew it") },
+    status: "fail",
+    advice: expect.stringContaining("renew it"),
     found: expect.stringContaining("has expired"),
   });
 });
@@ -56,16 +58,15 @@ test("doctor reports names that others use and the certificate lacks", () => {
     expect(look({ public_base_url: url, advertise_url: url }).status).toBe("ok");
   }
   expect(look({ public_base_url: "https://flotilla.lan" })).toMatchObject({
-    ...{ status: "warn", advice: expect.stringContaining("unless a router in front of the hub") },
+    status: "warn",
+    advice: expect.stringContaining("unless a router in front of the hub"),
     found: expect.stringMatching(
       /DNS:hub1\.lan.*do not include flotilla\.lan from PUBLIC_BASE_URL/,
     ),
   });
   expect(look({ advertise_url: "https://10.0.0.12:8000" })).toMatchObject({
-    ...{
-      status: "fail",
-      advice: expect.stringContaining("the other hubs use that name to reach this one"),
-    },
+    status: "fail",
+    advice: expect.stringContaining("the other hubs use that name to reach this one"),
     found: expect.stringContaining("do not include 10.0.0.12 from SVC_ADVERTISE_URL"),
   });
   // A router that speaks TLS itself, and reaches the hub as it likes.
@@ -75,18 +76,18 @@ test("doctor reports names that others use and the certificate lacks", () => {
 test("doctor tells files that cannot be used, and a certificate that nobody here trusts", () => {
   trustAuthority(authority.ca);
   expect(look({ tls: { ...files, key: other.key } })).toMatchObject({
-    ...{ status: "fail", found: expect.stringContaining("does not belong to the certificate") },
+    status: "fail",
+    found: expect.stringContaining("does not belong to the certificate"),
   });
   expect(look({ tls: { ...files, cert: join(dir, "none") } })).toMatchObject({
-    ...{ status: "fail", found: expect.stringContaining("SVC_TLS_CERT: there is no file") },
+    status: "fail",
+    found: expect.stringContaining("SVC_TLS_CERT: there is no file"),
   });
   expect(look({ tls: null }).found).toContain("plain HTTP");
   trustAuthority(null);
   expect(look()).toMatchObject({
-    ...{
-      status: "warn",
-      found: expect.stringContaining("not signed by an authority that this machine trusts"),
-    },
+    status: "warn",
+    found: expect.stringContaining("not signed by an authority that this machine trusts"),
     advice: expect.stringContaining("SVC_TLS_CA"),
   });
   trustAuthority(other.cert);

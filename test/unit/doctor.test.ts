@@ -72,10 +72,14 @@ test("doctor tries what scripts run in, and says what is missing or switched off
   const name = "script sandbox";
   const namespaces: Check = { name: "user namespaces", status: "ok", found: "", advice: "" };
   expect(await checkSandbox(config, namespaces)).toMatchObject({
-    ...{ name, status: "ok", found: expect.stringContaining("bubblewrap; a script took") },
+    name,
+    status: "ok",
+    found: expect.stringContaining("bubblewrap; a script took"),
   });
   expect(await checkSandbox({ ...config, path: pathWith({}) }, namespaces)).toEqual({
-    ...{ name, status: "warn", found: "bwrap is not installed" },
+    name,
+    status: "warn",
+    found: "bwrap is not installed",
     advice: "apt-get install bubblewrap",
   });
   const broken = pathWith({ nice: "", prlimit: "", setpriv: "", ldd: "", bwrap: "" });
@@ -84,7 +88,9 @@ test("doctor tries what scripts run in, and says what is missing or switched off
     status: "warn",
   });
   expect(await checkSandbox({ ...config, sandbox: "process" }, namespaces)).toMatchObject({
-    ...{ name, status: "warn", found: "none: SVC_SANDBOX=process" },
+    name,
+    status: "warn",
+    found: "none: SVC_SANDBOX=process",
   });
 });
 
@@ -129,13 +135,13 @@ test("doctor tells ports that are taken and a /dev/shm that is not there", async
 async function doctor(words: string[], env: Record<string, string>, json = true) {
   let out = "";
   const terminal: Terminal = {
-    ...{
-      out: (text: string) => {
-        out += text;
-      },
-      err: () => {},
+    out: (text: string) => {
+      out += text;
     },
-    ...{ width: 300, live: false, liveWidth: 80 },
+    err: () => {},
+    width: 300,
+    live: false,
+    liveWidth: 80,
   };
   const flags: FlagValues = json ? { json: ["1"] } : {};
   const code = await runDoctor(words, { env, origins: new Map(), overrides: {}, flags, terminal });
@@ -143,7 +149,8 @@ async function doctor(words: string[], env: Record<string, string>, json = true)
 }
 const health = (init: ResponseInit = {}) =>
   Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: (req) =>
       new URL(req.url).pathname === "/workers"
         ? Response.json({ workers: [{ worker_id: "w7", version: "v0", alive: true }] })
@@ -186,7 +193,9 @@ test("doctor tells a hub's clock, version and port apart from this machine's", a
   expect([skewOf(5, 1, 9), skewOf(0, 1, 9), skewOf(12, 1, 9)]).toEqual([0, -1, 3]);
   const hub = health({ headers: { date: new Date(Date.now() - 60_000).toUTCString() } });
   const target = {
-    ...{ client: createHubClient(hub.url.href, undefined), named: "HUB_URL", secret: null },
+    client: createHubClient(hub.url.href, undefined),
+    named: "HUB_URL",
+    secret: null,
   };
   try {
     const clock = await checkHubClock(target);

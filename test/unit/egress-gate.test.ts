@@ -212,7 +212,9 @@ test("an egress gate goes on with the address of the connection before, while it
   const names = { "two.test": ["127.0.0.1", "127.0.0.2"] };
   const resolve: Resolve = async () => names["two.test"];
   const gate = openGate({
-    ...{ speaks: socks5, judge: createJudge({ navigation_block: [], own_ports: [] }), resolve },
+    speaks: socks5,
+    judge: createJudge({ navigation_block: [], own_ports: [] }),
+    resolve,
   });
   const at = async () => {
     await ask(gate, "two.test", port);

@@ -22,8 +22,13 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
   egress = createEgress(
     {
-      ...{ mode: "open", allow: [], deny: [], proxy: null, navigation_block: [] },
-      ...{ lane_ports: [], dialled: [] },
+      mode: "open",
+      allow: [],
+      deny: [],
+      proxy: null,
+      navigation_block: [],
+      lane_ports: [],
+      dialled: [],
     },
     { clock: createFakeClock(), log: silentLog, ask: async () => ["127.0.0.1"] },
   );

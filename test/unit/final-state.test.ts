@@ -127,6 +127,8 @@ test("what was not stored is not claimed", () => {
   const taken = { screenshot: true, thumbnail: true, favicon: "favicon.ico" };
   expect(withoutFailed(taken, [])).toEqual(taken);
   expect(withoutFailed(taken, ["screenshot.png", "favicon.ico", "other.png"])).toEqual({
-    ...{ screenshot: false, thumbnail: true, favicon: null },
+    screenshot: false,
+    thumbnail: true,
+    favicon: null,
   });
 });

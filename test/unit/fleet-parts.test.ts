@@ -73,21 +73,31 @@ describe("--agent (rules/pipeline-agents#host-agents)", () => {
   test("instances see what configures a worker and nothing else of the agent's environment", () => {
     const { agent } = loadWorkerConfig(
       {
-        ...{ PATH: "/bin", HOME: "/home/x", DATABASE_PASSWORD: "hush", MY_KEY: "k" },
-        ...{
-          WORKER_SECRET: "s",
-          SVC_TASK_ENV: "MY_KEY",
-          SVC_DRAIN_TIMEOUT_S: "9",
-          SVC_MODE: "worker",
-        },
-        ...{ HUB_URL: "ws://hub:8000", SVC_AGENT: "1", SVC_DATA_DIR: "/d", SVC_WORKER_ID: "w1" },
+        PATH: "/bin",
+        HOME: "/home/x",
+        DATABASE_PASSWORD: "hush",
+        MY_KEY: "k",
+        WORKER_SECRET: "s",
+        SVC_TASK_ENV: "MY_KEY",
+        SVC_DRAIN_TIMEOUT_S: "9",
+        SVC_MODE: "worker",
+        HUB_URL: "ws://hub:8000",
+        SVC_AGENT: "1",
+        SVC_DATA_DIR: "/d",
+        SVC_WORKER_ID: "w1",
       },
       { SVC_SLOTS: "7", SVC_CONTROL_URL: "http://c:8000" },
     );
     expect(agent).toMatchObject({ enabled: true });
     expect(agent.environment).toEqual({
-      ...{ PATH: "/bin", HOME: "/home/x", MY_KEY: "k", WORKER_SECRET: "s", SVC_SLOTS: "7" },
-      ...{ SVC_TASK_ENV: "MY_KEY", SVC_DRAIN_TIMEOUT_S: "9", SVC_CONTROL_URL: "http://c:8000" },
+      PATH: "/bin",
+      HOME: "/home/x",
+      MY_KEY: "k",
+      WORKER_SECRET: "s",
+      SVC_SLOTS: "7",
+      SVC_TASK_ENV: "MY_KEY",
+      SVC_DRAIN_TIMEOUT_S: "9",
+      SVC_CONTROL_URL: "http://c:8000",
     });
   });
 

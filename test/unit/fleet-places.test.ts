@@ -16,7 +16,10 @@ const resolve = async (host: string) => {
 const placesOf = (...own: Parameters<typeof createFleetPlaces>[0]) =>
   createFleetPlaces(own, { resolve, clock: systemClock, log: silentLog });
 const at = (host: string, from: number, is: "hub" | "bridge" = "hub", to = from) => ({
-  ...{ host, from, to, is },
+  host,
+  from,
+  to,
+  is,
 });
 
 test("a hub is refused by its name and by every address of it, at its port alone", async () => {

@@ -14,8 +14,13 @@ import { entryOfAnswer, type RecordFacts, requestOfRecord } from "#shared/archiv
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 
 const factsOf = (id: string, url = `https://old.test/${id}`, concurrent = ""): RecordFacts => ({
-  ...{ id, url, concurrent, date: "2024-01-02T03:04:05.000Z" },
-  ...{ protocol: "", address: "", resource_type: "" },
+  id,
+  url,
+  concurrent,
+  date: "2024-01-02T03:04:05.000Z",
+  protocol: "",
+  address: "",
+  resource_type: "",
 });
 const noBody = (async function* () {})();
 function entryOf(url: string, { status = 200, mime = "text/html", to = "" } = {}): HarEntry {
@@ -175,7 +180,8 @@ describe("a WACZ of others is opened (rules/documents#import-of-a-web-archive)",
       '{"url":"https://old.test/2","title":"Two"}',
     ];
     const datapackage = {
-      ...{ software: "x".repeat(201), mainPageUrl: "https://old.test/2" },
+      software: "x".repeat(201),
+      mainPageUrl: "https://old.test/2",
       resources: [{ path: "archive/a.warc" }, { path: "archive/b.warc.gz", hash: null }],
     };
     const found = await opened({
@@ -184,7 +190,9 @@ describe("a WACZ of others is opened (rules/documents#import-of-a-web-archive)",
       "datapackage.json": JSON.stringify(datapackage),
     });
     expect(found).toEqual({
-      ...{ format: "wacz", software: null, texts: ["A", "B"] },
+      format: "wacz",
+      software: null,
+      texts: ["A", "B"],
       pages: [
         { url: "https://old.test/2", title: "Two", ts: "" },
         { url: "https://old.test/1", title: "", ts: "" },

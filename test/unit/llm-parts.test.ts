@@ -128,8 +128,13 @@ test("an answer is put together from deltas, whole messages and lists of parts",
   add({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } });
   for (const nothing of [null, 1, "x", [], { choices: "no" }, { choices: [null] }]) add(nothing);
   expect(said).toEqual({
-    ...{ content: "ab", reasoning: "r", tool: "{}", model: "m", finish_reason: "stop" },
-    ...{ usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: true },
+    content: "ab",
+    reasoning: "r",
+    tool: "{}",
+    model: "m",
+    finish_reason: "stop",
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+    choices: true,
   });
   expect(heard).toEqual(["a", "b"]);
 });

@@ -10,13 +10,11 @@ function rig(options: { secrets?: string[] } = {}) {
   const clock = createFakeClock();
   const told: string[] = [];
   const shipper = createLogShipper({
-    ...{
-      host: "h1",
-      service: "worker",
-      secrets: () => options.secrets ?? [],
-      clock,
-      random: () => 1,
-    },
+    host: "h1",
+    service: "worker",
+    secrets: () => options.secrets ?? [],
+    clock,
+    random: () => 1,
     log: createLog("debug", (line) => told.push(JSON.parse(line).message)),
   });
   const batches: LogBatch[] = [];
@@ -43,16 +41,21 @@ describe("shipping of logs (rules/pipeline-operations#ship-logs)", () => {
     await clock.advance(1_000);
     expect(messages()).toEqual(["first", "second"]);
     expect(batches[0]).toEqual({
-      ...{ host: "h1", service: "worker" },
+      host: "h1",
+      service: "worker",
       logs: [
         {
-          ...{ ts: "2026-01-01T00:00:00.000Z", level: "info", message: "first" },
+          ts: "2026-01-01T00:00:00.000Z",
+          level: "info",
+          message: "first",
           fields: { worker_id: "w1", n: 1 },
         },
       ],
     });
     expect(batches[1]?.logs[0]?.fields).toMatchObject({
-      ...{ worker_id: "w1", task: 7, err: { name: "Error", message: "broke" } },
+      worker_id: "w1",
+      task: 7,
+      err: { name: "Error", message: "broke" },
     });
     await shipper.stop();
   });
@@ -175,7 +178,11 @@ describe("shipping of logs (rules/pipeline-operations#ship-logs)", () => {
       {
         url: "http://user:pass@host/x",
         nested: [{ api_key: "abc", text: `a sesame-open b ${base64}` }],
-        ...{ db_password: "p", cookies: 3, cookie: "c=1", tokens_used: 5, path: "/short" },
+        db_password: "p",
+        cookies: 3,
+        cookie: "c=1",
+        tokens_used: 5,
+        path: "/short",
       },
       "it said sesame-open",
     );
@@ -186,7 +193,11 @@ describe("shipping of logs (rules/pipeline-operations#ship-logs)", () => {
       fields: {
         url: "http://***@host/x",
         nested: [{ api_key: "***", text: expect.stringMatching(/^a \*\*\* b \*\*\*=*$/) }],
-        ...{ db_password: "***", cookies: 3, cookie: "***", tokens_used: 5, path: "/short" },
+        db_password: "***",
+        cookies: 3,
+        cookie: "***",
+        tokens_used: 5,
+        path: "/short",
       },
     });
     await shipper.stop();

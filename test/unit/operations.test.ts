@@ -92,7 +92,10 @@ test("a command that ignores SIGTERM is killed 5 s after its deadline, with all 
   const ended = runCommand({
     argv: ["sh", "-c", "trap '' TERM; sleep 60 & echo ready; while :; do wait; done"],
     environment: { PATH: process.env.PATH ?? "" },
-    ...{ cwd, clock, timeout_ms: 60_000, signal: new AbortController().signal },
+    cwd,
+    clock,
+    timeout_ms: 60_000,
+    signal: new AbortController().signal,
     output: {
       push: (chunk) => {
         output.push(chunk);

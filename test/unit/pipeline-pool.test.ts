@@ -14,7 +14,9 @@ function pool(most: number) {
     clock,
     closed,
     pool: createExecutorPool({
-      ...{ most, clock, log: silentLog },
+      most,
+      clock,
+      log: silentLog,
       create: async ({ slug, revision }) => {
         const name = `${slug}@${revision}#${++made}`;
         return {

@@ -113,7 +113,10 @@ describe("what is drawn and marked", () => {
 
   test("a tab that was closed is not the page of a moment any more", () => {
     const tab = (at_ms: number, state: "opened" | "closed" | "active", id: string): TimedEvent => ({
-      ...{ type: "tab", state, tab: id, at_ms },
+      type: "tab",
+      state,
+      tab: id,
+      at_ms,
       ...(state === "opened" && { url: `https://${id}.test/` }),
     });
     const events = [

@@ -50,8 +50,13 @@ const EVENTS: TimedEvent[] = [
     at_ms: 700,
   },
   {
-    ...{ type: "action", name: "click", arguments: { selector: "h1" }, ms: 400, outcome: "done" },
-    ...{ box: { x: 1, y: 2, width: 3, height: 4 }, at_ms: 2_400 },
+    type: "action",
+    name: "click",
+    arguments: { selector: "h1" },
+    ms: 400,
+    outcome: "done",
+    box: { x: 1, y: 2, width: 3, height: 4 },
+    at_ms: 2_400,
   } as TimedEvent,
   { type: "tab", state: "opened", tab: "2", url: "http://b.test/", at_ms: 2_500 },
   { type: "tab", state: "active", tab: "2", at_ms: 2_600 },
@@ -170,7 +175,12 @@ describe("the scrubber", () => {
       { type: "viewer", state: "connected", ...ada, at_ms: 100 },
       { type: "viewer", state: "took_over", ...ada, at_ms: 900 },
       {
-        ...{ type: "input", kind: "pointer", count: 2, x: 30, y: 4, by: "ada" },
+        type: "input",
+        kind: "pointer",
+        count: 2,
+        x: 30,
+        y: 4,
+        by: "ada",
         ms: 700,
         at_ms: 1_600,
       },
@@ -273,7 +283,12 @@ describe("the requests of a session", () => {
 describe("the moment at which a run failed (rules/recordings#the-player)", () => {
   const of = (events: TimedEvent[]) => failureMs(events, actsOf(events), 60_000);
   const failing = (at_ms: number, ms: number): TimedEvent => ({
-    ...{ type: "action", name: "click", outcome: "failed", error: "gone", ms, at_ms },
+    type: "action",
+    name: "click",
+    outcome: "failed",
+    error: "gone",
+    ms,
+    at_ms,
   });
 
   test("is the end of the last act that failed, and not an error of the page after it", () => {

@@ -24,7 +24,8 @@ describe("where the player is", () => {
     expect(ended).toMatchObject({ ms: 0, following: false, playing: false });
     expect(live).toMatchObject({ ms: 10_000, following: true });
     expect(startTransport({ whole_ms: 10_000, live: true, at_ms: 2_000 })).toMatchObject({
-      ...{ ms: 2_000, following: false },
+      ms: 2_000,
+      following: false,
     });
     expect(startTransport({ whole_ms: 10_000, live: false, at_ms: 99_000 }).ms).toBe(10_000);
   });

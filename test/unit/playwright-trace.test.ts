@@ -45,7 +45,11 @@ async function masked(
 }
 
 const before = (callId: string, method: string, params: object) => ({
-  ...{ type: "before", callId, class: "Frame", method, params },
+  type: "before",
+  callId,
+  class: "Frame",
+  method,
+  params,
 });
 const snapshot = (...fields: object[]) => ({
   type: "frame-snapshot",

@@ -5,7 +5,10 @@ import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import type { ExecutorConfig, ExecutorType } from "#shared/protocol/schema/workload.ts";
 
 const folder = (slug: string, executor: unknown, errors: string[] = []): PluginFolder => ({
-  ...{ slug, path: `/srv/plugins/${slug}`, files: new Map(), errors },
+  slug,
+  path: `/srv/plugins/${slug}`,
+  files: new Map(),
+  errors,
   manifest: PluginManifest.parse({ slug, name: slug, version: "1", executor }),
   sha256: errors.length > 0 ? null : slug.padEnd(64, "0"),
 });
@@ -23,10 +26,14 @@ const plugins: Plugins = {
   refresh: async () => {},
 };
 const of = (executor_config: ExecutorConfig, executor_type: ExecutorType = "python_module") => ({
-  ...{ executor_type, executor_config },
+  executor_type,
+  executor_config,
 });
 const ref = (slug: string, path = "") => ({
-  ...{ slug, path, sha256: slug.padEnd(64, "0"), error: null },
+  slug,
+  path,
+  sha256: slug.padEnd(64, "0"),
+  error: null,
 });
 
 describe("the plugin of a workload (rules/pipeline-plugins#which-plugin-a-workload-runs)", () => {
@@ -73,7 +80,8 @@ describe("the plugin of a workload (rules/pipeline-plugins#which-plugin-a-worklo
     expect(config({ plugin: "py", module: "other" }).module).toBe("other");
     expect(config({ plugin: "sh" }, "command").argv).toEqual(["sh", "{plugin}/run.sh"]);
     expect(config({ plugin: "web", options: { wait_seconds: 1 } }, "fleet_fetch").options).toEqual({
-      ...{ scroll: true, wait_seconds: 1 },
+      scroll: true,
+      wait_seconds: 1,
     });
     expect(config({ module: "m" })).toEqual({ module: "m" });
   });

@@ -42,13 +42,24 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     () => void server.stop(true),
   );
   const live = {
-    ...{ tabs: () => [], activeTarget: () => null, files: { listDownloads: () => [] } },
-    ...{ browser: () => null, foreign: false },
+    tabs: () => [],
+    activeTarget: () => null,
+    files: { listDownloads: () => [] },
+    browser: () => null,
+    foreign: false,
   };
   const recorder = startRecorder({
-    ...{ dir, clock, live, mode: "events", headless: true, secrets: ["hunter22"], unheard: [] },
+    dir,
+    clock,
+    live,
+    mode: "events",
+    headless: true,
+    secrets: ["hunter22"],
+    unheard: [],
     place: {
-      ...{ worker_id: "w1", job_id: "j1", session_id: "s1" },
+      worker_id: "w1",
+      job_id: "j1",
+      session_id: "s1",
       base_url: () => Promise.resolve(`http://127.0.0.1:${server.port}`),
       lease_token: () => 1,
       upload_token: () => "token",

@@ -137,7 +137,11 @@ test("events that no reader knows, or that are too long, do not parse", () => {
   expect(parses({ ...start, mode: "screen", screen: "headful" })).toBe(true);
   const box: Box = { x: 1, y: 2, width: 30, height: 4 };
   const timed: TimedEvent = {
-    ...{ type: "action", name: "click", ms: 40, outcome: "done", box },
+    type: "action",
+    name: "click",
+    ms: 40,
+    outcome: "done",
+    box,
     at_ms: 1_200,
   };
   expect(parses(timed)).toBe(true);

@@ -76,7 +76,10 @@ test("a server's description is read when it is whole", () => {
 test("what is secret is masked, and what is long is cut, before an event is written", () => {
   const fit = createEventWriter(createMask(["hunter22", "ab"]));
   const action = (args: Record<string, unknown>): RecordingEvent => ({
-    ...{ type: "action", name: "fill", ms: 1, outcome: "done" },
+    type: "action",
+    name: "fill",
+    ms: 1,
+    outcome: "done",
     arguments: args,
   });
   expect(

@@ -10,8 +10,12 @@ const SECRET = "hunter22!";
 const writer = (secrets: string[]) => createEventWriter(createMask(secrets));
 const action = (args: Record<string, unknown>, more: object = {}): RecordingEvent =>
   ({
-    ...{ type: "action", name: "evaluate", ms: 1, outcome: "done" },
-    ...{ arguments: args, ...more },
+    type: "action",
+    name: "evaluate",
+    ms: 1,
+    outcome: "done",
+    arguments: args,
+    ...more,
   }) as RecordingEvent;
 const bytesOf = (event: unknown) => Buffer.byteLength(JSON.stringify(event));
 

@@ -39,7 +39,13 @@ function startNotes(secrets: string[] = []) {
   const listen = (of = browser, session = newSession("tab-1")) =>
     listenTo(notes.follow(of), session);
   return {
-    ...{ notes, frames, said, mask, listen, listenTo, browser },
+    notes,
+    frames,
+    said,
+    mask,
+    listen,
+    listenTo,
+    browser,
     at: (now: number) => {
       ms = now;
     },
@@ -60,7 +66,9 @@ const harOf = (written: RequestNote[]) =>
   Har.parse({
     log: {
       version: "1.2",
-      ...{ creator: { name: "x", version: "1" }, browser: { name: "x", version: "1" }, pages: [] },
+      creator: { name: "x", version: "1" },
+      browser: { name: "x", version: "1" },
+      pages: [],
       entries: requestsOf(written).map(({ har }) => har),
     },
   }).log.entries;
@@ -101,8 +109,12 @@ test("each hop of a redirect is noted, and requests of a frame belong to its tab
   send("a");
   send("a", {
     redirectResponse: {
-      ...{ status: 302, statusText: "Found", headers: {}, mimeType: "" },
-      ...{ connectionId: 0, encodedDataLength: 10 },
+      status: 302,
+      statusText: "Found",
+      headers: {},
+      mimeType: "",
+      connectionId: 0,
+      encodedDataLength: 10,
     },
     request: { url: "http://site.test/second", method: "GET", headers: {} },
   });

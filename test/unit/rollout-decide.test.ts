@@ -14,16 +14,29 @@ const DEADLINE_MS = 300_000;
 const LOOK_MS = 2_000;
 
 const worker = (worker_id: string, more: Partial<SeenWorker> = {}): SeenWorker => ({
-  ...{ kind: "browser", worker_id, version: OLD, active: true, in_flight: 0, unwell: null },
-  ...{ report: null, waits_for_order: true, since: 0 },
+  kind: "browser",
+  worker_id,
+  version: OLD,
+  active: true,
+  in_flight: 0,
+  unwell: null,
+  report: null,
+  waits_for_order: true,
+  since: 0,
   ...more,
 });
 
 /** A fleet that is looked at; tests change its workers and let time pass. */
 function fleet(workers: SeenWorker[], more: Partial<Circumstances> = {}) {
   const seen: Circumstances = {
-    ...{ now: 1_000_000, hub_versions: [NEW], workers, kinds: ["browser", "pull"] },
-    ...{ proofs: new Map(), watching_since: 0, parallel: 1, approval: "auto" },
+    now: 1_000_000,
+    hub_versions: [NEW],
+    workers,
+    kinds: ["browser", "pull"],
+    proofs: new Map(),
+    watching_since: 0,
+    parallel: 1,
+    approval: "auto",
     deadline_ms: DEADLINE_MS,
     ...more,
   };

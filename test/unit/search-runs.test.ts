@@ -7,7 +7,9 @@ const COUNT = 100_000;
 const HOUR = 3_600_000;
 /** Ids with gaps, one run a second; every 30,000th failed at another worker. */
 const ALL = Array.from({ length: COUNT }, (_, i) => ({
-  ...{ run_id: 3 + i * 2, finished_at: i * 1_000, worker_id: i % 30_000 === 0 ? "w2" : "w1" },
+  run_id: 3 + i * 2,
+  finished_at: i * 1_000,
+  worker_id: i % 30_000 === 0 ? "w2" : "w1",
 }));
 type Fake = (typeof ALL)[number];
 

@@ -44,7 +44,9 @@ test("a script's values become the arguments of the action, by position and as o
   expect(given("click", 3, 4, { click_count: 2 })).toEqual({ x: 3, y: 4, click_count: 2 });
   expect(given("type", "hi")).toEqual({ text: "hi" });
   expect(given("type", "#a", "hi", { delay_ms: 5 })).toEqual({
-    ...{ selector: "#a", text: "hi", delay_ms: 5 },
+    selector: "#a",
+    text: "hi",
+    delay_ms: 5,
   });
   expect(given("press", "#a", "Enter")).toEqual({ selector: "#a", key: "Enter" });
   expect(given("mouse", "move", 1, 2)).toEqual({ op: "move", x: 1, y: 2 });

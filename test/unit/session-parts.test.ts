@@ -73,7 +73,10 @@ describe("loads that outlast an action (rules/session-actions#loads-that-are-too
   const DEFAULT_MS = 30_000;
   const load = (url: string, age_ms: number, active = true) => {
     const one = {
-      ...{ url, active, since: performance.now() - age_ms, stopped: false },
+      url,
+      active,
+      since: performance.now() - age_ms,
+      stopped: false,
       stop: async () => {
         one.stopped = true;
       },

@@ -67,8 +67,12 @@ test("a session keeps nothing of the calls that it has answered", async () => {
       live,
       link,
       {
-        ...{ type: "HubSessionCall", call_id, session_id: "s1", timeout_ms: 1_000 },
-        ...{ action: "take_name", args: { name: `${call_id}.txt`, mime: "text/plain" } },
+        type: "HubSessionCall",
+        call_id,
+        session_id: "s1",
+        timeout_ms: 1_000,
+        action: "take_name",
+        args: { name: `${call_id}.txt`, mime: "text/plain" },
       },
       deps,
     );

@@ -9,17 +9,38 @@ import type { SupervisedRow } from "#hub/platform/db/rows.ts";
 
 const NOW = 10_000_000;
 const ROW: SupervisedRow = {
-  ...{ workload_id: 1, seq: 3, paused_at: null, last_run_id: 0, reset: true },
-  ...{ problem: null, problem_at: null, told: false, action: null, reason: null, action_at: null },
+  workload_id: 1,
+  seq: 3,
+  paused_at: null,
+  last_run_id: 0,
+  reset: true,
+  problem: null,
+  problem_at: null,
+  told: false,
+  action: null,
+  reason: null,
+  action_at: null,
 };
 const FACTS: Facts = {
-  ...{ now: NOW, enabled: true, ready: 0, claimed: 0, failed: 0, runs: [] },
-  ...{ workers: 1, idle_slots: 2, limited: false, dead_instances: 0, broken: null },
+  now: NOW,
+  enabled: true,
+  ready: 0,
+  claimed: 0,
+  failed: 0,
+  runs: [],
+  workers: 1,
+  idle_slots: 2,
+  limited: false,
+  dead_instances: 0,
+  broken: null,
 };
 /** Outcomes as stored: 0 success, 1 error, 2 timeout, 3 lease expired, 5 cancelled. Newest first. */
 const runs = (...outcomes: number[]) =>
   outcomes.map((outcome, i) => ({
-    ...{ run_id: 100 - i, outcome, error: outcome === 0 ? null : "boom", finished_at: NOW - 1 - i },
+    run_id: 100 - i,
+    outcome,
+    error: outcome === 0 ? null : "boom",
+    finished_at: NOW - 1 - i,
   }));
 const times = (n: number, outcome: number) => Array<number>(n).fill(outcome);
 
@@ -32,7 +53,8 @@ interface Row {
   set?: Partial<SupervisedRow>;
 }
 const since = (problem: "no_worker" | "stuck", ms: number): Partial<SupervisedRow> => ({
-  ...{ problem, problem_at: NOW - ms },
+  problem,
+  problem_at: NOW - ms,
 });
 const NOBODY = { ready: 5, workers: 0, idle_slots: 0 };
 const STUCK = { ready: 5 };
@@ -122,7 +144,8 @@ const TABLE: Row[] = [
     name: "not at once again",
     row: {
       ...since("no_worker", RESTART_AGAIN_MS),
-      ...{ action: "restart", action_at: NOW - RESTART_AGAIN_MS + 1 },
+      action: "restart",
+      action_at: NOW - RESTART_AGAIN_MS + 1,
     },
     facts: { ...NOBODY, dead_instances: 2 },
     does: null,
@@ -142,7 +165,9 @@ const TABLE: Row[] = [
     facts: { ready: 5, broken: "its code does not load on w1: SyntaxError" },
     does: "report",
     set: {
-      ...{ problem: "broken_executor", problem_at: NOW, told: true },
+      problem: "broken_executor",
+      problem_at: NOW,
+      told: true,
       reason: "its code does not load on w1: SyntaxError",
     },
   },

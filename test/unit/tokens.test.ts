@@ -28,7 +28,9 @@ function rig(hubs = 1) {
   const clock = createFakeClock();
   const desks: Tokens[] = Array.from({ length: hubs }, () =>
     createTokens({
-      ...{ db: { access }, clock, log: silentLog },
+      db: { access },
+      clock,
+      log: silentLog,
       config: { api_token: null, worker_secret: null },
       admin: { isSet: async () => true },
     }),

@@ -44,7 +44,10 @@ describe("a workload", () => {
   test("that has no limit says null, and half a rate limit is asked for the rest", () => {
     const { body } = readDraft(draft({ max_in_flight: "", timeout_s: " ", schedule: "" }));
     expect(body).toMatchObject({
-      ...{ max_in_flight: null, timeout_s: null, schedule: null, rate_limit: null },
+      max_in_flight: null,
+      timeout_s: null,
+      schedule: null,
+      rate_limit: null,
     });
     expect(faults({ rate_limit: { count: "5", per_s: "" } })).toEqual({
       "rate_limit.per_s": "is required",
@@ -54,7 +57,11 @@ describe("a workload", () => {
   test("says what is wrong at each field", () => {
     expect(
       faults({
-        ...{ name: "", priority: "high", lease_secs: "0", batch_size: "1.5", schedule_tz: "" },
+        name: "",
+        priority: "high",
+        lease_secs: "0",
+        batch_size: "1.5",
+        schedule_tz: "",
         executor_config: { argv: "sh", env: "no sign" },
         backoff: { kind: "fixed", base_s: "", max_s: "604801", jitter: "2" },
         emits: "thumbnails\nNo Slug",

@@ -10,10 +10,13 @@ function open(answer_ms: number, headers: Record<string, string> = {}) {
   const clock = createFakeClock();
   const session = { send: () => clock.sleep(answer_ms) };
   const entry = {
-    ...{ type: "Fetch", received: 0, target: { session } },
+    type: "Fetch",
+    received: 0,
+    target: { session },
     headers: new Map(
       Object.entries({
-        ...{ "cache-control": "private, no-store", "content-length": `${5 * MB}` },
+        "cache-control": "private, no-store",
+        "content-length": `${5 * MB}`,
         ...headers,
       }),
     ),

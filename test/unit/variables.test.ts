@@ -46,13 +46,19 @@ describe("where a value comes from", () => {
       const file = join(dir, "SVC_API_TOKEN");
       expect(origin(credential)).toEqual({ value: "of-systemd", from: "credential", file });
       expect(origin({ ...credential, SVC_API_TOKEN_FILE: file })).toEqual({
-        ...{ value: "of-systemd", from: "environment", file },
+        value: "of-systemd",
+        from: "environment",
+        file,
       });
       expect(origin({ ...credential, SVC_API_TOKEN: "of-env" })).toEqual({
-        ...{ value: "of-env", from: "environment", file: null },
+        value: "of-env",
+        from: "environment",
+        file: null,
       });
       expect(origin({ SVC_API_TOKEN: "of-env" }, { SVC_API_TOKEN: "of-flag" })).toEqual({
-        ...{ value: "of-flag", from: "flag", file: null },
+        value: "of-flag",
+        from: "flag",
+        file: null,
       });
       const { config } = loadConfig("hub", { env: { SVC_CONFIG: path, SVC_PORT: "2" } });
       expect(config).toMatchObject({ port: 2, host: "::1", api_token: "of-file" });
@@ -252,9 +258,16 @@ describe("names that nobody reads", () => {
 
   test("what belongs to others is left alone", () => {
     const others = {
-      ...{ PATH: "/bin", AWS_SHARED_CREDENTIALS_FILE: "/x", AWS_WEB_IDENTITY_TOKEN_FILE: "/x" },
-      ...{ SSL_CERT_FILE: "/x", GITHUB_TOKEN: "t", DB_PASSWORD: "p", KUBERNETES_SERVICE_PORT: "1" },
-      ...{ SVC_RECIPE_ENV: "SVC_SITE_PASSWORD", SVC_SITE_PASSWORD: "x", FLOTILLA_TEST_GROUP: "y" },
+      PATH: "/bin",
+      AWS_SHARED_CREDENTIALS_FILE: "/x",
+      AWS_WEB_IDENTITY_TOKEN_FILE: "/x",
+      SSL_CERT_FILE: "/x",
+      GITHUB_TOKEN: "t",
+      DB_PASSWORD: "p",
+      KUBERNETES_SERVICE_PORT: "1",
+      SVC_RECIPE_ENV: "SVC_SITE_PASSWORD",
+      SVC_SITE_PASSWORD: "x",
+      FLOTILLA_TEST_GROUP: "y",
     };
     expect(said(others)).toEqual({ warnings: [], refusals: [] });
   });
@@ -304,7 +317,10 @@ describe("variables as they are shown", () => {
   test("a default is shown as it would be written, also where it depends on others", () => {
     const hub = lines("hub", { SVC_DATA_DIR: "/srv/x" });
     expect(hub.get("SVC_DB_URL")).toEqual({
-      ...{ name: "SVC_DB_URL", value: "sqlite:/srv/x/flotilla.db", from: "default", file: null },
+      name: "SVC_DB_URL",
+      value: "sqlite:/srv/x/flotilla.db",
+      from: "default",
+      file: null,
     });
     expect(hub.get("SVC_HOST")?.value).toBe("0.0.0.0");
     expect(hub.get("SVC_SUBMIT_WAIT_S")?.value).toBe("8");

@@ -8,8 +8,13 @@ import type { ChangePart } from "#shared/protocol/schema/job-changes.ts";
 
 const ALL: ChangePart[] = ["text", "title", "status", "assets"];
 const TEXT = {
-  ...{ changed: true, lines_gone: 2, lines_new: 3, hunks: [], hunks_cut: false },
-  ...{ too_different: false, text_cut: false },
+  changed: true,
+  lines_gone: 2,
+  lines_new: 3,
+  hunks: [],
+  hunks_cut: false,
+  too_different: false,
+  text_cut: false,
 };
 
 interface Differing {
@@ -37,7 +42,11 @@ function comparison({ text = { ...TEXT, changed: false }, ...of }: Differing): J
     },
     assets: {
       counts: { new: 0, gone: 0, changed: 0, unchanged: 9, ...of.counts },
-      ...{ new: [], gone: [], changed: [], lists_cut: false, assets_cut: false },
+      new: [],
+      gone: [],
+      changed: [],
+      lists_cut: false,
+      assets_cut: false,
     },
   };
 }
@@ -144,7 +153,10 @@ describe("a pattern of what does not count (rules/watches#what-does-not-count)",
 describe("when a watch is due (rules/watches#missed-times)", () => {
   const NOW = Date.parse("2026-03-29T00:30:00Z");
   const timing = (of: Partial<Timing>): Timing => ({
-    ...{ cron: null, cron_tz: "UTC", every_s: null, paused: false },
+    cron: null,
+    cron_tz: "UTC",
+    every_s: null,
+    paused: false,
     ...of,
   });
 

@@ -10,7 +10,10 @@ import type { Watch } from "#shared/protocol/schema/watch.ts";
 
 const at = (text: string) => Date.parse(`2026-${text}Z`);
 const timing = (more: object) => ({
-  ...{ cron: null, cron_tz: "UTC", every_s: null, paused: false },
+  cron: null,
+  cron_tz: "UTC",
+  every_s: null,
+  paused: false,
   ...more,
 });
 
@@ -97,7 +100,8 @@ const comparison = (more: { text?: object | null; title?: string; status?: numbe
   const { text = { changed: true, lines_new: 2, lines_gone: 1 }, title = "A", status = 200 } = more;
   const of = <T>(before: T, after: T) => ({ changed: before !== after, before, after });
   return {
-    ...{ before: { job_id: "j1" }, after: { job_id: "j2" } },
+    before: { job_id: "j1" },
+    after: { job_id: "j2" },
     page: { text, title: of("A", title), http_status: of(200, status) },
     assets: { counts: { new: 1, gone: 0, changed: 0, unchanged: 7 } },
   } as unknown as JobComparison;
@@ -106,7 +110,9 @@ const comparison = (more: { text?: object | null; title?: string; status?: numbe
 describe("a change (rules/watches#what-counts-as-a-change)", () => {
   test("is what differs in the parts that count, in their order", () => {
     expect(changesIn(comparison({ title: "B" }), ["title", "text"])).toEqual({
-      ...{ against: "j1", parts: ["title", "text"], text: { added: 2, removed: 1 } },
+      against: "j1",
+      parts: ["title", "text"],
+      text: { added: 2, removed: 1 },
       title: { changed: true, before: "A", after: "B" },
       status: { changed: false, before: 200, after: 200 },
       assets: { new: 1, gone: 0, changed: 0 },

@@ -88,20 +88,25 @@ describe("worker configuration (rules/workers#variables-of-a-worker)", () => {
   test("tasks inherit where an interpreter looks, and what SVC_TASK_ENV names, but no secret of the worker", () => {
     const { environment } = loadWorkerConfig(
       {
-        ...{ PATH: "/bin", HOME: "/h", PYTHONPATH: "/p", CUDA_VISIBLE_DEVICES: "0" },
-        ...{
-          WORKER_SECRET: "s",
-          SVC_API_TOKEN: "t",
-          AWS_SECRET: "a",
-          BUCKET: "b",
-          HUB_URL: "ws://h",
-        },
+        PATH: "/bin",
+        HOME: "/h",
+        PYTHONPATH: "/p",
+        CUDA_VISIBLE_DEVICES: "0",
+        WORKER_SECRET: "s",
+        SVC_API_TOKEN: "t",
+        AWS_SECRET: "a",
+        BUCKET: "b",
+        HUB_URL: "ws://h",
         SVC_TASK_ENV: "BUCKET, ABSENT",
       },
       {},
     ).pipeline;
     expect(environment).toEqual({
-      ...{ PATH: "/bin", HOME: "/h", PYTHONPATH: "/p", CUDA_VISIBLE_DEVICES: "0", BUCKET: "b" },
+      PATH: "/bin",
+      HOME: "/h",
+      PYTHONPATH: "/p",
+      CUDA_VISIBLE_DEVICES: "0",
+      BUCKET: "b",
     });
   });
 

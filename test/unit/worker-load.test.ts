@@ -39,7 +39,8 @@ function sampler(read: () => ReturnType<typeof readGpus>) {
   const log: string[] = [];
   const reads: Promise<unknown>[] = [];
   const sample = createGpuSampler({
-    ...{ clock, log: createLog("warn", (line) => log.push(line)) },
+    clock,
+    log: createLog("warn", (line) => log.push(line)),
     read: () => {
       const reading = read();
       reads.push(reading.catch(() => {}));

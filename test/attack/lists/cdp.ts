@@ -133,7 +133,9 @@ export const CDP_COMMANDS: Record<string, CdpAttempt> = {
       [
         `Input.dispatchDragEvent ${file}`,
         to("Input.dispatchDragEvent", {
-          ...{ type: "drop", x: 1, y: 1 },
+          type: "drop",
+          x: 1,
+          y: 1,
           data: { items: [], files: [file], dragOperationsMask: 1 },
         }),
       ],

@@ -81,7 +81,9 @@ test(
     const line = (name: string) => variables.find((variable) => variable.name === name);
     for (const name of ["SVC_API_TOKEN", "WORKER_SECRET"])
       expect(line(name)).toEqual({
-        ...{ name, value: "***", from: "credential" },
+        name,
+        value: "***",
+        from: "credential",
         file: `/run/credentials/flotilla-hub.service/${name}`,
       });
     expect(`${found}${said}`).not.toContain("only-systemd-reads");

@@ -38,7 +38,8 @@ export function addLiveSession(
     held,
     job_id: null,
     headless,
-    ...{ egress: null, proxy: null },
+    egress: null,
+    proxy: null,
     replay: null,
     idle_ttl_ms: 300_000,
   });

@@ -27,7 +27,9 @@ export async function recordStatements(
     return statements.map(() => []);
   };
   await work({
-    ...{ dialect, atomic, t: defineTables(dialect === "postgres" ? pgKit : sqliteKit) },
+    dialect,
+    atomic,
+    t: defineTables(dialect === "postgres" ? pgKit : sqliteKit),
     q: db as unknown as Conn["q"],
   } as unknown as Conn);
   return recorded;

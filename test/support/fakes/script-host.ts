@@ -34,7 +34,11 @@ const server = Bun.serve({
     const outcome = await runScript(
       { clock: systemClock, log, config },
       {
-        ...{ job_id: "escape", attempt: 1, code, timeout_ms, job: { url: hub.url, goal } },
+        job_id: "escape",
+        attempt: 1,
+        code,
+        timeout_ms,
+        job: { url: hub.url, goal },
         signal: request.signal,
         door: {
           act: async (action) => reply(action),

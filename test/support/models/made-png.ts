@@ -81,6 +81,7 @@ export const painted = (
   paint: (x: number, y: number) => readonly [number, number, number],
 ): Buffer =>
   madePng({
-    ...{ width, height },
+    width,
+    height,
     row: (y) => Array.from({ length: width }, (_, x) => paint(x, y)).flat(),
   });

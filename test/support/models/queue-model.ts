@@ -50,7 +50,13 @@ export class QueueModel {
       if (this.tasks.has(pk)) continue;
       submitted += 1;
       this.tasks.set(pk, {
-        ...{ pk, priority, max_attempts, attempt: 0, crashes: 0, epoch: 0, worker: null },
+        pk,
+        priority,
+        max_attempts,
+        attempt: 0,
+        crashes: 0,
+        epoch: 0,
+        worker: null,
         generation: ++this.#made,
         state: run_at !== null && run_at > this.now ? "delayed" : "ready",
         run_at: run_at ?? this.now,

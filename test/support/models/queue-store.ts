@@ -55,7 +55,8 @@ async function rigOf(
   close: () => Promise<void>,
 ): Promise<QueueRig> {
   const rig: QueueRig = {
-    ...{ freed, url },
+    freed,
+    url,
     conn,
     store,
     now: START,

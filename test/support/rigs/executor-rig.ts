@@ -30,7 +30,12 @@ export interface ExecutorRig {
 
 let made = 0;
 export const task = (pk: string, extra: unknown = null, task_id = ++made): TaskInput => ({
-  ...{ task_id, epoch: 1, attempt: 1, max_attempts: 3, pk, extra },
+  task_id,
+  epoch: 1,
+  attempt: 1,
+  max_attempts: 3,
+  pk,
+  extra,
 });
 export const outcomesOf = (ends: TaskEnd[]) => ends.map(({ outcome }) => outcome);
 
@@ -63,8 +68,13 @@ export async function createExecutorRig(clock: Clock = hurried): Promise<Executo
       const executor = await createExecutor(
         { clock, log: silentLog, dir, environment },
         {
-          ...{ slug: `w${++made}`, revision: "1", executor_type, executor_config },
-          ...{ batch_size: 1, lease_ms: 60_000, timeout_ms: null },
+          slug: `w${++made}`,
+          revision: "1",
+          executor_type,
+          executor_config,
+          batch_size: 1,
+          lease_ms: 60_000,
+          timeout_ms: null,
         },
       );
       open.push(executor);

@@ -41,7 +41,12 @@ const ALIVE_MS = 30_000;
 export function createBlows(fleet: FleetOfHubs, options: BlowsOptions): Blows {
   const { random, frozen_ms, outage_ms, cuts_ms } = options;
   const struck: Record<Blow, number> = {
-    ...{ hub: 0, redis: 0, worker: 0, freeze: 0, postgres: 0, cut: 0 },
+    hub: 0,
+    redis: 0,
+    worker: 0,
+    freeze: 0,
+    postgres: 0,
+    cut: 0,
   };
   const breaking: { since: number; until: number }[] = [];
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;

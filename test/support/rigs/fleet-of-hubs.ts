@@ -159,21 +159,19 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
     throw new Error(`${err.message}\n${tails()}`);
   };
   return {
-    ...{
-      url: router.url,
-      dir,
-      hubs,
-      hub_urls,
-      workers,
-      postgres,
-      db_url,
-      redis,
-      router,
-      lan,
-      lanes,
-      call,
-      tails,
-    },
+    url: router.url,
+    dir,
+    hubs,
+    hub_urls,
+    workers,
+    postgres,
+    db_url,
+    redis,
+    router,
+    lan,
+    lanes,
+    call,
+    tails,
     finished: (job_id, ms) => {
       const look = async () => {
         const answer = await call("GET", `/jobs/${job_id}`);

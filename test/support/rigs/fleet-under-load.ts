@@ -167,7 +167,10 @@ export function fleetUnderLoad(flotilla: BinaryRig, name: string): FleetUnderLoa
     },
     openSession: async (page) => {
       const { status, body } = await send("POST", "/sessions", {
-        ...{ headless: true, url: `${site.origin}/${page}`, idle_ttl_s: 3_000, ttl_s: 3_600 },
+        headless: true,
+        url: `${site.origin}/${page}`,
+        idle_ttl_s: 3_000,
+        ttl_s: 3_600,
       });
       expect({ status, body }).toMatchObject({ status: 201 });
       const path = `/sessions/${body.session_id}`;

@@ -100,7 +100,8 @@ export async function startReader(): Promise<Reader> {
   // What pages have built lies in the checkout, so that it is one of the reader's own.
   for (const name of SOURCES)
     cpSync(join(ROOT, name), join(checkout, name), {
-      ...{ recursive: true, filter: (path) => !path.endsWith("/node_modules") },
+      recursive: true,
+      filter: (path) => !path.endsWith("/node_modules"),
     });
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
   symlinkSync(process.execPath, join(checkout, ".bun/bin/bun"));
@@ -128,9 +129,15 @@ export async function startReader(): Promise<Reader> {
       .replaceAll(/(localhost|127\.0\.0\.1):8000/g, `$1:${new URL(url).port}`)
       .replaceAll(/(localhost|127\.0\.0\.1):8001/g, `$1:${demo_port}`);
   const env = {
-    ...{ HOME: home, PATH: `${home}/.local/bin:${LOGIN_PATH}`, LANG: "C.UTF-8", TERM: "dumb" },
+    HOME: home,
+    PATH: `${home}/.local/bin:${LOGIN_PATH}`,
+    LANG: "C.UTF-8",
+    TERM: "dumb",
     // What the default is where dev mode has the port 8000; the pages say where this password comes from.
-    ...{ SVC_HUB: url, ADMIN: admin, FLOTILLA_TEST: dir, TMPDIR: process.env.TMPDIR ?? "/tmp" },
+    SVC_HUB: url,
+    ADMIN: admin,
+    FLOTILLA_TEST: dir,
+    TMPDIR: process.env.TMPDIR ?? "/tmp",
     ...lanePorts(),
   };
   return {

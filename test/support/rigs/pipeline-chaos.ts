@@ -42,12 +42,16 @@ export async function startChaosFleet(
     const data = join(dir, name);
     mkdirSync(data, { recursive: true });
     return superviseProcess(name, [...PROGRAM, mode], {
-      ...{ FLOTILLA_TEST: dir, SVC_DATA_DIR: data, SVC_LOG_LEVEL: "warn" },
+      FLOTILLA_TEST: dir,
+      SVC_DATA_DIR: data,
+      SVC_LOG_LEVEL: "warn",
       ...env,
     });
   };
   const control = start("control", "control", {
-    ...{ SVC_HOST: "127.0.0.1", SVC_PORT: String(port), SVC_DB_URL: db_url },
+    SVC_HOST: "127.0.0.1",
+    SVC_PORT: String(port),
+    SVC_DB_URL: db_url,
   });
   const call: ChaosFleet["call"] = async (method, path, body) => {
     try {
@@ -76,12 +80,19 @@ export async function startChaosFleet(
   });
   const workers = Array.from({ length: worker_count }, (_, i) =>
     start(`w${i}`, "worker", {
-      ...{ SVC_CONTROL_URL: url, SVC_WORKER_ID: `w${i}`, SVC_SLOTS: String(slots) },
+      SVC_CONTROL_URL: url,
+      SVC_WORKER_ID: `w${i}`,
+      SVC_SLOTS: String(slots),
     }),
   );
   let close = async () => {};
   return {
-    ...{ dir, control, workers, server, call, healthy },
+    dir,
+    control,
+    workers,
+    server,
+    call,
+    healthy,
     halt: async () => {
       await Promise.all(workers.map((worker) => worker.stop()));
       await control.stop();

@@ -46,8 +46,15 @@ export function createPullRig(): PullRig {
       const stop = Promise.withResolvers<void>();
       const worker = startPullWorker({
         onStop: stop.resolve,
-        ...{ control_url: rig.hub().url, worker_id: "p1", slots: 2, dir, version: "1" },
-        ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
+        control_url: rig.hub().url,
+        worker_id: "p1",
+        slots: 2,
+        dir,
+        version: "1",
+        secret: null,
+        api_token: null,
+        clock: systemClock,
+        random: Math.random,
         environment: { PATH: process.env.PATH ?? "" },
         log: createLog("info", (line) => log.push(line)),
         ...more,

@@ -76,8 +76,11 @@ export async function runJob(
   const kind = JOB_KINDS[n % JOB_KINDS.length] ?? "text";
   const page = kind === "headless" || kind === "events" ? "moving" : kind;
   const options = {
-    ...{ idle_seconds: 0.2, max_wait_seconds: 30, final_state: false },
-    ...{ headless: kind === "headless", record: kind === "events" ? "events" : "screen" },
+    idle_seconds: 0.2,
+    max_wait_seconds: 30,
+    final_state: false,
+    headless: kind === "headless",
+    record: kind === "events" ? "events" : "screen",
   };
   const job = await fleet.submit(`${site}${page}?n=${n}`, options).catch((err) => {
     if (/^POST .jobs: 4/.test(String(err.message))) throw err;

@@ -40,7 +40,9 @@ export function createScriptRig(kind: SandboxKind = "bubblewrap"): ScriptRig {
   const data_dir = mkdtempSync(join(tmpdir(), "flotilla-scripts-"));
   const rig: ScriptRig = {
     data_dir,
-    ...{ acts: [], saved: [], told: [] },
+    acts: [],
+    saved: [],
+    told: [],
     run: (code, options = {}) => {
       for (const kept of [rig.acts, rig.saved, rig.told]) kept.length = 0;
       const door: ScriptDoor = {
@@ -63,12 +65,16 @@ export function createScriptRig(kind: SandboxKind = "bubblewrap"): ScriptRig {
           clock: systemClock,
           log: silentLog,
           config: {
-            ...{ sandbox: options.kind ?? kind, data_dir },
+            sandbox: options.kind ?? kind,
+            data_dir,
             ...(options.path !== undefined && { path: options.path }),
           },
         },
         {
-          ...{ job_id: "job", attempt: 1, code, door },
+          job_id: "job",
+          attempt: 1,
+          code,
+          door,
           job: options.job ?? { url: "http://shop.test/", goal: "the price" },
           timeout_ms: options.timeout_ms ?? 120_000,
           signal: options.signal ?? new AbortController().signal,

@@ -15,7 +15,9 @@ const resolve = async (name: string) => {
   throw new Error("ENOTFOUND");
 };
 const gate = openGate({
-  ...{ speaks: socks5, resolve, judge: createJudge({ navigation_block: [], own_ports: [] }) },
+  speaks: socks5,
+  resolve,
+  judge: createJudge({ navigation_block: [], own_ports: [] }),
   upstream: upstreamOf(ProxyOption.parse(server), { trusted: true }),
 });
 const name = Buffer.from(host);

@@ -210,14 +210,12 @@ async function start(screens: boolean): Promise<UiRig> {
   });
   const admin_password = /password (\S+)/.exec(dev.stdout)?.[1] ?? "";
   return {
-    ...{
-      url,
-      admin_password,
-      data_dir: join(dir, "data"),
-      site: site.url,
-      release: site.release,
-      api,
-    },
+    url,
+    admin_password,
+    data_dir: join(dir, "data"),
+    site: site.url,
+    release: site.release,
+    api,
     open: (path, options) => openPage(browser, options?.url ?? url, path, options),
   };
 }

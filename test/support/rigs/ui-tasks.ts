@@ -20,7 +20,9 @@ export function uiTasks({ api }: UiRig) {
     /** A workload whose tasks are run by `script`. */
     make: (slug: string, script: string, fields: object = {}) =>
       api("POST", "/api/v1/workloads", {
-        ...{ slug, executor_type: "command", executor_config: { argv: ["sh", "-c", script] } },
+        slug,
+        executor_type: "command",
+        executor_config: { argv: ["sh", "-c", script] },
         ...FAILS_AT_ONCE,
         ...fields,
       }),

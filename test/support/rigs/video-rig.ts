@@ -17,8 +17,12 @@ const LONG_MS = 60_000;
 
 export const made = (width = 64, height = 48) =>
   makeRecording(width, height).event(0, {
-    ...{ type: "start", at: "2026-11-20T10:00:00.000Z", of: "job", id: "x" },
-    ...{ mode: "screen", screen: "headful" },
+    type: "start",
+    at: "2026-11-20T10:00:00.000Z",
+    of: "job",
+    id: "x",
+    mode: "screen",
+    screen: "headful",
   });
 /** Red from 0.5 s, blue from 4 s, to 6 s. */
 export const whole = () =>
@@ -104,7 +108,9 @@ export async function videoRig(env: EnvSource = {}) {
     command: async (words: string[], flags: Record<string, string[]> = {}) => {
       let [out, err] = ["", ""];
       const terminal = {
-        ...{ width: null, live: false, liveWidth: 80 },
+        width: null,
+        live: false,
+        liveWidth: 80,
         out: (text: string) => {
           out += text;
         },

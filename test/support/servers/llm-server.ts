@@ -81,7 +81,10 @@ export async function startLlmServer(options: LlmServerOptions): Promise<LlmServ
     await new Promise<void>((done) => server.close(() => done()));
   };
   return {
-    ...{ url, completions: `${url}/chat/completions`, requests, stop },
+    url,
+    completions: `${url}/chat/completions`,
+    requests,
+    stop,
     received: (n) =>
       new Promise((found) => {
         const there = requests[n - 1];

@@ -54,7 +54,8 @@ export function chunksOf(
     return [JSON.stringify({ ...head, object: "chat.completion", choices, usage })];
   }
   const chunk = (delta: object, finish: string | null = null) => ({
-    ...{ ...head, object: "chat.completion.chunk" },
+    ...head,
+    object: "chat.completion.chunk",
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
   const pieces = answer.pieces ?? whole.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
