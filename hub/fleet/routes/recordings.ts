@@ -22,16 +22,12 @@ import { JobParams, SessionParams } from "./params.ts";
 
 const tags = ["recordings"];
 
+/** A moment of a recording; -1: from its beginning. */
+const afterMs = (description: string) =>
+  z.coerce.number().int().min(-1).openapi({ type: "integer", description }).default(-1);
+
 const EventsQuery = z.object({
-  after_ms: z.coerce
-    .number()
-    .int()
-    .min(-1)
-    .openapi({
-      type: "integer",
-      description: "Only events after this moment, in milliseconds since the run began",
-    })
-    .default(-1),
+  after_ms: afterMs("Only events after this moment, in milliseconds since the run began"),
 });
 
 /** The three routes of a recording, for one kind of run. */
@@ -96,15 +92,7 @@ const HAR_OF_SESSION = createRoute({
   request: {
     params: SessionParams,
     query: z.object({
-      after_ms: z.coerce
-        .number()
-        .int()
-        .min(-1)
-        .openapi({
-          type: "integer",
-          description: "Only what was noted after this moment of the recording: `log._ms` before",
-        })
-        .default(-1),
+      after_ms: afterMs("Only what was noted after this moment of the recording: `log._ms` before"),
     }),
   },
   responses: { ...ok(Har), ...fails(404, 422, 503) },
