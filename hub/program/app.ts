@@ -8,6 +8,7 @@ import { comparisonRoutes } from "#hub/fleet/routes/comparison.ts";
 import { directUploadRoutes } from "#hub/fleet/routes/direct-uploads.ts";
 import { engineRoutes } from "#hub/fleet/routes/engines.ts";
 import { extensionRoutes } from "#hub/fleet/routes/extension.ts";
+import { figuresRoutes } from "#hub/fleet/routes/figures.ts";
 import { fleetSettingRoutes } from "#hub/fleet/routes/fleet-settings.ts";
 import { healthRoutes } from "#hub/fleet/routes/health.ts";
 import { hostCookieRoutes } from "#hub/fleet/routes/host-cookies.ts";
@@ -171,6 +172,7 @@ export function createHubApp(ctx: ProgramContext): App {
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     healthRoutes(ctx),
+    figuresRoutes(ctx),
     jobRoutes(ctx),
     attemptRoutes(ctx),
     jobFileRoutes(ctx),

@@ -17,6 +17,7 @@ import type { DirectUpload, DirectUploadBody, DirectUploadDone } from "#shared/p
 import type { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ErrorBody, TooBusy } from "#shared/protocol/schema/error.ts";
 import type { CheckExecutor, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
+import type { Figures } from "#shared/protocol/schema/figures.ts";
 import type { FleetSettings, PatchFleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import type { DashboardOverview, FlowLayout, FlowRates, FlowSnapshot, GpuMetrics, RunsSummary, WorkersCpu } from "#shared/protocol/schema/flow.ts";
 import type { Har } from "#shared/protocol/schema/har.ts";
@@ -53,6 +54,12 @@ export interface Operations {
     answer: z.output<typeof Health>;
     refusals: { 503: z.output<typeof Health> };
   };
+  /** Read what the fleet does, what went wrong and why */
+  "GET /figures": {
+    query?: { range?: "1h" | "6h" | "24h" | "7d" };
+    answer: z.output<typeof Figures>;
+    refusals: Plain<422 | 503>;
+  };
   /** Submit a job */
   "POST /jobs": {
     json: z.input<typeof SubmitJob>;
@@ -61,7 +68,7 @@ export interface Operations {
   };
   /** List jobs, newest first */
   "GET /jobs": {
-    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; changed?: boolean; q?: string; since?: string; until?: string; limit?: number; cursor?: string };
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; changed?: boolean; q?: string; since?: string; until?: string; limit?: number; cursor?: string };
     answer: z.output<typeof JobList>;
     refusals: Plain<422>;
   };

@@ -146,6 +146,7 @@ describe("dashboard (rules/pipeline-views#dashboard-overview)", () => {
       claimed: 0,
       failed: 0,
       oldest_pending_s: null,
+      done_per_min: 0,
     });
   });
 

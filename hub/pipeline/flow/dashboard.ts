@@ -5,10 +5,13 @@ import { listTroubled } from "../supervisor/read.ts";
 import { queueCounts } from "../tasks/queue.ts";
 import { runRecord } from "../tasks/runs.ts";
 import { brokenSentence, executorStates } from "../workloads/executor-state.ts";
+import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
 /** How long a failure counts as recent, and how many are shown. */
 const RECENT_MS = 86_400_000;
 const MAX_FAILURES = 20;
+/** Whole minutes over which the pace of a queue is averaged: of one alone it would jump. */
+const PACE_MINUTES = 5;
 /** Runs of each workload (rules/pipeline-views#runs-summary). */
 const SPARKLINE = 20;
 
@@ -22,13 +25,14 @@ export async function getOverview(
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();
   const workloads = await db.workloads.list();
-  const [counts, claimed, oldest, failures, supervised, executors] = await Promise.all([
+  const [counts, claimed, oldest, failures, supervised, executors, pace] = await Promise.all([
     pipeline.store.counts(),
     db.views.claimed(),
     db.views.oldestReady(),
     db.views.failures(now - RECENT_MS, MAX_FAILURES),
     listTroubled(ctx, workloads),
     executorStates(ctx, workloads),
+    paceOf(ctx, now),
   ]);
   const countsOf = new Map(counts.map((row) => [row.workload_id, row]));
   const oldestOf = new Map(oldest.map((row) => [row.workload_id, row.created_at]));
@@ -52,9 +56,20 @@ export async function getOverview(
       const { total: _total, ...depths } = queueCounts(countsOf.get(workload_id));
       const since = oldestOf.get(workload_id);
       const oldest_pending_s = since === undefined ? null : Math.max(0, now - since) / 1_000;
-      return { workload: slug, ...depths, oldest_pending_s };
+      const done_per_min = pace.get(workload_id) ?? 0;
+      return { workload: slug, ...depths, oldest_pending_s, done_per_min };
     }),
   };
+}
+
+/** Tasks that succeeded in a minute, by workload. The running minute is not whole, and left out. */
+async function paceOf({ db }: PipelineContext, now: number): Promise<Map<number, number>> {
+  const until = minuteOf(now);
+  const since = until - PACE_MINUTES * MINUTE_MS;
+  const pace = new Map<number, number>();
+  for (const { minute, workload_id, n } of await db.flow.rates({ since, metric: "succeeded" }))
+    if (minute < until) pace.set(workload_id, (pace.get(workload_id) ?? 0) + n / PACE_MINUTES);
+  return pace;
 }
 
 /** GET /dashboard/workloads-runs-summary: from the runs, so it is exact for any number of control processes. */

@@ -10,6 +10,7 @@ import { conventionsRepo } from "./conventions.ts";
 import { deploysRepo } from "./deploys.ts";
 import { enginesRepo } from "./engines.ts";
 import { eventsRepo } from "./events/repo.ts";
+import { figuresRepo } from "./figures.ts";
 import { flowRepo } from "./flow.ts";
 import { gpusRepo } from "./gpus.ts";
 import { hostsRepo } from "./hosts/repo.ts";
@@ -96,6 +97,7 @@ export function toDb(conn: Conn): Db {
   return {
     dialect: conn.dialect,
     jobs: guarded(jobsRepo(conn)),
+    figures: guarded(figuresRepo(conn)),
     sessions: guarded(sessionsRepo(conn)),
     recordings: guarded(recordingsRepo(conn)),
     watches: guarded(watchesRepo(conn)),

@@ -11,6 +11,7 @@ import type {
   SessionsRepo,
   WorkersRepo,
 } from "./fleet-types.ts";
+import type { FiguresRepo } from "./figures.ts";
 import type {
   ConventionsRepo,
   EnginesRepo,
@@ -41,6 +42,7 @@ import type { WatchesRepo } from "./watch-types.ts";
 export interface Db {
   dialect: "sqlite" | "postgres";
   jobs: JobsRepo;
+  figures: FiguresRepo;
   sessions: SessionsRepo;
   recordings: RecordingsRepo;
   watches: WatchesRepo;

@@ -31,6 +31,8 @@ export interface WrittenDir {
 export interface DiskRoom {
   /** The disk that has least beside its reserve; null: none is watched, or none has answered yet. */
   readonly disk: DiskHealth | null;
+  /** How large that disk is. */
+  readonly size_bytes: number | null;
   /** Why nothing new is taken, as a sentence without its full stop; null while there is room. */
   readonly shortage: string | null;
   /** @throws AppError unavailable, when a disk is short. */
@@ -41,6 +43,7 @@ export interface DiskRoom {
 
 interface Asked {
   readonly disk: DiskHealth;
+  readonly size_bytes: number;
   readonly what: string;
   readonly dir: string;
 }
@@ -103,7 +106,7 @@ export function createDiskRoom({
       const reserve = reserve_bytes ?? usual;
       const was_short = worst?.dir === dir && was === "degraded";
       const status = free_bytes < reserve * (was_short ? AGAIN : 1) ? "degraded" : "ok";
-      return { what, dir, disk: { status, free_bytes, reserve_bytes: reserve } };
+      return { what, dir, size_bytes, disk: { status, free_bytes, reserve_bytes: reserve } };
     });
     const beside = ({ disk }: Asked) => disk.free_bytes - disk.reserve_bytes;
     const short = asked.filter(({ disk }) => disk.status === "degraded");
@@ -122,6 +125,9 @@ export function createDiskRoom({
   return {
     get disk() {
       return worst?.disk ?? null;
+    },
+    get size_bytes() {
+      return worst?.size_bytes ?? null;
     },
     get shortage() {
       return shortage();

@@ -41,6 +41,8 @@ export const DashboardOverview = z
         failed: z.int(),
         /** Age of the oldest task that could run now; null when none could. */
         oldest_pending_s: z.number().nullable(),
+        /** Tasks that succeeded, a minute: the mean of the last five whole minutes. */
+        done_per_min: z.number(),
       }),
     ),
   })

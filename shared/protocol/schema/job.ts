@@ -200,9 +200,17 @@ export type JobList = z.infer<typeof JobList>;
 
 const isoMs = z.iso.datetime({ offset: true }).transform((s) => Date.parse(s));
 
+/** What became of a job, told apart by what its page answered. */
+const JOB_RESULTS = ["completed", "http_error", "failed", "cancelled"] as const;
+const JobResultFilter = z.enum(JOB_RESULTS).openapi({
+  description:
+    "`completed`: its page answered with less than 400; `http_error`: it completed, and its page answered with 400 or more",
+});
+
 /** Query of GET /jobs: filters, newest first. `host` is the target's host name, `q` a part of the URL. */
 export const JobListQuery = z.object({
   status: JobStatus.optional(),
+  result: JobResultFilter.optional(),
   mode: JobMode.optional(),
   host: z.string().max(253).optional(),
   worker_id: z.string().max(64).optional(),

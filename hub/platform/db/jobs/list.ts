@@ -1,8 +1,11 @@
 import { and, desc, eq, gte, like, lte, type SQL, sql } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
 import type { Conn } from "../conn.ts";
+import { FIRST_HTTP_ERROR } from "../figures.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { position } from "./which.ts";
+
+type Result = NonNullable<Parameters<JobsRepo["list"]>[0]["result"]>;
 
 /** In a LIKE pattern (with `escape '\'`), `%` and `_` of the text stand for themselves. */
 const likePart = (text: string): string => `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
@@ -10,6 +13,15 @@ const likePart = (text: string): string => `%${cleanText(text).replace(/[\\%_]/g
 /** SQLite's LIKE ignores the case of ASCII letters, Postgres' does not: lower both; other letters match as written. */
 const urlHas = ({ url }: Conn["t"]["jobs"], text: string): SQL =>
   sql`(${like(sql`lower(${url})`, likePart(text.toLowerCase()))} escape '\\' or ${like(url, likePart(text))} escape '\\')`;
+
+/** What became of it; a page that answered with an error is no success, although the capture is. */
+function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): SQL | undefined {
+  const first = sql.raw(String(FIRST_HTTP_ERROR));
+  if (result === "http_error") return and(eq(status, "completed"), sql`${http_status} >= ${first}`);
+  if (result === "completed")
+    return and(eq(status, "completed"), sql`(${http_status} is null or ${http_status} < ${first})`);
+  return eq(status, result);
+}
 
 /** A page of jobs by what a person asks for. */
 export function listJobs({ q, t: { jobs } }: Conn): JobsRepo["list"] {
@@ -20,6 +32,7 @@ export function listJobs({ q, t: { jobs } }: Conn): JobsRepo["list"] {
       .where(
         and(
           filter.status === undefined ? undefined : eq(jobs.status, filter.status),
+          filter.result === undefined ? undefined : hasResult(jobs, filter.result),
           filter.mode === undefined ? undefined : eq(jobs.mode, filter.mode),
           filter.host === undefined ? undefined : eq(jobs.host, filter.host),
           filter.worker_id === undefined ? undefined : eq(jobs.worker_id, filter.worker_id),

@@ -21,8 +21,9 @@ const ALSO: Record<string, readonly string[]> = {
   "v1/tasks": ["v1/workloads", "v1/runs", "v1/dashboard", "v1/flow"],
   "v1/workloads": ["v1/dashboard", "v1/flow"],
   "v1/workers": ["v1/flow"],
-  sessions: ["workers", "health"],
-  workers: ["health"],
+  sessions: ["workers", "health", "figures"],
+  jobs: ["figures"],
+  workers: ["health", "figures"],
 };
 
 /** What changed while it was being read, and must be read again. */
