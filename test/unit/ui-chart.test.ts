@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { distribution, quantile, stacked } from "#hub/ui/client/parts/chart/model.ts";
+import { mixed } from "#hub/ui/client/parts/chart/colors.ts";
+import { barAt, distribution, quantile, stacked } from "#hub/ui/client/parts/chart/model.ts";
 
 const bars = (label: string, values: number[]) =>
   ({ label, color: "red", values, draw: "bars" }) as const;
@@ -40,4 +41,18 @@ test("a distribution stays within its range, has every point once, and a gap whe
   const at = (row: number) => quantiles[row]?.filter((value) => value !== undefined);
   expect(at(0)).toEqual([12.5, null, null, 91]);
   expect(at(1)).toEqual([1_000, null, null, 91]);
+});
+
+test("the bar that is met is the one whose part of the stack is there", () => {
+  const drawn = stacked([bars("good", [3, 0]), bars("none", [0, 0]), bars("bad", [2, 4])]);
+  expect(barAt(drawn, 0, 1)).toBe("good");
+  expect(barAt(drawn, 0, 4)).toBe("bad");
+  expect(barAt(drawn, 0, 6)).toBeNull();
+  expect(barAt(drawn, 1, 1)).toBe("bad");
+});
+
+test("a pale colour is opaque, however its ground is written", () => {
+  expect(mixed("#000000", "#fff", 0.5)).toBe("#808080");
+  expect(mixed("#2b9c8c", "#14171d", 1)).toBe("#2b9c8c");
+  expect(mixed("teal", "#fff", 0.5)).toBe("teal");
 });

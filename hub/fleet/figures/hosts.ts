@@ -69,6 +69,7 @@ export function hostFigures(host: string, captures: readonly CaptureFacts[]): Ho
     completed: of((one) => one.status === "completed" && !isHttpError(one)),
     http_error: of(isHttpError),
     failed: of(({ status }) => status === "failed"),
+    login_needed: of((one) => one.status === "completed" && endedAtLogin(one)),
     median_ms: median(durations(captures)),
     error: wrong === undefined ? null : whyOf(wrong),
   };
@@ -149,21 +150,25 @@ export async function readHosts(
   const worst = failing.slice(0, MOST_HOSTS);
   const sample = await db.figures.newest(from, SAMPLE);
   const slow = slowestOf(sample);
-  // One whose sign-in page answers with 200 has no failures: it is among those that are captured most.
+  // A sign-in page answers with 200, so that nothing has failed.
   const asked = [...Map.groupBy(sample.filter(endedAtLogin), ({ host }) => host)]
     .sort((a, b) => b[1].length - a[1].length)
     .slice(0, MOST_HOSTS)
     .map(([host]) => host);
+  const troubled = [...new Set([...worst, ...asked])];
   const captures = new Map<string, CaptureFacts[]>();
-  for (const host of new Set([...worst, ...asked, ...slow]))
+  for (const host of new Set([...troubled, ...slow]))
     captures.set(host, await db.figures.newest(from, PER_HOST, host));
   const figuresOf = (hosts: readonly string[]) =>
     hosts.map((host) => hostFigures(host, captures.get(host) ?? []));
   return {
-    failing: figuresOf(worst),
+    failing: figuresOf(troubled)
+      .sort((a, b) => troubleOf(b) - troubleOf(a))
+      .slice(0, MOST_HOSTS),
     slow: figuresOf(slow),
-    problems: [...new Set([...worst, ...asked])].flatMap(
-      (host) => hostProblem(host, captures.get(host) ?? []) ?? [],
-    ),
+    problems: troubled.flatMap((host) => hostProblem(host, captures.get(host) ?? []) ?? []),
   };
 }
+
+const troubleOf = ({ failed, http_error, login_needed }: HostFigures): number =>
+  failed + http_error + login_needed;

@@ -1,1 +1,135 @@
-export { Page } from "./pipeline/overview.tsx";
+import { Button, SegmentedControl } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { useDeferredValue, useEffect, useState } from "react";
+import { Link } from "wouter";
+import type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
+import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
+import { CapturesChart } from "./home/captures-chart.tsx";
+import { HostsCard, QueueCard, StorageCard } from "./home/cards.tsx";
+import { type Step, showsPath, useFirstRun } from "./home/first-run.ts";
+import { LatestCaptures } from "./home/latest.tsx";
+import { newCaptureHref } from "./home/links.ts";
+import { FirstRunPath } from "./home/path.tsx";
+import { PipelineHalf } from "./home/pipeline-half.tsx";
+import { ProblemList } from "./home/problem-list.tsx";
+import { problemsOf } from "./home/problems.ts";
+import { DEFAULT_RANGE, RANGES, rangeOf } from "./home/ranges.ts";
+import { RunningNow } from "./home/running-now.tsx";
+import { useFilters } from "./lib/filters.ts";
+import { info } from "./lib/info.ts";
+import { useGet } from "./lib/query.ts";
+import { PageHead } from "./parts/page-head.tsx";
+import { Loadable } from "./parts/states.tsx";
+import { UpdatesBanner } from "./parts/updates/banner.tsx";
+import { statesOf } from "./pipeline/overview/problems.ts";
+
+/** The running bar grows, and a problem may come by itself. */
+const EVERY_MS = 15_000;
+
+/** Which steps of the first run are done, by what the server has; null until that is known. */
+function doneOf(
+  figures: Figures | undefined,
+  overview: DashboardOverview | undefined,
+): Partial<Record<Step, boolean>> | null {
+  if (overview === undefined || (info.fleet && figures === undefined)) return null;
+  const tasks = overview.queue_depths.length > 0;
+  if (figures === undefined) return { tasks };
+  const { captured, session, engine } = figures.begun;
+  return { capture: captured, session, tasks, engine };
+}
+
+function Head({ range, onRange }: { range: FigureRange; onRange: (range: string) => void }) {
+  return (
+    <PageHead
+      title="Home"
+      primary={
+        info.fleet && (
+          <Button component={Link} href={newCaptureHref} leftSection={<IconPlus size={16} />}>
+            New capture
+          </Button>
+        )
+      }
+    >
+      {info.fleet && (
+        <SegmentedControl
+          size="xs"
+          aria-label="Range of time"
+          data={RANGES}
+          value={range}
+          onChange={onRange}
+        />
+      )}
+    </PageHead>
+  );
+}
+
+/** Of a server with a browser fleet: both halves. */
+function Both({ figures, overview }: { figures: Figures; overview: DashboardOverview | undefined }) {
+  // How the last runs went comes after what the page begins with.
+  const settled = useDeferredValue(true, false);
+  const summary = useGet("/api/v1/dashboard/workloads-runs-summary", {}, { enabled: settled });
+  const states = overview ? statesOf(overview, summary.data, undefined) : [];
+  return (
+    <div className="home">
+      <ProblemList problems={problemsOf(figures.problems, overview, states)} />
+      <div className="home-two">
+        <CapturesChart figures={figures} />
+        <RunningNow figures={figures} />
+      </div>
+      <LatestCaptures />
+      <div className="home-three">
+        <HostsCard figures={figures} />
+        {overview && <QueueCard overview={overview} />}
+        <StorageCard figures={figures} />
+      </div>
+    </div>
+  );
+}
+
+/** What runs, what failed and why; on an empty install the path of the first steps (rules/web-app#home). */
+export function Page() {
+  const [filters, setFilters] = useFilters({ range: DEFAULT_RANGE as string });
+  const range = rangeOf(filters.range);
+  const figures = useGet(
+    "/figures",
+    { query: { range } },
+    { enabled: info.fleet, refetchInterval: EVERY_MS },
+  );
+  const overview = useGet("/api/v1/dashboard/overview", {}, { refetchInterval: EVERY_MS });
+  const [run, change] = useFirstRun();
+  const done = doneOf(figures.data, overview.data);
+  // What came of the last step stays to be read until the reader goes on.
+  const [begun, setBegun] = useState(false);
+  const shows = done !== null && run.path !== "hidden" && (begun || showsPath(run, done));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is first shown
+  useEffect(() => {
+    if (!shows) return;
+    setBegun(true);
+    if (run.path === "unseen") change({ path: "on" });
+  }, [shows]);
+  if (shows && done !== null)
+    return (
+      <FirstRunPath
+        run={run}
+        change={change}
+        done={done}
+        lanes={figures.data?.lanes}
+        onEnd={() => change({ path: "hidden" })}
+      />
+    );
+  return (
+    <>
+      <Head range={range} onRange={(next) => setFilters({ range: next })} />
+      <UpdatesBanner alarms />
+      {info.fleet ? (
+        <Loadable query={figures} lines={12}>
+          {(data) => <Both figures={data} overview={overview.data} />}
+        </Loadable>
+      ) : (
+        <Loadable query={overview} lines={12}>
+          {(data) => <PipelineHalf overview={data} />}
+        </Loadable>
+      )}
+    </>
+  );
+}

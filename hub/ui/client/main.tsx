@@ -6,6 +6,7 @@ import "./base.css";
 import "./frame.css";
 import "./parts.css";
 import "./app.css";
+import "./home.css";
 import "./player.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";

@@ -34,6 +34,9 @@ export const HostFigures = z
     completed: z.int(),
     http_error: z.int(),
     failed: z.int(),
+    login_needed: z
+      .int()
+      .openapi({ description: "Of the completed, those that ended on a sign-in page" }),
     median_ms: z.int().nullable().openapi({ description: "Of those that ran to an end" }),
     error: z.string().nullable().openapi({ description: "The newest failure's" }),
   })
@@ -101,7 +104,7 @@ export const Figures = z
     bucket_s: z.int(),
     captures: z.object({ total: CaptureCounts, buckets: z.array(CaptureBucket) }),
     hosts: z.object({
-      failing: z.array(HostFigures).openapi({ description: "Those with most failures first" }),
+      failing: z.array(HostFigures).openapi({ description: "Those with most trouble first" }),
       slow: z.array(HostFigures).openapi({ description: "The slowest first, by their median" }),
     }),
     lanes: z.object({

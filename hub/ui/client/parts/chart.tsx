@@ -2,7 +2,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type ChartSeries, type Range, stacked } from "./chart/model.ts";
+import { barAt, type ChartSeries, type Range, stacked } from "./chart/model.ts";
 import { FONT, plotOptions } from "./chart/plot.ts";
 
 export type { ChartSeries, Range };
@@ -22,19 +22,28 @@ interface ChartProps {
   unit?: (value: number) => string;
   max?: number;
   log?: boolean;
+  /** The last bars are of a time that is not over, and pale. */
+  running?: boolean;
+  /** Below it, with the values under the pointer. Default true. */
+  legend?: boolean;
+  /** The place of the value under the pointer, or null. */
+  onHover?: (index: number | null) => void;
+  /** A value was clicked: its place, and of bars the series that was met. */
+  onPick?: (index: number, series: string | null) => void;
 }
 
 /** Values over time, drawn on a canvas; pages that use it are loaded when they are opened. */
 export function Chart(props: ChartProps) {
   const { label, x, series, range, onRange, height = 200, unit, max, log = false } = props;
+  const { running = false, legend = true, onHover, onPick } = props;
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const dark = useComputedColorScheme("light") === "dark";
   const drawn = stacked(series);
   const shape = drawn.map(({ label: name, color, draw }) => `${name} ${color} ${draw}`).join();
   const data = [x, ...drawn.map(({ heights }) => heights)] as uPlot.AlignedData;
-  const latest = useRef({ data, drawn, range, onRange });
-  latest.current = { data, drawn, range, onRange };
+  const latest = useRef({ data, drawn, range, onRange, onHover, onPick });
+  latest.current = { data, drawn, range, onRange, onHover, onPick };
   // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for another shape, not for other values
   useEffect(() => {
     const element = box.current;
@@ -52,10 +61,19 @@ export function Chart(props: ChartProps) {
         unit,
         max,
         log,
+        running,
+        legend,
+        onHover: (index) => latest.current.onHover?.(index),
         onMark: (marked) => latest.current.onRange?.(marked),
       });
       const made = new Plot(options, latest.current.data, element);
       made.over.addEventListener("dblclick", () => latest.current.onRange?.(null));
+      made.over.addEventListener("click", () => {
+        const { idx, top = 0 } = made.cursor;
+        if (typeof idx !== "number") return;
+        const series = barAt(latest.current.drawn, idx, made.posToVal(top, "y"));
+        latest.current.onPick?.(idx, series);
+      });
       chart.current = made;
       const resized = new ResizeObserver(() =>
         made.setSize({ width: element.clientWidth, height }),
@@ -75,7 +93,7 @@ export function Chart(props: ChartProps) {
       done = true;
       remove();
     };
-  }, [shape, dark, height, max, log]);
+  }, [shape, dark, height, max, log, running, legend]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values
   useEffect(() => {
     chart.current?.setData(latest.current.data);

@@ -11,6 +11,7 @@ import { FilterGroup } from "../../parts/filter-group.tsx";
 export const NO_FILTERS = {
   q: "",
   status: "",
+  result: "",
   mode: "",
   host: "",
   worker: "",
@@ -21,6 +22,13 @@ export const NO_FILTERS = {
 export type JobFilters = typeof NO_FILTERS;
 
 const STATUSES = choicesOf("JobStatus");
+/** As the captures of Home are counted. */
+const RESULTS: Record<string, string> = {
+  completed: "Completed, no HTTP error",
+  http_error: "Completed, HTTP error",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
 const MODES = choicesOf("JobMode");
 const TYPING_MS = 250;
 
@@ -64,11 +72,14 @@ function Typed({ label, value, onChange, icon, filter, basis }: TypedProps) {
 function Choice(props: {
   label: string;
   data: string[];
+  /** What each is called where that is not its value. */
+  words?: Record<string, string>;
   value: string;
   basis: number;
   onChange: (value: string) => void;
 }) {
-  const { data, value, onChange, basis, ...rest } = props;
+  const { data, words = {}, value, onChange, basis, ...rest } = props;
+  const choices = value === "" || data.includes(value) ? data : [...data, value];
   return (
     <Select
       {...rest}
@@ -77,7 +88,7 @@ function Choice(props: {
       placeholder="Any"
       clearable
       clearButtonProps={{ "aria-label": `Any ${props.label.toLowerCase()}` }}
-      data={value === "" || data.includes(value) ? data : [...data, value]}
+      data={choices.map((choice) => ({ value: choice, label: words[choice] ?? choice }))}
       value={value === "" ? null : value}
       onChange={(next) => onChange(next ?? "")}
     />
@@ -128,6 +139,14 @@ export function Filters({ filters, onChange }: FiltersProps) {
         value={filters.status}
         onChange={set("status")}
         basis={112}
+      />
+      <Choice
+        label="Result"
+        data={Object.keys(RESULTS)}
+        words={RESULTS}
+        value={filters.result}
+        onChange={set("result")}
+        basis={150}
       />
       <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} basis={112} />
       <Typed label="Host" value={filters.host} onChange={set("host")} basis={120} />

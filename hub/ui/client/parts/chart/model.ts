@@ -43,6 +43,14 @@ export function stacked(series: readonly ChartSeries[]): Drawn[] {
   return [...drawn.filter((one) => !isBar(one)), ...drawn.filter(isBar).reverse()];
 }
 
+/** The bar that has this height in it, null above all of them. They are drawn from the top one down. */
+export function barAt(drawn: readonly Drawn[], index: number, height: number): string | null {
+  const met = drawn.filter(
+    ({ draw, heights }) => draw === "bars" && (heights[index] ?? 0) >= height && heights[index],
+  );
+  return met.at(-1)?.label ?? null;
+}
+
 /** The value below which that share of them lies; `sorted` ascends and is not empty. */
 export function quantile(sorted: readonly number[], share: number): number {
   const at = (sorted.length - 1) * share;

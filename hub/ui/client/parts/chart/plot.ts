@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import { clockText, dayText, digits } from "../../lib/units.ts";
+import { mixed } from "./colors.ts";
 import type { Drawn, Range } from "./model.ts";
 
 export interface PlotShape {
@@ -13,6 +14,12 @@ export interface PlotShape {
   max?: number;
   /** Powers of ten at equal distances: for durations. */
   log: boolean;
+  /** The last bar is still growing, and pale. */
+  running: boolean;
+  /** Below it, with the values under the pointer; a page may have a legend of its own. */
+  legend: boolean;
+  /** Where the pointer is: the place of a value, null elsewhere. */
+  onHover(index: number | null): void;
   /** A part of the time was marked with the pointer. */
   onMark(range: Range): void;
 }
@@ -26,6 +33,12 @@ const inkOf = (color: string): string =>
 /** Of the labels on axes. */
 export const FONT = '11px "Inter Variable", Inter, system-ui, sans-serif';
 const DAY_S = 86_400;
+/** One line of times below the chart, with its ticks. */
+const TIMES_PX = 32;
+/** How much of its colour a bar that is still growing has. */
+const PALE = 0.5;
+/** By which the library knows that the values are colours. */
+const COLORS_UNIT = 3;
 
 /** Times of the axis, of this browser's time zone; the day where one begins. */
 const timesOf = (_: uPlot, ticks: number[], _axis: number, _space: number, step: number) =>
@@ -45,11 +58,22 @@ const widthOf: uPlot.Axis.Size = (plot, ticks, index, cycle) => {
   return Math.ceil((axis.ticks?.size ?? 0) + (axis.gap ?? 0) + text + 2);
 };
 
-function seriesOf(
-  Plot: typeof uPlot,
-  { series, unit, valueAt }: PlotShape,
-  one: Drawn,
-): uPlot.Series {
+/** A bar that is still growing is half as strong as the others; opaque, because it covers the foot of the one above it. */
+function barsOf(Plot: typeof uPlot, color: string, running: boolean): uPlot.Series.PathBuilder {
+  const size: [number, number] = [0.8, 40];
+  const plain = Plot.paths.bars?.({ size }) ?? (() => null);
+  if (!running) return plain;
+  const pale = mixed(color, inkOf("--bg"), PALE);
+  const each: uPlot.Series.BarsPathBuilderFacet = {
+    unit: COLORS_UNIT,
+    values: ({ data: [x] }) =>
+      Array.from(x, (_, i) => (i === x.length - 1 ? pale : color)) as never,
+  };
+  return Plot.paths.bars?.({ size, disp: { fill: each, stroke: each } }) ?? plain;
+}
+
+function seriesOf(Plot: typeof uPlot, shape: PlotShape, one: Drawn): uPlot.Series {
+  const { series, unit, valueAt, running } = shape;
   const index = series.indexOf(one);
   const { label, draw = "line", dash } = one;
   const color = inkOf(one.color);
@@ -68,13 +92,13 @@ function seriesOf(
   // Of a line with so few values nothing would be seen.
   const few = one.values.filter((value) => typeof value === "number").length < 3;
   if (draw === "line") return { ...common, points: { show: few } };
-  const paths = Plot.paths.bars?.({ size: [0.9, 40] }) ?? (() => null);
+  const paths = barsOf(Plot, color, running && draw === "bars");
   return { ...common, paths, fill: draw === "bars" ? color : "transparent", width: 1 };
 }
 
 /** What the library needs to draw it. */
 export function plotOptions(Plot: typeof uPlot, shape: PlotShape): uPlot.Options {
-  const { width, height, series, unit, max, log, range, onMark } = shape;
+  const { width, height, series, unit, max, log, range, onMark, legend, onHover } = shape;
   const ink = inkOf("--c-axis");
   const line = inkOf("--c-grid");
   const axis = {
@@ -92,6 +116,7 @@ export function plotOptions(Plot: typeof uPlot, shape: PlotShape): uPlot.Options
   return {
     width,
     height,
+    legend: { show: legend },
     cursor: { points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
     scales: {
       x: {
@@ -103,7 +128,7 @@ export function plotOptions(Plot: typeof uPlot, shape: PlotShape): uPlot.Options
       y: heights,
     },
     axes: [
-      { ...axis, values: timesOf },
+      { ...axis, size: TIMES_PX, values: timesOf },
       { ...axis, size: widthOf, ...values },
     ],
     series: [
@@ -111,6 +136,7 @@ export function plotOptions(Plot: typeof uPlot, shape: PlotShape): uPlot.Options
       ...series.map((one) => seriesOf(Plot, shape, one)),
     ],
     hooks: {
+      setCursor: [({ cursor }) => onHover(cursor.idx ?? null)],
       setSelect: [
         (plot) => {
           const { left, width: marked } = plot.select;

@@ -1,9 +1,9 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import { workloadHref } from "../../lib/links.ts";
 import { countText, durationText, percentText } from "../../lib/units.ts";
 import { type Column, DataTable, pickFrom } from "../../parts/data-table.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
-import { Clip, Status } from "../../parts/text.tsx";
+import { Clip } from "../../parts/text.tsx";
 import type { WorkloadState } from "./problems.ts";
 
 /** The last runs as marks and as a share. */
@@ -31,26 +31,6 @@ const COLUMNS: Record<string, Column<WorkloadState>> = {
     title: "Workload",
     width: "minmax(96px, 1.4fr)",
     cell: ({ slug }) => <Clip text={slug} />,
-  },
-  problems: {
-    key: "problems",
-    title: "What is wrong",
-    width: "minmax(150px, 3fr)",
-    cell: ({ problems, supervision }) => (
-      <Stack gap={0}>
-        <Group gap={6}>
-          {supervision?.paused_at && <Status value="paused" />}
-          <Text size="sm" className="wrap">
-            {problems.join("; ")}
-          </Text>
-        </Group>
-        {supervision?.reason && (
-          <Text size="xs" c="dimmed" lineClamp={2} className="wrap">
-            {supervision.reason}
-          </Text>
-        )}
-      </Stack>
-    ),
   },
   runs: {
     key: "runs",
@@ -107,23 +87,14 @@ const COLUMNS: Record<string, Column<WorkloadState>> = {
   },
 };
 const pick = pickFrom(COLUMNS);
-const WRONG = pick("slug", "problems", "runs", "oldest", "expired");
 const ALL = pick("slug", "runs", "ready", "claimed", "failed", "oldest", "minute", "expired");
 
-/** Workloads in short; `wrong`: with what is wrong in the place of their counts. */
-export function StateTable({
-  label,
-  rows,
-  wrong = false,
-}: {
-  label: string;
-  rows: readonly WorkloadState[];
-  wrong?: boolean;
-}) {
+/** Workloads in short. */
+export function StateTable({ label, rows }: { label: string; rows: readonly WorkloadState[] }) {
   return (
     <DataTable
       label={label}
-      columns={wrong ? WRONG : ALL}
+      columns={ALL}
       rows={rows}
       rowKey={({ slug }) => slug}
       href={({ slug }) => workloadHref(slug)}

@@ -1,0 +1,113 @@
+import { expect, test } from "bun:test";
+import { readFirstRun, showsPath } from "#hub/ui/client/home/first-run.ts";
+import { problemsOf } from "#hub/ui/client/home/problems.ts";
+import { bucketText, rangeOf } from "#hub/ui/client/home/ranges.ts";
+import type { FleetProblem } from "#shared/protocol/schema/figures.ts";
+
+/** What Home says, apart from how it looks (rules/web-app#home). */
+
+const NOTHING = { capture: false, session: false, tasks: false, engine: false };
+const fresh = readFirstRun(null);
+
+test("the path is shown while nothing exists, then until all is done or left out (rules/web-app#first-run)", () => {
+  expect(showsPath(fresh, NOTHING)).toBe(true);
+  // An installation that is used has no need of it.
+  expect(showsPath(fresh, { ...NOTHING, capture: true })).toBe(false);
+  const on = { ...fresh, path: "on" as const };
+  expect(showsPath(on, { ...NOTHING, capture: true })).toBe(true);
+  expect(showsPath(on, { capture: true, session: true, tasks: true, engine: true })).toBe(false);
+  const left_out = { ...on, skipped: ["engine" as const] };
+  expect(showsPath(left_out, { capture: true, session: true, tasks: true, engine: false })).toBe(
+    false,
+  );
+  expect(showsPath({ ...fresh, path: "hidden" }, NOTHING)).toBe(false);
+  // An engine may come with the configuration, and a control plane has one step.
+  expect(showsPath(fresh, { ...NOTHING, engine: true })).toBe(true);
+  expect(showsPath(fresh, { tasks: false })).toBe(true);
+});
+
+test("what is remembered in the browser is not believed", () => {
+  for (const stored of ["", "no", "[]", "null", '{"path":7,"skipped":"all"}'])
+    expect(readFirstRun(stored)).toEqual({ path: "unseen", skipped: [] });
+  expect(readFirstRun('{"path":"on","skipped":["engine","<img>"]}')).toEqual({
+    path: "on",
+    skipped: ["engine"],
+  });
+});
+
+test("the range of the address is one of four", () => {
+  expect(["1h", "7d", "9d", ""].map(rangeOf)).toEqual(["1h", "7d", "24h", "24h"]);
+  expect([120, 900, 3_600, 21_600].map(bucketText)).toEqual([
+    ...["2 minutes", "15 minutes", "hour", "6 hours"],
+  ]);
+});
+
+const fleet = (kind: FleetProblem["kind"], fields: Partial<FleetProblem> = {}): FleetProblem => ({
+  ...{ kind, severity: "bad", subject: "x", detail: "why", since: null, url: null },
+  ...fields,
+});
+const depths = { pending: 0, claimed: 0, failed: 0, oldest_pending_s: null, done_per_min: 0 };
+
+test("problems of both halves come with the one thing that helps, the worst first (rules/web-app#home)", () => {
+  const since = "2026-03-01T09:12:00.000Z";
+  const found = problemsOf(
+    [
+      fleet("worker_disk", { severity: "warn", subject: "w14" }),
+      fleet("login_needed", { subject: "shop.test", url: "https://shop.test/list" }),
+      fleet("workers_paused", { subject: "w3" }),
+    ],
+    {
+      problems: [
+        {
+          ...{ workload: "thumbs", kind: "broken_executor", message: "no module named x" },
+          ...{ since, workers: ["a"] },
+        },
+      ],
+      supervised: [],
+      queue_depths: [{ ...depths, workload: "thumbs", pending: 1_284 }],
+    },
+  );
+  expect(found.map(({ title, note, action }) => [title, note, action])).toEqual([
+    [
+      "Workload thumbs is broken",
+      "1,284 tasks wait",
+      { label: "See traceback", href: expect.stringContaining("thumbs") },
+    ],
+    ["shop.test asks for a login", null, { label: "Take over", drive: "https://shop.test/list" }],
+    ["No browser worker takes captures", null, { label: "Make w3 active", activate: "w3" }],
+    [
+      "Worker w14 runs out of disk",
+      null,
+      { label: "See the worker", href: expect.stringContaining("w14") },
+    ],
+  ]);
+  expect(found[0]?.since).toBe(since);
+});
+
+test("every kind of problem has a title and an action, and a workload is told of once", () => {
+  const kinds = [
+    ...(["login_needed", "host_failing", "no_worker", "workers_paused", "worker_gone"] as const),
+    ...(["worker_disk", "lanes_out", "hub_disk", "store", "queue_waits"] as const),
+  ];
+  const all = problemsOf(
+    kinds.flatMap((kind) => [fleet(kind), fleet(kind, { subject: null })]),
+    undefined,
+  );
+  expect(all).toHaveLength(20);
+  for (const { title, action } of all) {
+    expect(title).not.toContain("null");
+    expect(action.label.length).toBeGreaterThan(3);
+  }
+  const supervised = { workload: "thumbs", paused_at: "2026-03-01T09:12:00.000Z", problem: null };
+  const twice = problemsOf([], {
+    problems: [
+      {
+        ...{ workload: "thumbs", kind: "broken_executor", message: "m" },
+        ...{ since: "2026-03-01T09:12:00.000Z", workers: ["a"] },
+      },
+    ],
+    supervised: [{ ...supervised, reason: "many failures" } as never],
+    queue_depths: [],
+  });
+  expect(twice.map(({ title }) => title)).toEqual(["Workload thumbs is broken"]);
+});
