@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mixed } from "#hub/ui/client/parts/chart/colors.ts";
+import { mixed } from "#hub/ui/client/parts/chart/mix.ts";
 import { barAt, distribution, quantile, stacked } from "#hub/ui/client/parts/chart/model.ts";
 
 const bars = (label: string, values: number[]) =>

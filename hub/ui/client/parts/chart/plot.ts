@@ -1,6 +1,6 @@
 import type uPlot from "uplot";
 import { clockText, dayText, digits } from "../../lib/units.ts";
-import { mixed } from "./colors.ts";
+import { mixed } from "./mix.ts";
 import type { Drawn, Range } from "./model.ts";
 
 export interface PlotShape {

@@ -1,13 +1,3 @@
-/** Colours on a canvas, which knows no variables of CSS. */
-
-/** The value of a token, as the page has it now. */
-export const tokenColor = (name: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** A colour, or the name of a token that is one. */
-export const drawnColor = (color: string): string =>
-  color.startsWith("--") ? tokenColor(color) : color;
-
 /** The bundler writes #ffffff as #fff. */
 const HEX = /^#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a-f])([0-9a-f]))$/i;
 
