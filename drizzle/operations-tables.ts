@@ -61,6 +61,17 @@ export function defineOperationsTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.minute, t.host, t.gpu] })],
   );
 
+  /** How busy a host was: its first reading of each minute. */
+  const cpu_minutes = c.table(
+    "cpu_minutes",
+    {
+      minute: c.time("minute").notNull(),
+      host: c.str("host").notNull(),
+      cpu_percent: c.float("cpu_percent").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.minute, t.host] })],
+  );
+
   /** `level`: 10 debug, 20 info, 30 warn, 40 error. */
   const service_logs = c.table(
     "service_logs",
@@ -188,6 +199,7 @@ export function defineOperationsTables(c: ColumnKit) {
     plugin_blobs,
     agents,
     gpu_minutes,
+    cpu_minutes,
     service_logs,
     audit,
     deploys,

@@ -32,6 +32,7 @@ export const {
   plugin_blobs,
   agents,
   gpu_minutes,
+  cpu_minutes,
   service_logs,
   audit,
   deploys,

@@ -44,6 +44,7 @@ export interface PipelineContext extends PlatformContext {
     | "views"
     | "flow"
     | "gpus"
+    | "cpu_minutes"
     | "schedules"
     | "retention"
     | "pull_workers"

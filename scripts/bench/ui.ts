@@ -17,7 +17,7 @@ const READY_MS = 20_000;
 const PAGES = [
   { path: "/ui/captures", useful: "[role=row].body", text: "" },
   { path: "/ui/captures/bench000000020", useful: "h1", text: "Article 20" },
-  { path: "/ui/home", useful: "[role=row].body", text: "bench-0" },
+  { path: "/ui/home", useful: ".home-card", text: "Captures per" },
   { path: "/ui/pipelines/bench-0", useful: "[role=row].body", text: "" },
   { path: "/ui/pipelines/runs", useful: "[role=row].body", text: "" },
 ] as const;

@@ -116,6 +116,17 @@ describe("load of workers (rules/pipeline-views#cpu-use)", () => {
     for (const bad of ["0", "-1", "abc", "2881"])
       expect((await api("GET", `/workers/metrics?minutes=${bad}`)).status).toBe(422);
   });
+
+  test("GET /workers/metrics has how busy each host was, a reading a minute (rules/pipeline-views#gpu-metrics)", async () => {
+    const slug = await addWorkload();
+    const worker = await addWorker(slug, "busy-host");
+    await worker.call("heartbeat", { host_cpu_percent: null });
+    await worker.call("heartbeat", { host_cpu_percent: 40.5 });
+    const { cpu } = await read("/workers/metrics?minutes=5", GpuMetrics);
+    const own = cpu.filter(({ host }) => host === "busy-host");
+    expect(own.map(({ points }) => points[0]?.cpu_percent)).toEqual([40.5]);
+    expect(own[0]?.points[0]?.ts).toMatch(/:00\.000Z$/);
+  });
 });
 
 describe("dashboard (rules/pipeline-views#dashboard-overview)", () => {

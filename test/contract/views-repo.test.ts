@@ -196,6 +196,22 @@ eachDialect((open) => {
       ]);
       expect(await db.gpus.list(NOW + MINUTE)).toHaveLength(1);
     });
+
+    test("the first reading of a host's minute stays; old ones are deleted with the other minutes (rules/pipeline-views#gpu-metrics)", async () => {
+      const db = await open();
+      const put = (minute: number, host: string, cpu_percent: number) =>
+        db.cpu_minutes.put({ minute, host, cpu_percent });
+      await put(NOW, "b", 12.5);
+      await put(NOW, "b", 99);
+      await put(NOW, "a", 0);
+      await put(NOW - 100 * MINUTE, "a", 7);
+      expect(await db.cpu_minutes.list(NOW)).toEqual([
+        { minute: NOW, host: "a", cpu_percent: 0 },
+        { minute: NOW, host: "b", cpu_percent: 12.5 },
+      ]);
+      expect(await db.retention.pruneMinutes(NOW - 90 * MINUTE)).toBe(1);
+      expect(await db.cpu_minutes.list(0)).toHaveLength(2);
+    });
   });
 
   describe("schedules", () => {

@@ -1,5 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { keepReading } from "#hub/ui/client/pipeline/load-charts/cpu-history.ts";
+import { beforeAll, setDefaultTimeout, test } from "bun:test";
 import { uiPuller } from "#test/support/rigs/ui-puller.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
@@ -37,21 +36,11 @@ test("hosts by how busy they are, with charts of their CPU and GPUs; the range i
 
 test("without GPUs the page says where readings come from", async () => {
   await using ui = await rig.open("/ui/library/hosts", { width: 390, height: 844 });
-  const series = JSON.stringify({ minutes: 60, series: [] });
+  const series = JSON.stringify({ minutes: 60, cpu: [], series: [] });
   await ui.page.route("**/api/v1/workers/metrics*", (route) =>
     route.fulfill({ contentType: "application/json", body: series }),
   );
   await ui.page.goto(`${rig.url}/ui/system/workers?kind=load`);
   await ui.page.getByText("No GPU was reported in this period").waitFor();
   await ui.judge();
-});
-
-test("readings of CPU are kept for two hours at most", () => {
-  let history = keepReading([], { workers: [], hosts: [], cluster_max: null }, 1_000);
-  for (let i = 1; i < 5_000; i += 1) {
-    const hosts = [{ host: "a", cpu_percent: i % 100 }];
-    history = keepReading(history, { workers: [], hosts, cluster_max: null }, 1_000 + i * 5);
-  }
-  expect(history.length).toBe(1_440);
-  expect(history.at(-1)).toEqual({ at: 1_000 + 4_999 * 5, hosts: { a: 99 } });
 });

@@ -1,6 +1,13 @@
 import { expect, test } from "bun:test";
 import { mixed } from "#hub/ui/client/parts/chart/mix.ts";
-import { barAt, distribution, quantile, stacked } from "#hub/ui/client/parts/chart/model.ts";
+import {
+  barAt,
+  distribution,
+  lonely,
+  quantile,
+  stacked,
+} from "#hub/ui/client/parts/chart/model.ts";
+import { minutesOf, valuesAt } from "#hub/ui/client/pipeline/load-charts/minutes.ts";
 
 const bars = (label: string, values: number[]) =>
   ({ label, color: "red", values, draw: "bars" }) as const;
@@ -55,4 +62,15 @@ test("a pale colour is opaque, however its ground is written", () => {
   expect(mixed("#000000", "#fff", 0.5)).toBe("#808080");
   expect(mixed("#2b9c8c", "#14171d", 1)).toBe("#2b9c8c");
   expect(mixed("teal", "#fff", 0.5)).toBe("teal");
+});
+
+test("a value between two gaps is a point, and every minute that nobody reported is a gap", () => {
+  expect(lonely([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+  expect(lonely([null, 7])).toEqual([1]);
+  // Where another series has a value of its own, this one goes on.
+  expect(lonely([1, undefined, 2, null, undefined, 3])).toEqual([5]);
+  const x = minutesOf({ from: 90, until: 300 });
+  expect(x).toEqual([120, 180, 240, 300]);
+  const points = [120, 300].map((s) => ({ ts: new Date(s * 1_000).toISOString(), n: s }));
+  expect(valuesAt(x, points, ({ n }) => n)).toEqual([120, null, null, 300]);
 });

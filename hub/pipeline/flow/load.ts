@@ -4,6 +4,8 @@ import { type GpuReading, PULL_OFFLINE_MS } from "#shared/protocol/schema/pull.t
 import type { PipelineContext } from "../context.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
+const HOUR_MS = 60 * MINUTE_MS;
+
 const highest = (values: (number | null)[]): number | null => {
   const told = values.filter((value) => value !== null);
   return told.length === 0 ? null : Math.max(...told);
@@ -53,12 +55,41 @@ export async function recordGpus(
   );
 }
 
-/** GET /workers/metrics: a series for each GPU that was reported in the last `minutes` minutes. */
+/** Minutes that this process has stored, by host: a heartbeat comes every few seconds. */
+const stored = new WeakMap<PipelineContext["db"], Map<string, number>>();
+
+/** Stores how busy a host is, once a minute. */
+export async function recordCpu(
+  { db, clock }: Pick<PipelineContext, "clock" | "db">,
+  host: string,
+  cpu_percent: number,
+): Promise<void> {
+  const minutes = stored.get(db) ?? new Map<string, number>();
+  stored.set(db, minutes);
+  const minute = minuteOf(clock.now());
+  if (minutes.get(host) === minute) return;
+  minutes.set(host, minute);
+  for (const [known, at] of minutes) if (at < minute - HOUR_MS) minutes.delete(known);
+  await db.cpu_minutes.put({ minute, host, cpu_percent });
+}
+
+async function cpuSeries(db: PipelineContext["db"], since: number): Promise<GpuMetrics["cpu"]> {
+  const series = new Map<string, GpuMetrics["cpu"][number]>();
+  for (const { minute, host, cpu_percent } of await db.cpu_minutes.list(since)) {
+    const known = series.get(host) ?? { host, points: [] };
+    known.points.push({ ts: isoTime(minute), cpu_percent });
+    series.set(host, known);
+  }
+  return [...series.values()];
+}
+
+/** GET /workers/metrics: a series for each host and each GPU that was reported in the last `minutes` minutes. */
 export async function getGpuMetrics(
   { db, clock }: Pick<PipelineContext, "db" | "clock">,
   minutes: number,
 ): Promise<GpuMetrics> {
-  const rows = await db.gpus.list(minuteOf(clock.now()) - (minutes - 1) * MINUTE_MS);
+  const since = minuteOf(clock.now()) - (minutes - 1) * MINUTE_MS;
+  const [rows, cpu] = await Promise.all([db.gpus.list(since), cpuSeries(db, since)]);
   const series = new Map<string, GpuMetrics["series"][number]>();
   for (const { minute, host, gpu, name, ...reading } of rows) {
     const key = `${host} ${gpu}`;
@@ -68,5 +99,5 @@ export async function getGpuMetrics(
     known.points.push({ ts: isoTime(minute), ...reading });
     series.set(key, known);
   }
-  return { minutes, series: [...series.values()] };
+  return { minutes, cpu, series: [...series.values()] };
 }

@@ -17,7 +17,7 @@ import {
   type RegisterPull,
 } from "#shared/protocol/schema/pull.ts";
 import type { PipelineContext } from "../context.ts";
-import { recordGpus } from "../flow/load.ts";
+import { recordCpu, recordGpus } from "../flow/load.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import { commandsFor } from "./commands.ts";
 import { hearUpdate } from "./hear-update.ts";
@@ -145,6 +145,10 @@ export async function beatPuller(
     throw unregistered();
   }
   ctx.pipeline.pullers.set(worker_id, row);
+  if (host_cpu_percent !== null)
+    await recordCpu(ctx, row.host, host_cpu_percent).catch((err) =>
+      ctx.log.warn({ worker_id, err: errorMessage(err) }, "could not store the CPU reading"),
+    );
   if (gpus.length > 0)
     await recordGpus(ctx, row.host, gpus).catch((err) =>
       ctx.log.warn({ worker_id, err: errorMessage(err) }, "could not store GPU readings"),

@@ -36,8 +36,9 @@ const routes = {
     access: "view",
     tags: ["pull workers"],
     operationId: "getPullWorkerMetrics",
-    summary: "Read GPU use by minute",
-    description: "From hosts with nvidia-smi; otherwise the series are empty.",
+    summary: "Read CPU and GPU use by minute",
+    description:
+      "`cpu` has the hosts of pull workers; `series` the GPUs of hosts with nvidia-smi, and is empty elsewhere.",
     request: { query: MetricsQuery },
     responses: { ...ok(GpuMetrics), ...fails(422) },
   }),

@@ -7,6 +7,7 @@ import { attemptsRepo } from "./attempts.ts";
 import { auditRepo } from "./audit.ts";
 import type { Conn, Look } from "./conn.ts";
 import { conventionsRepo } from "./conventions.ts";
+import { cpuMinutesRepo } from "./cpu-minutes.ts";
 import { deploysRepo } from "./deploys.ts";
 import { enginesRepo } from "./engines.ts";
 import { eventsRepo } from "./events/repo.ts";
@@ -114,6 +115,7 @@ export function toDb(conn: Conn): Db {
     views: guarded(viewsRepo(conn)),
     flow: guarded(flowRepo(conn)),
     gpus: guarded(gpusRepo(conn)),
+    cpu_minutes: guarded(cpuMinutesRepo(conn)),
     schedules: guarded(schedulesRepo(conn)),
     retention: guarded(retentionRepo(conn)),
     pull_workers: guarded(pullWorkersRepo(conn)),

@@ -32,7 +32,14 @@ import type {
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
 import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
-import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
+import type {
+  CpuMinutesRepo,
+  FlowRepo,
+  GpusRepo,
+  RetentionRepo,
+  SchedulesRepo,
+  ViewsRepo,
+} from "./view-types.ts";
 import type { WatchesRepo } from "./watch-types.ts";
 
 /**
@@ -59,6 +66,7 @@ export interface Db {
   views: ViewsRepo;
   flow: FlowRepo;
   gpus: GpusRepo;
+  cpu_minutes: CpuMinutesRepo;
   schedules: SchedulesRepo;
   retention: RetentionRepo;
   pull_workers: PullWorkersRepo;

@@ -5,6 +5,7 @@ import type { RunRow } from "./rows.ts";
 
 export type ScheduleRow = Tables["schedules"]["$inferSelect"];
 type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
+type CpuMinuteRow = Tables["cpu_minutes"]["$inferSelect"];
 export type PositionRow = Tables["flow_positions"]["$inferSelect"];
 
 type LeaseRow = Pick<
@@ -59,6 +60,13 @@ export interface GpusRepo {
   list(since: number): Promise<GpuMinuteRow[]>;
 }
 
+export interface CpuMinutesRepo {
+  /** The first reading of a minute stays. */
+  put(row: CpuMinuteRow): Promise<void>;
+  /** By host, then time. */
+  list(since: number): Promise<CpuMinuteRow[]>;
+}
+
 export interface SchedulesRepo {
   list(): Promise<ScheduleRow[]>;
   /** Creates the row, or starts again when its expression or zone has changed. */
@@ -94,7 +102,7 @@ export interface RetentionRepo {
     upto: number;
     limit: number;
   }): Promise<{ deleted: number; last: number }>;
-  /** Deletes minutes of rates and GPUs before `minute`: the oldest hour of each; how many rows. */
+  /** Deletes minutes of rates, CPUs and GPUs before `minute`: the oldest hour of each; how many rows. */
   pruneMinutes(minute: number): Promise<number>;
   /** Deleted workloads that left something behind. */
   deletedWorkloads(): Promise<number[]>;

@@ -1,6 +1,6 @@
-import { Button, SegmentedControl } from "@mantine/core";
+import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { useDeferredValue, useEffect, useState } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
@@ -18,6 +18,7 @@ import { RunningNow } from "./home/running-now.tsx";
 import { useFilters } from "./lib/filters.ts";
 import { info } from "./lib/info.ts";
 import { useGet } from "./lib/query.ts";
+import { useRoom } from "./lib/width.ts";
 import { PageHead } from "./parts/page-head.tsx";
 import { Loadable } from "./parts/states.tsx";
 import { UpdatesBanner } from "./parts/updates/banner.tsx";
@@ -38,33 +39,58 @@ function doneOf(
   return { capture: captured, session, tasks, engine };
 }
 
-function Head({ range, onRange }: { range: FigureRange; onRange: (range: string) => void }) {
+interface RangeProps {
+  range: FigureRange;
+  onRange: (range: string) => void;
+}
+
+const Ranges = ({ range, onRange }: RangeProps) => (
+  <SegmentedControl
+    size="xs"
+    aria-label="Range of time"
+    data={RANGES}
+    value={range}
+    onChange={onRange}
+  />
+);
+
+function NewCapture({ phone }: { phone: boolean }) {
+  if (phone)
+    return (
+      <ActionIcon component={Link} href={newCaptureHref} size="lg" aria-label="New capture">
+        <IconPlus size={18} />
+      </ActionIcon>
+    );
   return (
-    <PageHead
-      title="Home"
-      primary={
-        info.fleet && (
-          <Button component={Link} href={newCaptureHref} leftSection={<IconPlus size={16} />}>
-            New capture
-          </Button>
-        )
-      }
-    >
-      {info.fleet && (
-        <SegmentedControl
-          size="xs"
-          aria-label="Range of time"
-          data={RANGES}
-          value={range}
-          onChange={onRange}
-        />
-      )}
+    <Button component={Link} href={newCaptureHref} leftSection={<IconPlus size={16} />}>
+      New capture
+    </Button>
+  );
+}
+
+function Head({ phone, ...ranges }: RangeProps & { phone: boolean }) {
+  return (
+    <PageHead title="Home" primary={info.fleet && <NewCapture phone={phone} />}>
+      {info.fleet && !phone && <Ranges {...ranges} />}
     </PageHead>
   );
 }
 
+interface BothProps {
+  figures: Figures;
+  overview: DashboardOverview | undefined;
+  /** Above the chart where the head has no room for them. */
+  ranges: ReactNode;
+}
+
 /** Of a server with a browser fleet: both halves. */
-function Both({ figures, overview }: { figures: Figures; overview: DashboardOverview | undefined }) {
+function Both({
+  figures,
+  overview,
+}: {
+  figures: Figures;
+  overview: DashboardOverview | undefined;
+}) {
   // How the last runs went comes after what the page begins with.
   const settled = useDeferredValue(true, false);
   const summary = useGet("/api/v1/dashboard/workloads-runs-summary", {}, { enabled: settled });
@@ -73,6 +99,7 @@ function Both({ figures, overview }: { figures: Figures; overview: DashboardOver
     <div className="home">
       <ProblemList problems={problemsOf(figures.problems, overview, states)} />
       <div className="home-two">
+        {ranges && <div className="home-ranges">{ranges}</div>}
         <CapturesChart figures={figures} />
         <RunningNow figures={figures} />
       </div>
@@ -96,6 +123,8 @@ export function Page() {
     { enabled: info.fleet, refetchInterval: EVERY_MS },
   );
   const overview = useGet("/api/v1/dashboard/overview", {}, { refetchInterval: EVERY_MS });
+  const phone = useRoom() === "phone";
+  const ranges = { range, onRange: (next: string) => setFilters({ range: next }) };
   const [run, change] = useFirstRun();
   const done = doneOf(figures.data, overview.data);
   // What came of the last step stays to be read until the reader goes on.
@@ -119,11 +148,17 @@ export function Page() {
     );
   return (
     <>
-      <Head range={range} onRange={(next) => setFilters({ range: next })} />
+      <Head {...ranges} phone={phone} />
       <UpdatesBanner alarms />
       {info.fleet ? (
         <Loadable query={figures} lines={12}>
-          {(data) => <Both figures={data} overview={overview.data} />}
+          {(data) => (
+            <Both
+              figures={data}
+              overview={overview.data}
+              ranges={phone && <Ranges {...ranges} />}
+            />
+          )}
         </Loadable>
       ) : (
         <Loadable query={overview} lines={12}>

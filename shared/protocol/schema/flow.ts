@@ -148,6 +148,13 @@ export const MetricsQuery = z.object({
 export const GpuMetrics = z
   .object({
     minutes: z.int(),
+    /** How busy each host was, by minute, as its workers reported it. */
+    cpu: z.array(
+      z.object({
+        host: z.string(),
+        points: z.array(z.object({ ts: z.string(), cpu_percent: z.number() })),
+      }),
+    ),
     series: z.array(
       z.object({
         host: z.string(),

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Deletes at most an hour's rows of a table of minutes; returns how many. */
 async function pruneTable(
   { q }: Conn,
-  table: Conn["t"]["rate_minutes"] | Conn["t"]["gpu_minutes"],
+  table: Conn["t"]["rate_minutes"] | Conn["t"]["gpu_minutes"] | Conn["t"]["cpu_minutes"],
   before: number,
 ): Promise<number> {
   const [oldest] = await q
@@ -30,12 +30,13 @@ async function pruneTable(
  * scan of the whole table while that has no statistics. Each piece begins after the previous one, past its dead rows.
  */
 export function retentionRepo(conn: Conn): RetentionRepo {
-  const { rate_minutes, gpu_minutes } = conn.t;
+  const { rate_minutes, gpu_minutes, cpu_minutes } = conn.t;
   return {
     ...oldRuns(conn),
     ...deletedWorkloads(conn),
     pruneMinutes: async (before) =>
       (await pruneTable(conn, rate_minutes, before)) +
-      (await pruneTable(conn, gpu_minutes, before)),
+      (await pruneTable(conn, gpu_minutes, before)) +
+      (await pruneTable(conn, cpu_minutes, before)),
   };
 }

@@ -5,6 +5,7 @@ import { counted } from "#shared/kit/words.ts";
 import type { Figures } from "#shared/protocol/schema/figures.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { type FirstRun, STEPS, type Step } from "./first-run.ts";
 import { CapturePicture, CaptureStep, useCapture } from "./steps/capture-step.tsx";
 import { EngineStep } from "./steps/engine-step.tsx";
@@ -127,6 +128,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
           </Button>
         }
       />
+      <UpdatesBanner alarms />
       <div className="first-run">
         <div>
           <h2 className="first-title">

@@ -14,6 +14,8 @@ import { newCaptureHref, wallHref } from "./links.ts";
 const PREVIEW_S = 2;
 /** Three rows of four; the wall has the others. */
 const MOST = 12;
+/** Of so few each has more room. */
+const FEW = 4;
 
 /** 0:42, 3:10, 1:02:09. */
 function clockOf(ms: number): string {
@@ -109,7 +111,7 @@ export function RunningNow({ figures }: { figures: Figures }) {
           <code>flotilla worker --hub-url {location.origin.replace(/^http/, "ws")}</code>
         </p>
       ) : (
-        <div className="home-lanes">
+        <div className="home-lanes" data-few={lanes.length <= FEW || undefined}>
           {shown.map((one) =>
             one.lane.session_id === null ? (
               <IdleLane key={one.key} one={one} />

@@ -1,19 +1,21 @@
 import { Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
+import { useState } from "react";
 import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
 import { useFilters } from "../lib/filters.ts";
+import { useNowText } from "../lib/now.ts";
 import { useGet } from "../lib/query.ts";
 import { wholePercentText } from "../lib/units.ts";
-import { Chart } from "../parts/chart.tsx";
+import { Chart, type Range } from "../parts/chart.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { colorOf } from "./load-charts/colors.ts";
-import { useCpuHistory } from "./load-charts/cpu-history.ts";
 import { GpuCharts } from "./load-charts/gpu-charts.tsx";
 import { Heatmap, type HostLoad } from "./load-charts/heatmap.tsx";
+import { minutesOf, valuesAt } from "./load-charts/minutes.ts";
 
 /** As often as workers report. */
 const EVERY_MS = 5_000;
-/** More lines cannot be distinguished, so only the busiest are drawn. */
-const MOST_LINES = 10;
+/** As many as there are colours: more lines cannot be told apart, so only the busiest are drawn. */
+const MOST_LINES = 6;
 const RANGES = [
   { value: "60", label: "1 hour" },
   { value: "360", label: "6 hours" },
@@ -21,8 +23,20 @@ const RANGES = [
   { value: "2880", label: "2 days" },
 ];
 
-function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }) {
-  const history = useCpuHistory(cpu, updated_at);
+interface Time {
+  /** Every minute that is asked for. */
+  x: number[];
+  range: Range;
+  onRange: (range: Range | null) => void;
+}
+
+interface CpuSectionProps {
+  cpu: WorkersCpu;
+  history: GpuMetrics["cpu"];
+  time: Time;
+}
+
+function CpuSection({ cpu, history, time }: CpuSectionProps) {
   const workers = useGet("/api/v1/workers");
   const loads = cpu.hosts.map(({ host, cpu_percent }): HostLoad => {
     const here = (workers.data?.workers ?? []).filter((one) => one.host === host);
@@ -48,17 +62,21 @@ function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }
       </Title>
       <Heatmap hosts={loads} />
       <Text size="sm" c="dimmed">
-        Hosts since this page was opened, at most two hours
+        The first reading of each minute
         {cpu.hosts.length > MOST_LINES && `; the ${MOST_LINES} busiest of ${cpu.hosts.length}`}. The
         darker a host above, the busier it is.
       </Text>
       <Chart
         label="CPU of the hosts"
-        x={history.map(({ at }) => at)}
+        {...time}
         series={drawn.map((host, i) => ({
           label: host,
           color: colorOf(i),
-          values: history.map(({ hosts }) => hosts[host] ?? null),
+          values: valuesAt(
+            time.x,
+            history.find((one) => one.host === host)?.points ?? [],
+            ({ cpu_percent }) => cpu_percent,
+          ),
         }))}
         unit={wholePercentText}
         max={100}
@@ -67,7 +85,7 @@ function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }
   );
 }
 
-function GpuSection({ metrics }: { metrics: GpuMetrics }) {
+function GpuSection({ metrics, time }: { metrics: GpuMetrics; time: Time }) {
   const hosts = [...new Set(metrics.series.map(({ host }) => host))].sort();
   if (hosts.length === 0)
     return (
@@ -77,24 +95,48 @@ function GpuSection({ metrics }: { metrics: GpuMetrics }) {
       </Empty>
     );
   return hosts.map((host) => (
-    <GpuCharts key={host} host={host} series={metrics.series.filter((one) => one.host === host)} />
+    <GpuCharts
+      key={host}
+      host={host}
+      series={metrics.series.filter((one) => one.host === host)}
+      {...time}
+    />
   ));
 }
+
+/** The end of the running minute, in seconds since the epoch: drawn again when that changes. */
+const useMinute = (): number => Number(useNowText((now) => String(Math.ceil(now / 60_000) * 60)));
 
 /** What the hosts of pipeline workers have to do. */
 export function Load() {
   const [filters, set] = useFilters({ minutes: "60" });
   const minutes = RANGES.some(({ value }) => value === filters.minutes) ? filters.minutes : "60";
   const cpu = useGet("/api/v1/workers/cpu", {}, { refetchInterval: EVERY_MS });
-  const gpus = useGet("/api/v1/workers/metrics", { query: { minutes } });
+  const metrics = useGet("/api/v1/workers/metrics", { query: { minutes } });
+  const [zoom, setZoom] = useState<Range | null>(null);
+  // All charts begin and end at the same minute, and a part that is marked in one is shown in all of them.
+  const until = useMinute();
+  const asked = { from: until - Number(minutes) * 60, until };
+  const time: Time = { x: minutesOf(asked), range: zoom ?? asked, onRange: setZoom };
   const most = cpu.data?.cluster_max;
   return (
     <>
-      {typeof most === "number" && (
-        <Text size="sm" c="dimmed" mb="sm">
-          The busiest host uses {wholePercentText(most)} of its CPUs.
+      <Group justify="space-between" mb="sm">
+        <Text size="sm" c="dimmed">
+          {typeof most === "number" &&
+            `The busiest host uses ${wholePercentText(most)} of its CPUs.`}
         </Text>
-      )}
+        <SegmentedControl
+          size="xs"
+          aria-label="Range of time"
+          data={RANGES}
+          value={minutes}
+          onChange={(value) => {
+            setZoom(null);
+            set({ minutes: value });
+          }}
+        />
+      </Group>
       <Stack gap="xl">
         <Loadable query={cpu}>
           {(data) =>
@@ -106,24 +148,15 @@ export function Load() {
                 Every worker reports it with its heartbeat. Start one:
               </Empty>
             ) : (
-              <CpuSection cpu={data} updated_at={cpu.dataUpdatedAt} />
+              <CpuSection cpu={data} history={metrics.data?.cpu ?? []} time={time} />
             )
           }
         </Loadable>
         <Stack gap="sm">
-          <Group justify="space-between">
-            <Title order={2} size="h4">
-              GPUs
-            </Title>
-            <SegmentedControl
-              size="xs"
-              aria-label="Range of time"
-              data={RANGES}
-              value={minutes}
-              onChange={(value) => set({ minutes: value })}
-            />
-          </Group>
-          <Loadable query={gpus}>{(data) => <GpuSection metrics={data} />}</Loadable>
+          <Title order={2} size="h4">
+            GPUs
+          </Title>
+          <Loadable query={metrics}>{(data) => <GpuSection metrics={data} time={time} />}</Loadable>
         </Stack>
       </Stack>
     </>

@@ -9,9 +9,9 @@ export interface ChartSeries {
   values: readonly Value[];
   /**
    * `line` joins neighbours, and leaves a gap where one is null; `bars` are counts of a time, stacked on each other in the
-   * order of the series; `outline` is a bar around them; `points` stand alone. Default `line`.
+   * order of the series; `outline` is a bar around them; `points` and `triangles` stand alone. Default `line`.
    */
-  draw?: "line" | "bars" | "outline" | "points";
+  draw?: "line" | "bars" | "outline" | "points" | "triangles";
   dash?: boolean;
 }
 
@@ -41,6 +41,15 @@ export function stacked(series: readonly ChartSeries[]): Drawn[] {
   });
   const isBar = ({ draw }: Drawn) => draw === "bars";
   return [...drawn.filter((one) => !isBar(one)), ...drawn.filter(isBar).reverse()];
+}
+
+/** Where values stand alone, with a gap on either side. What another series has in between is no gap. */
+export function lonely(values: ArrayLike<Value>): number[] {
+  const own = Array.from({ length: values.length }, (_, i) => i).filter(
+    (i) => values[i] !== undefined,
+  );
+  const isValue = (i: number | undefined) => i !== undefined && typeof values[i] === "number";
+  return own.filter((i, at) => isValue(i) && !isValue(own[at - 1]) && !isValue(own[at + 1]));
 }
 
 /** The bar that has this height in it, null above all of them. They are drawn from the top one down. */

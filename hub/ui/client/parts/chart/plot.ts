@@ -1,7 +1,7 @@
 import type uPlot from "uplot";
 import { clockText, dayText, digits } from "../../lib/units.ts";
 import { mixed } from "./mix.ts";
-import type { Drawn, Range } from "./model.ts";
+import { type Drawn, lonely, type Range } from "./model.ts";
 
 export interface PlotShape {
   width: number;
@@ -58,6 +58,25 @@ const widthOf: uPlot.Axis.Size = (plot, ticks, index, cycle) => {
   return Math.ceil((axis.ticks?.size ?? 0) + (axis.gap ?? 0) + text + 2);
 };
 
+/** Told apart from points by their form, not by their colour alone. */
+const triangles: uPlot.Series.Points.PathBuilder = (plot, at, first, last) => {
+  const series = plot.series[at];
+  const [x, y] = [plot.data[0], plot.data[at] ?? []];
+  const half = ((series?.points?.size ?? 8) * devicePixelRatio) / 2;
+  const path = new Path2D();
+  for (let i = first; i <= last; i += 1) {
+    const value = y[i];
+    if (value === null || value === undefined) continue;
+    const left = plot.valToPos(x[i] ?? 0, "x", true);
+    const top = plot.valToPos(value, series?.scale ?? "y", true);
+    path.moveTo(left, top - half);
+    path.lineTo(left + half, top + half);
+    path.lineTo(left - half, top + half);
+    path.closePath();
+  }
+  return { stroke: path, fill: path };
+};
+
 /** A bar that is still growing is half as strong as the others; opaque, because it covers the foot of the one above it. */
 function barsOf(Plot: typeof uPlot, color: string, running: boolean): uPlot.Series.PathBuilder {
   const size: [number, number] = [0.8, 40];
@@ -87,11 +106,22 @@ function seriesOf(Plot: typeof uPlot, shape: PlotShape, one: Drawn): uPlot.Serie
     value: (_, _height, _series, at) => (at === null ? "–" : said(valueAt(index, at))),
   };
   if (dash) common.dash = [6, 4];
-  if (draw === "points")
-    return { ...common, paths: () => null, points: { show: true, size: 5, fill: color } };
-  // Of a line with so few values nothing would be seen.
-  const few = one.values.filter((value) => typeof value === "number").length < 3;
-  if (draw === "line") return { ...common, points: { show: few } };
+  if (draw === "points" || draw === "triangles") {
+    const marks: uPlot.Series.Points = { show: true, size: draw === "points" ? 5 : 8, fill: color };
+    if (draw === "triangles") marks.paths = triangles;
+    return { ...common, paths: () => null, points: marks };
+  }
+  // Between two gaps there is no line: the value stands as a point.
+  if (draw === "line")
+    return {
+      ...common,
+      points: {
+        show: true,
+        size: 4,
+        fill: color,
+        filter: ({ data }, at) => lonely(data[at] ?? []),
+      },
+    };
   const paths = barsOf(Plot, color, running && draw === "bars");
   return { ...common, paths, fill: draw === "bars" ? color : "transparent", width: 1 };
 }

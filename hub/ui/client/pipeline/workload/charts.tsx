@@ -150,7 +150,7 @@ function durationsOf(runs: readonly Ended[], range: Range) {
     x,
     series: [
       { ...row("succeeded", COLORS.succeeded, points[0]), draw: "points" as const },
-      { ...row("failed", COLORS.failed, points[1]), draw: "points" as const },
+      { ...row("failed", COLORS.failed, points[1]), draw: "triangles" as const },
       row("p50", QUANTILE, quantiles[0]),
       { ...row("p95", QUANTILE, quantiles[1]), dash: true },
     ],
