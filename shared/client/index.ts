@@ -23,6 +23,8 @@ export type {
   Convention,
   CreateSessionInput,
   Engine,
+  FigureRange,
+  Figures,
   FleetSettings,
   Host,
   Job,

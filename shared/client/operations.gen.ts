@@ -1378,7 +1378,7 @@ export interface Operations {
   "GET /api/v1/workers/cpu": {
     answer: z.output<typeof WorkersCpu>;
   };
-  /** Read GPU use by minute */
+  /** Read CPU and GPU use by minute */
   "GET /api/v1/workers/metrics": {
     query?: { minutes?: number };
     answer: z.output<typeof GpuMetrics>;

@@ -1,6 +1,8 @@
 import type { CallBody } from "./body.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
+  FigureRange,
+  Figures,
   Health,
   Host,
   LoginRecipeInput,
@@ -72,6 +74,9 @@ export function fleetCalls(http: Http) {
   const of = (worker_id: string) => ({ params: { id: worker_id } });
   return {
     health: (call?: CallOptions): Promise<Health> => http.call("GET /health", call),
+    /** What the fleet does, what went wrong and why. */
+    figures: (range: FigureRange = "24h", call?: CallOptions): Promise<Figures> =>
+      http.call("GET /figures", { ...call, query: { range } }),
     workers: (call?: CallOptions): Promise<Worker[]> =>
       everyItem(http, "GET /workers", "workers", call),
     worker: (worker_id: string, call?: CallOptions): Promise<Worker> =>

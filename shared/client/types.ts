@@ -38,6 +38,7 @@ export type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 export type { Convention } from "#shared/protocol/schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
 export type { Engine } from "#shared/protocol/schema/engine.ts";
+export type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 export type { Har } from "#shared/protocol/schema/har.ts";
 export type { Host } from "#shared/protocol/schema/host.ts";

@@ -79,6 +79,7 @@ test("errors carry the status, the detail and the body of the answer (rules/clie
   expect(bad.body).toHaveProperty("detail");
   expect((await failureOf(sessions.get("nope"))).status).toBe(404);
   expect((await failureOf(fleet.worker("w99"))).status).toBe(404);
+  expect((await fleet.figures("6h")).bucket_s).toBe(900);
   const [worker] = await fleet.workers();
   const { worker_id, hostname, version } = worker as NonNullable<typeof worker>;
   expect(await fleet.worker(worker_id)).toMatchObject({ worker_id, hostname, version });

@@ -57,6 +57,7 @@ test(
     expect(JSON.parse(await run([python, "-W", "error", caller], dir, env))).toEqual({
       actions: Object.keys(SESSION_ACTIONS).sort(),
       health: "ok",
+      figures: 120,
       job: "completed",
       ended_with: "done",
       clicked: { action: "click", args: { selector: "#go", button: "left", click_count: 1 } },

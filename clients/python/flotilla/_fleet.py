@@ -14,6 +14,10 @@ class Fleet:
     def health(self) -> Json:
         return self._http.json("GET", "/health")
 
+    def figures(self, range: str = "24h") -> Json:
+        """What the fleet does, what went wrong and why: of 1h, 6h, 24h or 7d."""
+        return self._http.json("GET", f"/figures?range={quoted(range)}")
+
     def workers(self) -> List[Json]:
         return self._http.every_item("/workers", "workers")
 

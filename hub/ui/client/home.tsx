@@ -84,13 +84,7 @@ interface BothProps {
 }
 
 /** Of a server with a browser fleet: both halves. */
-function Both({
-  figures,
-  overview,
-}: {
-  figures: Figures;
-  overview: DashboardOverview | undefined;
-}) {
+function Both({ figures, overview, ranges }: BothProps) {
   // How the last runs went comes after what the page begins with.
   const settled = useDeferredValue(true, false);
   const summary = useGet("/api/v1/dashboard/workloads-runs-summary", {}, { enabled: settled });

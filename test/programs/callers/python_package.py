@@ -33,6 +33,7 @@ print(
         {
             "actions": sorted(ACTIONS),
             "health": hub.fleet.health()["status"],
+            "figures": hub.fleet.figures("1h")["bucket_s"],
             "job": job["status"],
             "ended_with": events[-1],
             "clicked": clicked,
