@@ -1,10 +1,11 @@
-import { IconPlugConnectedX } from "@tabler/icons-react";
 import { Link } from "wouter";
 import type { Figures, HostFigures } from "#shared/protocol/schema/figures.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
 import { workloadHref } from "../lib/links.ts";
 import { useNow } from "../lib/now.ts";
 import { bytesText, countText, durationText, percentText } from "../lib/units.ts";
+import { workloadLook } from "../parts/status/workload.ts";
+import { StatusMark } from "../parts/status-mark.tsx";
 import { Card } from "./card.tsx";
 import { capturesHref, settingsHref, workloadsHref } from "./links.ts";
 
@@ -70,6 +71,8 @@ export function HostsCard({ figures }: { figures: Figures }) {
   );
 }
 
+const BROKEN = workloadLook({ enabled: true, broken: true, running: 0, success_rate: null });
+
 /** What waits and how fast it goes; broken workloads first, then the longest queues. */
 export function QueueCard({ overview }: { overview: DashboardOverview }) {
   const broken = new Set(overview.problems.map(({ workload }) => workload));
@@ -85,11 +88,7 @@ export function QueueCard({ overview }: { overview: DashboardOverview }) {
             <Link className="home-row-name" href={workloadHref(workload)} title={workload}>
               {workload}
             </Link>
-            {broken.has(workload) && (
-              <span className="home-broken">
-                <IconPlugConnectedX size={14} aria-hidden /> Broken
-              </span>
-            )}
+            {broken.has(workload) && <StatusMark look={BROKEN} />}
             <span className="home-number">{countText(pending)}</span>
             <span className="home-number">{countText(Math.round(done_per_min * 10) / 10)}</span>
           </li>
