@@ -134,6 +134,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["fleet/jobs", "fleet/page-text"],
     packages: ["diff"],
   },
+  // What the fleet does and what goes wrong, counted.
+  {
+    name: "fleet/figures",
+    files: /^hub\/fleet\/figures\//,
+    may: ["fleet/registries", "fleet/links"],
+    packages: [],
+  },
   // A script in its sandbox, and the door it has.
   {
     name: "fleet/runner",

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFirstRun, showsPath } from "#hub/ui/client/home/first-run.ts";
 import { problemsOf } from "#hub/ui/client/home/problems.ts";
 import { bucketText, rangeOf } from "#hub/ui/client/home/ranges.ts";
+import { forecastText, runningText, slugOf } from "#hub/ui/client/home/words.ts";
 import type { FleetProblem } from "#shared/protocol/schema/figures.ts";
 
 /** What Home says, apart from how it looks (rules/web-app#home). */
@@ -110,4 +111,51 @@ test("every kind of problem has a title and an action, and a workload is told of
     queue_depths: [],
   });
   expect(twice.map(({ title }) => title)).toEqual(["Workload thumbs is broken"]);
+});
+
+const storage = {
+  ...{ kinds: [], free_bytes: null, size_bytes: null, reserve_bytes: null },
+  ...{ bytes_per_day: 2_000_000_000, full_at: null, retention_days: 0 },
+};
+
+test("how long there is room is told as far as anybody can know (rules/figures#storage)", () => {
+  const now = Date.parse("2026-03-01T00:00:00Z");
+  const inDays = (days: number) => new Date(now + days * 86_400_000).toISOString();
+  const told = (fields: object) => forecastText({ ...storage, ...fields }, now);
+  expect(told({})).toBe("Kept for ever. 2.0 GB a day.");
+  expect(told({ bytes_per_day: 0 })).toBe("Kept for ever. Nothing came in the last week.");
+  expect(told({ retention_days: 30, full_at: inDays(77) })).toBe(
+    "Kept for 30 days. At 2.0 GB a day, full in 11 weeks.",
+  );
+  expect(told({ full_at: inDays(5) })).toContain("full in 5 days");
+  expect(told({ full_at: inDays(0.2) })).toContain("full in 5 h");
+  expect(told({ full_at: inDays(-1) })).toContain("full in 1 h");
+});
+
+test("how long a lane is busy is a clock, and an engine has a slug of its model", () => {
+  expect([42_000, 190_000, 3_729_000, -5].map(runningText)).toEqual([
+    ...["0:42", "3:10", "1:02:09", "0:00"],
+  ]);
+  expect(["Qwen3:8b", "org/Model.v2", "///", "x".repeat(90)].map(slugOf)).toEqual([
+    ...["qwen3-8b", "org-model-v2", "engine", "x".repeat(40)],
+  ]);
+});
+
+test("workloads whose runs fail or whose tasks wait come after what stops (rules/web-app#home)", () => {
+  const state = (slug: string, weight: number, problems: string[]) =>
+    ({ slug, weight, problems }) as never;
+  const found = problemsOf(
+    [fleet("queue_waits", { severity: "warn" })],
+    { problems: [], supervised: [], queue_depths: [] },
+    [
+      state("fails", 300, ["100 % of the last 4 runs failed"]),
+      state("waits", 55, ["a ready task has waited for 8 min"]),
+      state("well", 0, []),
+    ],
+  );
+  expect(found.map(({ title, severity }) => `${severity} ${title}`)).toEqual([
+    ...["bad Workload fails needs attention", "warn Workload waits needs attention"],
+    "warn Captures wait long",
+  ]);
+  expect(found[0]?.detail).toBe("100 % of the last 4 runs failed");
 });

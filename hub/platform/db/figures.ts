@@ -21,7 +21,7 @@ export type CaptureFacts = Pick<
   | "finished_at"
 >;
 
-/** Counts for the first page of the app, each of a part of an index (test/contract/figures-repo.test.ts). */
+/** Counts for the first page of the app; what grows with the fleet is counted within a time, by the index of creation. */
 export interface FiguresRepo {
   /** Jobs created in this time, both ends included, by status and whether their page answered with an error. */
   counts(

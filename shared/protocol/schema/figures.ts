@@ -3,7 +3,7 @@ import { WaitingFor } from "./job.ts";
 
 /** Figures of the fleet (rules/figures#figures-of-the-fleet). Times ISO 8601 UTC. */
 
-export const FIGURE_RANGES = ["1h", "6h", "24h", "7d"] as const;
+const FIGURE_RANGES = ["1h", "6h", "24h", "7d"] as const;
 export const FigureRange = z.enum(FIGURE_RANGES);
 export type FigureRange = z.infer<typeof FigureRange>;
 
@@ -43,7 +43,7 @@ export const HostFigures = z
   .openapi("HostFigures");
 export type HostFigures = z.infer<typeof HostFigures>;
 
-export const PROBLEM_KINDS = [
+const PROBLEM_KINDS = [
   "login_needed",
   "host_failing",
   "no_worker",

@@ -8,6 +8,7 @@ import { workloadLook } from "../parts/status/workload.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Card } from "./card.tsx";
 import { capturesHref, settingsHref, workloadsHref } from "./links.ts";
+import { forecastText } from "./words.ts";
 
 const MOST_ROWS = 5;
 /** A smaller share of captures that went well is marked. */
@@ -109,24 +110,6 @@ const KINDS: Record<string, { word: string; color: string }> = {
   profiles: { word: "Profiles", color: "--c-6" },
   database: { word: "Records and logs", color: "--c-4" },
 };
-const DAY_MS = 86_400_000;
-
-/** In the unit that a person would name: 5 h, 4 days, 11 weeks. */
-function roughText(ms: number): string {
-  const days = ms / DAY_MS;
-  if (days < 2) return `${Math.max(1, Math.round(ms / 3_600_000))} h`;
-  return days < 21 ? `${Math.round(days)} days` : `${Math.round(days / 7)} weeks`;
-}
-
-/** How long there is room, as far as anybody can know. */
-function forecast({ retention_days, bytes_per_day, full_at }: Figures["storage"], now: number) {
-  const kept = retention_days === 0 ? "Kept for ever" : `Kept for ${retention_days} days`;
-  if (bytes_per_day === 0) return `${kept}. Nothing came in the last week.`;
-  const pace = `${bytesText(bytes_per_day)} a day`;
-  if (full_at === null) return `${kept}. ${pace}.`;
-  return `${kept}. At ${pace}, full in ${roughText(Date.parse(full_at) - now)}.`;
-}
-
 /** What is stored, and the room that is left. */
 export function StorageCard({ figures: { storage } }: { figures: Figures }) {
   const now = useNow();
@@ -172,7 +155,7 @@ export function StorageCard({ figures: { storage } }: { figures: Figures }) {
             </li>
           )}
         </ul>
-        <p>{forecast(storage, now)}</p>
+        <p>{forecastText(storage, now)}</p>
       </div>
     </Card>
   );

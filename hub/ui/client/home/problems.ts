@@ -21,7 +21,7 @@ export interface HomeProblem {
 }
 
 /** A page to go to, a worker to make active, or a page to open in a session where a person takes over. */
-export type HomeAction =
+type HomeAction =
   | { label: string; href: string }
   | { label: string; activate: string }
   | { label: string; drive: string };

@@ -9,6 +9,7 @@ import { useNowText } from "../lib/now.ts";
 import { useGet } from "../lib/query.ts";
 import { Card } from "./card.tsx";
 import { newCaptureHref, wallHref } from "./links.ts";
+import { runningText } from "./words.ts";
 
 /** Used until the settings are loaded. */
 const PREVIEW_S = 2;
@@ -17,17 +18,8 @@ const MOST = 12;
 /** Of so few each has more room. */
 const FEW = 4;
 
-/** 0:42, 3:10, 1:02:09. */
-function clockOf(ms: number): string {
-  const s = Math.max(0, Math.floor(ms / 1_000));
-  const two = (n: number) => String(n).padStart(2, "0");
-  const h = Math.floor(s / 3_600);
-  const min = Math.floor(s / 60) % 60;
-  return h > 0 ? `${h}:${two(min)}:${two(s % 60)}` : `${min}:${two(s % 60)}`;
-}
-
 function Running({ since, driven }: { since: string | undefined; driven: boolean }) {
-  const text = useNowText((now) => (since ? clockOf(now - Date.parse(since)) : "opening"));
+  const text = useNowText((now) => (since ? runningText(now - Date.parse(since)) : "opening"));
   return (
     <b className="home-lane-mark">
       {driven ? <IconHandFinger size={11} stroke={2.2} aria-hidden /> : <i aria-hidden />}

@@ -3,17 +3,10 @@ import { type FormEvent, useState } from "react";
 import { Tested, testEngine } from "../../fleet/registry/engine-test.tsx";
 import { call } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
+import { slugOf } from "../words.ts";
 
 const NEW = { endpoint: "", model: "", api_key_env: "" };
 type Values = typeof NEW;
-
-/** A name for it that nobody has to think of: of the model, as slugs are written. */
-export const slugOf = (model: string): string =>
-  model
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 40) || "engine";
 
 const store = ({ endpoint, model, api_key_env }: Values) =>
   call("PUT /engines/{slug}", {

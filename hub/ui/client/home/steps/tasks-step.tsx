@@ -7,7 +7,7 @@ import { errorText, useChange, useGet } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";
 import { Command } from "../../parts/copy.tsx";
 
-export const SLUG = "first-tasks";
+const SLUG = "first-tasks";
 const TASKS = 10;
 /** Counts the bytes of the task that it reads; long enough to be seen. */
 const ARGV = ["sh", "-c", "sleep 0.3; wc -c"];
@@ -75,7 +75,7 @@ function useTasks(round: string) {
 
 const WORDS: Record<State, string> = { ready: "waits", success: "succeeded", failed: "failed" };
 
-export function Tasks({ round }: { round: string }) {
+function Tasks({ round }: { round: string }) {
   const { tasks, done } = useTasks(round);
   const workers = useGet("/api/v1/workers");
   const nobody = workers.data?.workers.every(({ state }) => state === "offline");
