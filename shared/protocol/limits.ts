@@ -26,6 +26,8 @@ export const WORKER_LIVENESS_MS = 120_000;
 export const HEARTBEAT_INTERVAL_MS = 15_000;
 /** A worker at or above this share of its disk takes no job (rules/scheduling#candidates). */
 export const MAX_DISK_PCT = 90;
+/** A page that answers with this or more has refused or failed, whatever was captured of it. */
+export const FIRST_HTTP_ERROR = 400;
 /** How many POST /jobs may wait at a time; further ones get 503 immediately. */
 export const MAX_WAITING_SUBMITS = 1_000;
 /**

@@ -1,6 +1,7 @@
-import { type CaptureFacts, FIRST_HTTP_ERROR } from "#hub/platform/db/figures.ts";
+import type { CaptureFacts } from "#hub/platform/db/figures.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
+import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { FleetProblem, HostFigures } from "#shared/protocol/schema/figures.ts";
 
 /** Hosts whose captures fail or take long, and why (rules/figures#hosts). */

@@ -1,10 +1,8 @@
 import { and, between, desc, eq, gt, gte, inArray, isNotNull, sql } from "drizzle-orm";
+import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import { TERMINAL } from "#shared/protocol/schema/job.ts";
 import type { Conn } from "./conn.ts";
 import type { JobRow } from "./rows.ts";
-
-/** From here on an answer says that the page was refused or has failed. */
-export const FIRST_HTTP_ERROR = 400;
 
 /** What the figures need to know of a capture. */
 export type CaptureFacts = Pick<

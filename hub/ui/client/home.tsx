@@ -1,6 +1,6 @@
 import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useDeferredValue, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
@@ -9,7 +9,6 @@ import { HostsCard, QueueCard, StorageCard } from "./home/cards.tsx";
 import { type Step, showsPath, useFirstRun } from "./home/first-run.ts";
 import { LatestCaptures } from "./home/latest.tsx";
 import { newCaptureHref } from "./home/links.ts";
-import { FirstRunPath } from "./home/path.tsx";
 import { PipelineHalf } from "./home/pipeline-half.tsx";
 import { ProblemList } from "./home/problem-list.tsx";
 import { problemsOf } from "./home/problems.ts";
@@ -26,6 +25,11 @@ import { statesOf } from "./pipeline/overview/problems.ts";
 
 /** The running bar grows, and a problem may come by itself. */
 const EVERY_MS = 15_000;
+
+/** Whoever has used it once does not load it again. */
+const FirstRunPath = lazy(() =>
+  import("./home/path.tsx").then((file) => ({ default: file.FirstRunPath })),
+);
 
 /** Which steps of the first run are done, by what the server has; null until that is known. */
 function doneOf(
@@ -132,13 +136,15 @@ export function Page() {
   }, [shows]);
   if (shows && done !== null)
     return (
-      <FirstRunPath
-        run={run}
-        change={change}
-        done={done}
-        lanes={figures.data?.lanes}
-        onEnd={() => change({ path: "hidden" })}
-      />
+      <Suspense fallback={null}>
+        <FirstRunPath
+          run={run}
+          change={change}
+          done={done}
+          lanes={figures.data?.lanes}
+          onEnd={() => change({ path: "hidden" })}
+        />
+      </Suspense>
     );
   return (
     <>

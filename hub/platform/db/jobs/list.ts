@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, like, lte, type SQL, sql } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
+import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { Conn } from "../conn.ts";
-import { FIRST_HTTP_ERROR } from "../figures.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { position } from "./which.ts";
 

@@ -3,11 +3,15 @@ import { IconPlugConnected, IconServer, IconTerminal2 } from "@tabler/icons-reac
 import { type ReactNode, useState } from "react";
 import { counted } from "#shared/kit/words.ts";
 import type { Figures } from "#shared/protocol/schema/figures.ts";
-import { isTerminal } from "#shared/protocol/schema/job.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { type FirstRun, STEPS, type Step } from "./first-run.ts";
-import { CapturePicture, CaptureStep, useCapture } from "./steps/capture-step.tsx";
+import {
+  CapturePicture,
+  CaptureStep,
+  isOver as hasEnded,
+  useCapture,
+} from "./steps/capture-step.tsx";
 import { EngineStep } from "./steps/engine-step.tsx";
 import { StepFrame } from "./steps/frame.tsx";
 import { SessionPicture, SessionStep } from "./steps/session-step.tsx";
@@ -72,7 +76,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
   // What was done here is known before the server's figures say it.
   const done = {
     ...known,
-    capture: known.capture || (capture.data !== undefined && isTerminal(capture.data.status)),
+    capture: known.capture || (capture.data !== undefined && hasEnded(capture.data)),
     session: known.session || sid !== "",
     tasks: known.tasks || round !== "",
   };

@@ -3,7 +3,7 @@ import { IconWorld } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
-import { isTerminal, type Job } from "#shared/protocol/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { JobDuration, JobState } from "../../fleet/job/state.tsx";
 import { bodyOf } from "../../fleet/submit/body.ts";
 import { useSend } from "../../fleet/submit/send.ts";
@@ -22,6 +22,8 @@ const demoAddress = (): string | null =>
     ? `http://${location.hostname}:${Number(location.port) + 1}/demo/`
     : null;
 
+export const isOver = ({ finished_at }: Pick<Job, "finished_at">): boolean => finished_at !== null;
+
 export const useCapture = (job_id: string) =>
   useGet(
     "/jobs/{id}",
@@ -29,7 +31,7 @@ export const useCapture = (job_id: string) =>
     {
       enabled: job_id !== "",
       refetchInterval: ({ state }) =>
-        state.data !== undefined && isTerminal(state.data.status) ? false : EVERY_MS,
+        state.data !== undefined && isOver(state.data) ? false : EVERY_MS,
     },
   );
 
@@ -41,7 +43,7 @@ function Progress({ job }: { job: Job }) {
       <span>
         <JobDuration job={job} /> · {files}
       </span>
-      {isTerminal(job.status) && (
+      {isOver(job) && (
         <Anchor component={Link} href={jobHref(job.job_id)} size="sm">
           Open the capture
         </Anchor>
@@ -85,10 +87,7 @@ export function CaptureStep({ job, onJob }: CaptureStepProps) {
           autoComplete="off"
           onChange={(event) => setUrl(event.currentTarget.value)}
         />
-        <Button
-          type="submit"
-          loading={submit.isPending || (job !== undefined && !isTerminal(job.status))}
-        >
+        <Button type="submit" loading={submit.isPending || (job !== undefined && !isOver(job))}>
           Capture
         </Button>
       </div>

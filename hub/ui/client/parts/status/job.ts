@@ -1,9 +1,7 @@
 import { IconAlertTriangle, IconFileDiff } from "@tabler/icons-react";
+import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { type Look, look, lookOf } from "./look.ts";
-
-/** A page that answers from here on has refused or failed, whatever was captured of it. */
-const FIRST_ERROR = 400;
 
 /** Why a job failed, in two words; the first that its error says. */
 const REASONS: readonly [RegExp, string][] = [
@@ -45,7 +43,7 @@ export function jobLook(job: Told): Look {
     return look(reason === null ? word : `${word} · ${reason}`, tone, icon);
   }
   if (job.status !== "completed") return look(word, tone, icon);
-  if (job.http_status !== null && job.http_status >= FIRST_ERROR)
+  if (job.http_status !== null && job.http_status >= FIRST_HTTP_ERROR)
     return look(`${word} · ${job.http_status}`, "warn", IconAlertTriangle);
   return job.changed ? look(`${word} · changed`, "live", IconFileDiff) : look(word, tone, icon);
 }
