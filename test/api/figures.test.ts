@@ -22,7 +22,11 @@ test("an empty hub says that nothing has begun, and that no worker is there", as
   expect(found.begun).toEqual({ captured: false, session: false, engine: false });
   expect(found.captures.buckets).toHaveLength(28);
   expect(found.captures.total).toEqual({
-    ...{ completed: 0, http_error: 0, failed: 0, cancelled: 0, open: 0 },
+    completed: 0,
+    http_error: 0,
+    failed: 0,
+    cancelled: 0,
+    open: 0,
   });
   expect(found.lanes).toEqual({ total: 0, busy: 0, free: 0, workers: 0 });
   expect(found.problems.map(({ kind }) => kind)).toEqual(["no_worker"]);

@@ -74,8 +74,16 @@ eachDialect((open) => {
     await db.jobs.claim(claimOf(first?.job_id ?? ""));
     expect((await db.figures.queue()).queued).toBe(2);
     await db.recordings.begin({
-      ...{ run_id: "r", job_id: null, session_id: "s", mode: "screen", state: "whole" },
-      ...{ started_at: AT, ended_at: AT + 4, sealed: 40, parts: [], contents: {} as never },
+      run_id: "r",
+      job_id: null,
+      session_id: "s",
+      mode: "screen",
+      state: "whole",
+      started_at: AT,
+      ended_at: AT + 4,
+      sealed: 40,
+      parts: [],
+      contents: {} as never,
     });
     expect(await db.figures.bytesSince(AT)).toEqual({
       bodies: 3_000_000_007,

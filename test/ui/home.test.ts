@@ -36,10 +36,18 @@ async function fill({ ctx: { db, clock } }: TestHub): Promise<void> {
     const created_at = now - (60 - i) * 20 * 60_000;
     const failed = host === "fails.test" && i % 2 === 0;
     const row = jobRow({
-      ...{ job_id: `home${String(i).padStart(6, "0")}`, host, url, created_at },
-      ...{ started_at: created_at, finished_at: created_at + 4_000, title: `Page ${i}` },
-      ...{ status: failed ? "failed" : "completed", http_status: i % 9 === 2 ? 500 : 200 },
-      ...{ error: failed ? "no such host" : null, asset_bytes: 1_000_000, asset_count: 3 },
+      job_id: `home${String(i).padStart(6, "0")}`,
+      host,
+      url,
+      created_at,
+      started_at: created_at,
+      finished_at: created_at + 4_000,
+      title: `Page ${i}`,
+      status: failed ? "failed" : "completed",
+      http_status: i % 9 === 2 ? 500 : 200,
+      error: failed ? "no such host" : null,
+      asset_bytes: 1_000_000,
+      asset_count: 3,
       final_url: host === "asks.test" ? `https://${host}/signin` : url,
     });
     await db.jobs.insert(row);
@@ -97,7 +105,10 @@ test("the range is in the address, and the keyboard chooses a bar and lists its 
 
 test("the newest captures are pictures with host and port, what is kept has its room, and a phone shows it all", async () => {
   await using ui = await rig.open("/ui/home", {
-    ...{ url: hub.url, width: 390, height: 844, colors: "dark" },
+    url: hub.url,
+    width: 390,
+    height: 844,
+    colors: "dark",
   });
   const { page } = ui;
   const latest = card(page, "Latest captures");
@@ -139,7 +150,9 @@ test("a control plane's Home has the pipeline alone (rules/web-app#home)", async
   try {
     const argv = { argv: ["true"] };
     await control.call("POST", "/api/v1/workloads", {
-      ...{ slug: "home-only", executor_type: "command", executor_config: argv },
+      slug: "home-only",
+      executor_type: "command",
+      executor_config: argv,
     });
     await using ui = await rig.open("/ui/home", { url: control.url });
     await card(ui.page, "Workloads").getByText("home-only").waitFor();

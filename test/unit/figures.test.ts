@@ -90,8 +90,14 @@ describe("hosts (rules/figures#hosts)", () => {
       capture({ status: "cancelled", finished_at: NOW + 90_000 }),
     ]);
     expect(found).toEqual({
-      ...{ host: "shop.test", captures: 4, completed: 1, http_error: 1, failed: 1 },
-      ...{ login_needed: 0, median_ms: 3_000, error: "the page answered with 502" },
+      host: "shop.test",
+      captures: 4,
+      completed: 1,
+      http_error: 1,
+      failed: 1,
+      login_needed: 0,
+      median_ms: 3_000,
+      error: "the page answered with 502",
     });
     expect(hostFigures("x.test", []).median_ms).toBeNull();
   });
@@ -120,7 +126,9 @@ describe("hosts (rules/figures#hosts)", () => {
   test("a login page reached again and again is a problem since the first of the row, until a capture passes it", () => {
     const found = hostProblem("shop.test", row([LOGIN, LOGIN, LOGIN, {}, LOGIN]));
     expect(found).toMatchObject({
-      ...{ kind: "login_needed", severity: "bad", subject: "shop.test" },
+      kind: "login_needed",
+      severity: "bad",
+      subject: "shop.test",
       detail: "4 of the last 5 captures ended on its sign-in page",
       since: new Date(NOW - 2 * MINUTE).toISOString(),
       url: "https://shop.test/list",
@@ -168,15 +176,25 @@ describe("problems (rules/figures#problems)", () => {
     ({ lane_idx: 0, state, reason, job_id: null, session_id: null }) as Worker["lanes"][number];
   const worker = (fields: Partial<Worker> = {}): Worker =>
     ({
-      ...{ worker_id: "w1", alive: true, status: "active", disk_pct: 20, in_flight: 0 },
-      ...{ capabilities: { max_concurrent: 2 }, lanes: [lane("warm")] },
+      worker_id: "w1",
+      alive: true,
+      status: "active",
+      disk_pct: 20,
+      in_flight: 0,
+      capabilities: { max_concurrent: 2 },
+      lanes: [lane("warm")],
       last_heartbeat_at: new Date(NOW - MINUTE).toISOString(),
       ...fields,
     }) as Worker;
   const queue = { queued: 0, oldest_at: null, waiting_for: null };
   const facts = (fields: Partial<ProblemFacts> = {}): ProblemFacts => ({
-    ...{ now: NOW, workers: [worker()], queue, storage: null, disk_shortage: null },
-    ...{ stores: [], hosts: [] },
+    now: NOW,
+    workers: [worker()],
+    queue,
+    storage: null,
+    disk_shortage: null,
+    stores: [],
+    hosts: [],
     ...fields,
   });
   const kinds = (fields: Partial<ProblemFacts>) =>

@@ -39,12 +39,20 @@ test("what is remembered in the browser is not believed", () => {
 test("the range of the address is one of four", () => {
   expect(["1h", "7d", "9d", ""].map(rangeOf)).toEqual(["1h", "7d", "24h", "24h"]);
   expect([120, 900, 3_600, 21_600].map(bucketText)).toEqual([
-    ...["2 minutes", "15 minutes", "hour", "6 hours"],
+    "2 minutes",
+    "15 minutes",
+    "hour",
+    "6 hours",
   ]);
 });
 
 const fleet = (kind: FleetProblem["kind"], fields: Partial<FleetProblem> = {}): FleetProblem => ({
-  ...{ kind, severity: "bad", subject: "x", detail: "why", since: null, url: null },
+  kind,
+  severity: "bad",
+  subject: "x",
+  detail: "why",
+  since: null,
+  url: null,
   ...fields,
 });
 const depths = { pending: 0, claimed: 0, failed: 0, oldest_pending_s: null, done_per_min: 0 };
@@ -60,8 +68,11 @@ test("problems of both halves come with the one thing that helps, the worst firs
     {
       problems: [
         {
-          ...{ workload: "thumbs", kind: "broken_executor", message: "no module named x" },
-          ...{ since, workers: ["a"] },
+          workload: "thumbs",
+          kind: "broken_executor",
+          message: "no module named x",
+          since,
+          workers: ["a"],
         },
       ],
       supervised: [],
@@ -103,8 +114,11 @@ test("every kind of problem has a title and an action, and a workload is told of
   const twice = problemsOf([], {
     problems: [
       {
-        ...{ workload: "thumbs", kind: "broken_executor", message: "m" },
-        ...{ since: "2026-03-01T09:12:00.000Z", workers: ["a"] },
+        workload: "thumbs",
+        kind: "broken_executor",
+        message: "m",
+        since: "2026-03-01T09:12:00.000Z",
+        workers: ["a"],
       },
     ],
     supervised: [{ ...supervised, reason: "many failures" } as never],
@@ -114,8 +128,13 @@ test("every kind of problem has a title and an action, and a workload is told of
 });
 
 const storage = {
-  ...{ kinds: [], free_bytes: null, size_bytes: null, reserve_bytes: null },
-  ...{ bytes_per_day: 2_000_000_000, full_at: null, retention_days: 0 },
+  kinds: [],
+  free_bytes: null,
+  size_bytes: null,
+  reserve_bytes: null,
+  bytes_per_day: 2_000_000_000,
+  full_at: null,
+  retention_days: 0,
 };
 
 test("how long there is room is told as far as anybody can know (rules/figures#storage)", () => {
@@ -134,10 +153,16 @@ test("how long there is room is told as far as anybody can know (rules/figures#s
 
 test("how long a lane is busy is a clock, and an engine has a slug of its model", () => {
   expect([42_000, 190_000, 3_729_000, -5].map(runningText)).toEqual([
-    ...["0:42", "3:10", "1:02:09", "0:00"],
+    "0:42",
+    "3:10",
+    "1:02:09",
+    "0:00",
   ]);
   expect(["Qwen3:8b", "org/Model.v2", "///", "x".repeat(90)].map(slugOf)).toEqual([
-    ...["qwen3-8b", "org-model-v2", "engine", "x".repeat(40)],
+    "qwen3-8b",
+    "org-model-v2",
+    "engine",
+    "x".repeat(40),
   ]);
 });
 
@@ -154,7 +179,8 @@ test("workloads whose runs fail or whose tasks wait come after what stops (rules
     ],
   );
   expect(found.map(({ title, severity }) => `${severity} ${title}`)).toEqual([
-    ...["bad Workload fails needs attention", "warn Workload waits needs attention"],
+    "bad Workload fails needs attention",
+    "warn Workload waits needs attention",
     "warn Captures wait long",
   ]);
   expect(found[0]?.detail).toBe("100 % of the last 4 runs failed");
