@@ -10,7 +10,7 @@ import {
 import { findProblems, type ProblemFacts } from "#hub/fleet/figures/problems.ts";
 import { daysUntilFull } from "#hub/fleet/figures/storage.ts";
 import type { CaptureFacts } from "#hub/platform/db/figures.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 
 /** What the fleet's figures say, and when they call something a problem (rules/figures#problems). */

@@ -1,4 +1,4 @@
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { CaptureCounts, FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 

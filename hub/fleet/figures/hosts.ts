@@ -1,5 +1,5 @@
 import type { CaptureFacts } from "#hub/platform/db/figures.ts";
-import type { Db } from "#hub/platform/db/types.ts";
+import type { Db } from "#hub/platform/db/storage.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { FleetProblem, HostFigures } from "#shared/protocol/schema/figures.ts";

@@ -63,7 +63,10 @@ export async function getOverview(
 }
 
 /** Tasks that succeeded in a minute, by workload. The running minute is not whole, and left out. */
-async function paceOf({ db }: PipelineContext, now: number): Promise<Map<number, number>> {
+async function paceOf(
+  { db }: Pick<PipelineContext, "db">,
+  now: number,
+): Promise<Map<number, number>> {
   const until = minuteOf(now);
   const since = until - PACE_MINUTES * MINUTE_MS;
   const pace = new Map<number, number>();
