@@ -193,7 +193,7 @@ export const LAYERS: readonly Layer[] = [
   },
 
   // Which page an address is of, for the page's server as for the page.
-  { name: "ui-paths", files: /^hub\/ui\/page-path\.ts$/, may: [], packages: [] },
+  { name: "ui-paths", files: /^hub\/ui\/(page-path|moved)\.ts$/, may: [], packages: [] },
   // The admin UI as browsers run it: it knows the API by its schemas and the client.
   {
     name: "ui-client",

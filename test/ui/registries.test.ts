@@ -23,7 +23,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   });
   await using ui = await rig.open("/ui/library/engines?create=1");
   const { page } = ui;
-  const form = page.getByRole("dialog", { name: "New engine" });
+  const form = page.getByRole("region", { name: "New engine" });
   await form.getByLabel("Slug").fill("e-engine");
   await form.getByLabel("Name", { exact: true }).fill(HOSTILE);
   await form.getByLabel("Endpoint").fill("ftp://nowhere");
@@ -59,7 +59,7 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   expect((await rig.api<Engine>("GET", "/engines/e-engine")).promoted).toBe(true);
 
   await page.getByRole("row", { name: /e-engine/ }).press("Enter");
-  const edit = page.getByRole("dialog", { name: "e-engine" });
+  const edit = page.getByRole("region", { name: "e-engine" });
   await edit.getByLabel("Model").fill("e-model-2");
   await edit.getByRole("button", { name: "Save" }).click();
   await edit.waitFor({ state: "hidden" });
@@ -98,7 +98,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
     return skill.tags.join() === "e-tag" && skill.created_by === "ai";
   });
   await row.press("Enter");
-  const edit = page.getByRole("dialog", { name: "e-left" });
+  const edit = page.getByRole("region", { name: "e-left" });
   await edit.getByLabel("Code").fill("await page.click('#e');");
   await edit.getByLabel("Description").fill("clicks");
   await ui.judge();
@@ -109,7 +109,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
     ...{ created_by: "ai", created_from_job: "e-job", host_pattern: "*.e.example" },
   });
   await page.goto(`${rig.url}/ui/library/skills?create=1`);
-  const form = page.getByRole("dialog", { name: "New skill" });
+  const form = page.getByRole("region", { name: "New skill" });
   await form.getByLabel("Slug").fill("e-left");
   await form.getByText("One with this name already exists").waitFor();
   await form.getByLabel("Slug").fill("e-new");
@@ -121,7 +121,7 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
   expect((await rig.api<Skill>("GET", "/skills/e-new")).tags).toEqual(["e-tag"]);
   await page.getByLabel("With tag").fill("e-tag");
   await page.getByText("e-new", { exact: true }).click();
-  await page.getByRole("dialog", { name: "e-new" }).getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("region", { name: "e-new" }).getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByText("Skill e-new deleted").waitFor();
   await rig.api("DELETE", "/skills/e-left");
@@ -134,7 +134,7 @@ test("a convention is made, switched off, changed and deleted (rules/library#con
   await using ui = await rig.open("/ui/library/conventions", { colors: "dark" });
   const { page } = ui;
   await page.getByRole("button", { name: "New convention" }).first().click();
-  const form = page.getByRole("dialog", { name: "New convention" });
+  const form = page.getByRole("region", { name: "New convention" });
   await form.getByLabel("Slug").fill("e-rule");
   await form.getByLabel("Title").fill(HOSTILE);
   await form.getByRole("textbox", { name: "Text" }).fill("Be kind.");
@@ -147,7 +147,7 @@ test("a convention is made, switched off, changed and deleted (rules/library#con
   expect(await read()).toMatchObject({ title: HOSTILE, text: "Be kind.", enabled: false });
   await ui.judge();
   await page.getByText(HOSTILE).click();
-  const edit = page.getByRole("dialog", { name: "e-rule" });
+  const edit = page.getByRole("region", { name: "e-rule" });
   await edit.getByRole("textbox", { name: "Text" }).fill("Be kinder.");
   await edit.getByRole("button", { name: "Save" }).click();
   await edit.waitFor({ state: "hidden" });

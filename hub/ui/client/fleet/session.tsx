@@ -150,7 +150,7 @@ function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
             )}
             {last?.trace && <TraceLink sid={sid} />}
             <Anchor component={Link} href="/ui/browsers">
-              The wall
+              Live browsers
             </Anchor>
             <Anchor component={Link} href="/ui/browsers?new=any">
               Open another session

@@ -12,6 +12,8 @@ import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
+import { sessionLook } from "../parts/status/session.ts";
+import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 
 const LIMIT = 100;
@@ -57,7 +59,9 @@ const COLUMNS: Column<PastSession>[] = [
     title: "Why it ended",
     width: "minmax(100px, 2fr)",
     from: "md",
-    cell: ({ end_reason }) => <Clip text={end_reason} />,
+    cell: ({ end_reason }) => (
+      <StatusMark look={sessionLook({ state: "ended", end_reason })} title={end_reason} />
+    ),
   },
 ];
 
@@ -94,7 +98,7 @@ function Record({ session }: { session: PastSession }) {
   );
 }
 
-/** Sessions that have ended, the last one first. Open ones are on the wall. */
+/** Sessions that have ended, the last one first. Open ones are under Live. */
 export function Page() {
   const [{ page }, setFilters] = useFilters({ page: "" });
   const [shown, setShown] = useState<PastSession | null>(null);

@@ -7,7 +7,7 @@ interface HelpProps {
   about: string;
   /** The sentence of the rule. */
   children: ReactNode;
-  /** Page of the guide, with its heading: `/guide/rules/jobs#stages`. */
+  /** Page of the guide, with its heading: `/guide/rules/job-options#the-options`. */
   guide?: string;
 }
 
@@ -38,7 +38,7 @@ export function Help({ about, children, guide }: HelpProps) {
   );
 }
 
-/** A label with its help: `label={<HelpLabel name="Wait" help="…" guide="/guide/rules/jobs#stages" />}`. */
+/** A label with its help: `label={<HelpLabel name="Wait" help="…" guide="/guide/rules/job-options#the-options" />}`. */
 export const HelpLabel = ({
   name,
   help,

@@ -1,4 +1,4 @@
-import { Drawer, Tabs } from "@mantine/core";
+import { CloseButton, Drawer, Tabs } from "@mantine/core";
 import { useHotkeys, useMediaQuery } from "@mantine/hooks";
 import { type CSSProperties, type ReactNode, useState } from "react";
 import { useRoom } from "../lib/width.ts";
@@ -18,7 +18,7 @@ interface PanelsProps {
   /** The detail of what is chosen; null while nothing is. */
   right?: ReactNode;
   rightTitle?: string;
-  /** Called when the right one is closed as a drawer. */
+  /** Closes the right one: its head has a button for it, and Escape does it too. */
   onCloseRight?: () => void;
   /** `tabs` (as they are): below 640 px all are tabs. `drawer`: the left stays the page, the right comes over it. */
   phone?: "tabs" | "drawer";
@@ -41,11 +41,12 @@ function SidePanels(props: PanelsProps) {
   const { onCloseRight, height } = props;
   const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
   const { sizes, resize, reset, fold, folded } = useSizes(name);
+  const beside = roomy && Boolean(right) && !folded.right;
   useHotkeys([
     ["[", () => left && fold("left")],
     ["]", () => right && fold("right")],
+    ["Escape", () => beside && onCloseRight?.()],
   ]);
-  const beside = roomy && Boolean(right) && !folded.right;
   const divider = (side: Side) => (
     <Divider
       side={side}
@@ -77,6 +78,12 @@ function SidePanels(props: PanelsProps) {
         <>
           {divider("right")}
           <section className="panel panel-right" aria-label={rightTitle}>
+            {onCloseRight && (
+              <div className="panel-head">
+                <h2>{rightTitle}</h2>
+                <CloseButton aria-label="Close" onClick={onCloseRight} />
+              </div>
+            )}
             {right}
           </section>
         </>

@@ -5,7 +5,9 @@ import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
-import { Ago, Clip, Status } from "../parts/text.tsx";
+import { workerLook } from "../parts/status/worker.ts";
+import { StatusMark } from "../parts/status-mark.tsx";
+import { Ago, Clip } from "../parts/text.tsx";
 import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/words.ts";
 import { WorkerDrawer } from "./pull-worker/drawer.tsx";
 import { Share } from "./pull-worker/share.tsx";
@@ -36,7 +38,7 @@ const COLUMNS: Column<PullWorker>[] = [
     key: "state",
     title: "State",
     width: "96px",
-    cell: ({ state }) => <Status value={state} />,
+    cell: ({ state, in_flight }) => <StatusMark look={workerLook(state, true, in_flight)} />,
   },
   {
     key: "slots",

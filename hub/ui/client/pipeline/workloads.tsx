@@ -11,7 +11,9 @@ import { countText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
-import { Clip, Status } from "../parts/text.tsx";
+import { workloadLook } from "../parts/status/workload.ts";
+import { StatusMark } from "../parts/status-mark.tsx";
+import { Clip } from "../parts/text.tsx";
 import { LastRuns } from "./overview/state-table.tsx";
 import type { WorkloadList } from "./types.ts";
 import { CreateDialog } from "./workloads/create.tsx";
@@ -23,6 +25,7 @@ interface Row extends Workload {
   runs: readonly boolean[];
   rate: number | null;
   paused: boolean;
+  broken: boolean;
 }
 
 const count = (key: "pending" | "claimed" | "failed", title: string): Column<Row> => ({
@@ -53,8 +56,18 @@ const COLUMNS: Column<Row>[] = [
   {
     key: "state",
     title: "State",
-    width: "96px",
-    cell: ({ enabled, paused }) => <Status value={paused ? "paused" : enabled ? "on" : "off"} />,
+    width: "150px",
+    cell: ({ enabled, paused, broken, rate, depth }) => (
+      <StatusMark
+        look={workloadLook({
+          enabled,
+          paused,
+          broken,
+          running: depth?.claimed ?? 0,
+          success_rate: rate,
+        })}
+      />
+    ),
   },
   {
     key: "type",
@@ -124,6 +137,7 @@ export function Page() {
         paused: Boolean(
           overview.data?.supervised.find((one) => one.workload === workload.slug)?.paused_at,
         ),
+        broken: (overview.data?.problems ?? []).some((one) => one.workload === workload.slug),
       };
     });
   return (

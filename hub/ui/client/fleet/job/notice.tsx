@@ -80,7 +80,7 @@ function Queued({ job }: { job: Job }) {
 const HELP: Partial<Record<WaitingFor["reason"], string>> = {
   stopping: "It starts when the next hub is running.",
   no_worker: "Start one with: flotilla worker. The job then starts by itself.",
-  workers_paused: "Set one to active on the Browser workers page.",
+  workers_paused: "Set one to active on the page Workers.",
   hub_disk_full: "It starts when there is room.",
   disk_full: "Make room on a worker's disk.",
   no_lane: "The worker's log says why its browsers do not start.",

@@ -1,6 +1,6 @@
-import { Group, Text } from "@mantine/core";
 import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
-import { bytesText, countText, percentText } from "../../lib/units.ts";
+import { bytesText, countText } from "../../lib/units.ts";
+import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
@@ -34,29 +34,25 @@ function Target({ job }: { job: Job }) {
 }
 
 function Capture({ report }: { report: CaptureReport | null }) {
-  if (report === null || report.seen === 0) return <>–</>;
+  if (report === null || report.seen === 0) return <CaptureRing whole={0} of={0} />;
   const { seen, captured, partial, lost } = report;
   const parts = [`${countText(captured)} of ${countText(seen)} bodies`];
   if (partial > 0) parts.push(`${countText(partial)} partial`);
   if (lost > 0) parts.push(`${countText(lost)} lost`);
-  return <span title={parts.join(", ")}>{percentText(report.ratio)}</span>;
-}
-
-function State({ job }: { job: Job }) {
-  const status = <JobState job={job} />;
-  if (job.queue_position === null) return status;
   return (
-    <Group gap={4} wrap="nowrap">
-      {status}
-      <Text size="xs" c="dimmed" title="Place in the queue">
-        #{countText(job.queue_position)}
-      </Text>
-    </Group>
+    <span title={parts.join(", ")}>
+      <CaptureRing whole={captured} of={seen} />
+    </span>
   );
 }
 
 export const COLUMNS: Column<Job>[] = [
-  { key: "status", title: "Status", width: "156px", cell: (job) => <State job={job} /> },
+  {
+    key: "status",
+    title: "Status",
+    width: "minmax(150px, 190px)",
+    cell: (job) => <JobState job={job} />,
+  },
   {
     key: "page",
     title: "Page",

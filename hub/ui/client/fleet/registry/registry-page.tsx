@@ -1,12 +1,12 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ComponentType, ReactNode } from "react";
+import { type ComponentType, Fragment, type ReactNode } from "react";
 import { useFilters } from "../../lib/filters.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { SidePanel } from "../../parts/side-panel.tsx";
-import { Empty, Loadable } from "../../parts/states.tsx";
+import { Panels } from "../../parts/panels.tsx";
+import { Empty, Loadable, NothingMatches } from "../../parts/states.tsx";
 
 export interface Named {
   slug: string;
@@ -48,15 +48,13 @@ export function RegistryPage<T extends Named, D>(props: RegistryPageProps<T, D>)
   const wanted = filters.q.toLowerCase();
   const create = () => set({ create: "1", edit: "" }, { push: true });
   const newButton = (
-    <Button size="xs" leftSection={<IconPlus size={14} />} onClick={create}>
+    <Button leftSection={<IconPlus size={16} />} onClick={create}>
       New {noun}
     </Button>
   );
   return (
     <>
-      <PageHead title={title} note={props.note}>
-        {newButton}
-      </PageHead>
+      <PageHead title={title} note={props.note} primary={newButton} />
       <Loadable query={list}>
         {(data) => {
           const all = recordsOf(data);
@@ -69,59 +67,60 @@ export function RegistryPage<T extends Named, D>(props: RegistryPageProps<T, D>)
               onDone={close}
             />
           );
+          const missing = (
+            <Empty title={`There is no ${noun} with this name`}>
+              It may have been deleted, or a filter leaves it out.
+            </Empty>
+          );
+          const detail = filters.create
+            ? form(null)
+            : filters.edit && (record ? form(record) : missing);
           return (
-            <Stack gap="sm">
-              {(all.length > 0 || props.narrowed) && (
-                <Group gap="xs">
-                  <TextInput
-                    size="xs"
-                    w={{ base: 150, sm: 220 }}
-                    aria-label={`Filter ${title.toLowerCase()}`}
-                    placeholder="Filter"
-                    data-filter
-                    value={filters.q}
-                    onChange={(event) => set({ q: event.currentTarget.value })}
-                  />
-                  {props.filters}
-                </Group>
-              )}
-              {all.length === 0 && !props.narrowed ? (
-                <Empty
-                  title={`There is no ${noun} yet`}
-                  command={props.empty.command}
-                  action={newButton}
-                >
-                  {props.empty.text}
-                </Empty>
-              ) : rows.length === 0 ? (
-                <Empty title={`No ${noun} matches the filter`} />
-              ) : (
-                <DataTable
-                  label={title}
-                  columns={columns}
-                  rows={rows}
-                  rowKey={({ slug }) => slug}
-                  onOpen={({ slug }) => set({ edit: slug, create: "" }, { push: true })}
-                />
-              )}
-              <SidePanel title={`New ${noun}`} opened={filters.create !== ""} onClose={close}>
-                {form(null)}
-              </SidePanel>
-              <SidePanel
-                key={filters.edit}
-                title={filters.edit}
-                opened={filters.edit !== ""}
-                onClose={close}
-              >
-                {record ? (
-                  form(record)
-                ) : (
-                  <Empty title={`There is no ${noun} with this name`}>
-                    It may have been deleted, or a filter leaves it out.
-                  </Empty>
+            <Panels
+              name={`library-${noun}`}
+              title={title}
+              phone="drawer"
+              right={detail && <Fragment key={filters.create || filters.edit}>{detail}</Fragment>}
+              rightTitle={filters.create ? `New ${noun}` : filters.edit}
+              onCloseRight={close}
+            >
+              <Stack gap="sm">
+                {(all.length > 0 || props.narrowed) && (
+                  <Group gap="xs">
+                    <TextInput
+                      size="xs"
+                      w={{ base: 150, sm: 220 }}
+                      aria-label={`Filter ${title.toLowerCase()}`}
+                      placeholder="Filter"
+                      data-filter
+                      value={filters.q}
+                      onChange={(event) => set({ q: event.currentTarget.value })}
+                    />
+                    {props.filters}
+                  </Group>
                 )}
-              </SidePanel>
-            </Stack>
+                {all.length === 0 && !props.narrowed ? (
+                  <Empty
+                    title={`There is no ${noun} yet`}
+                    command={props.empty.command}
+                    action={newButton}
+                  >
+                    {props.empty.text}
+                  </Empty>
+                ) : rows.length === 0 ? (
+                  <NothingMatches onClear={() => set({ q: "" })} />
+                ) : (
+                  <DataTable
+                    label={title}
+                    columns={columns}
+                    rows={rows}
+                    rowKey={({ slug }) => slug}
+                    current={filters.edit}
+                    onOpen={({ slug }) => set({ edit: slug, create: "" }, { push: true })}
+                  />
+                )}
+              </Stack>
+            </Panels>
           );
         }}
       </Loadable>

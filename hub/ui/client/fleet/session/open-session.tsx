@@ -183,7 +183,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
           <Alert color="red" role="alert" title="The session was not opened" className="wrap">
             {errorText(open.error)}
             {isFull(open.error) &&
-              "\nEvery lane is taken. End a session on the wall, or try again when a job has ended."}
+              "\nEvery lane is taken. End a session under Browsers, or try again when a job has ended."}
           </Alert>
         )}
         <Group justify="flex-end">

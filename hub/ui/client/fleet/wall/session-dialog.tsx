@@ -14,7 +14,7 @@ export function SessionDialog({ sid, onClose }: { sid: string; onClose: () => vo
           <Stack align="flex-start">
             <Text>This session has ended; its lane gets a clean browser.</Text>
             <Button variant="default" onClick={onClose}>
-              Back to the wall
+              Back to the browsers
             </Button>
           </Stack>
         }

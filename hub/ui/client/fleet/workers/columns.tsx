@@ -1,6 +1,8 @@
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { Column } from "../../parts/data-table.tsx";
-import { Ago, Clip, Status } from "../../parts/text.tsx";
+import { workerLook } from "../../parts/status/worker.ts";
+import { StatusMark } from "../../parts/status-mark.tsx";
+import { Ago, Clip } from "../../parts/text.tsx";
 import { LaneStrip } from "./lane-strip.tsx";
 import { LoadBar } from "./load-bar.tsx";
 import { isSkewed } from "./version.ts";
@@ -51,7 +53,7 @@ export const COLUMNS = (hub_version: string): Column<Worker>[] => [
     key: "status",
     title: "Status",
     width: "104px",
-    cell: ({ alive, status }) => <Status value={alive ? status : "offline"} />,
+    cell: ({ alive, status }) => <StatusMark look={workerLook(status, alive)} />,
   },
   {
     key: "lanes",

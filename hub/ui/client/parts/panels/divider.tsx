@@ -36,7 +36,6 @@ export function Divider({ side, label, size, onResize, onReset }: DividerProps) 
     onResize(size + grows * way * STEP_PX);
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a divider that moves is no line of a text
     <div
       className="divider"
       role="separator"

@@ -1,14 +1,16 @@
 import type { Run } from "#shared/protocol/schema/queue.ts";
 import { durationText } from "../../lib/units.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { Ago, Clip, Status } from "../../parts/text.tsx";
+import { runLook } from "../../parts/status/run.ts";
+import { StatusMark } from "../../parts/status-mark.tsx";
+import { Ago, Clip } from "../../parts/text.tsx";
 
 const COLUMNS: Column<Run>[] = [
   {
     key: "outcome",
     title: "Outcome",
     width: "124px",
-    cell: ({ outcome }) => <Status value={outcome} />,
+    cell: ({ outcome }) => <StatusMark look={runLook(outcome)} value={outcome} />,
   },
   {
     key: "workload",
