@@ -77,6 +77,7 @@ export const theme = createTheme({
     Combobox: { defaultProps: { keepMounted: false } },
     Tooltip: { defaultProps: { openDelay: 300 } },
     Checkbox: { defaultProps: { radius: "xs", size: "xs" } },
+    Switch: { defaultProps: { withThumbIndicator: false } },
     Paper: { defaultProps: { radius: "md" } },
     Card: { defaultProps: { radius: "md" } },
     Modal: { defaultProps: { radius: "md", closeButtonProps: { "aria-label": "Close" } } },

@@ -118,8 +118,7 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "capture",
     title: "Captured",
-    width: "84px",
-    align: "end",
+    width: "110px",
     from: "lg",
     cell: (job) => <Capture report={job.capture} />,
   },
