@@ -152,13 +152,13 @@ test("a row leads to its job, with the keyboard too (rules/web-app#every-page)",
 test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cancel-a-job)", async () => {
   await using ui = await rig.open(`/ui/captures?q=${OURS}=job8`);
   const { page } = ui;
-  const bar = page.getByRole("region", { name: "Selected jobs" });
+  const bar = page.getByRole("toolbar", { name: "Selection" });
   const all = page.getByRole("checkbox", { name: "Select every row" });
   const of = () => ours("=job8");
   const before = await of();
 
   await all.check();
-  await bar.getByText(`${before.length} jobs selected`).waitFor();
+  await bar.getByText(`${before.length} selected`).waitFor();
   await bar.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Cancel them" }).click();
   await page.getByText(`${before.length} jobs cancelled`).waitFor();
@@ -167,7 +167,7 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   );
 
   await page.locator(".row.body").first().getByRole("checkbox").check();
-  await bar.getByText("1 job selected").waitFor();
+  await bar.getByText("1 selected").waitFor();
   expect(await bar.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
   await bar.getByRole("button", { name: "Submit again" }).click();
   const again = await until("the new one", 60_000, async () =>

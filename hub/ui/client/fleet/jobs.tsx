@@ -42,7 +42,6 @@ export function Page() {
           const chosen = rows.filter(({ job_id }) => selected.has(job_id));
           return (
             <>
-              <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />
               {rows.length === 0 ? (
                 <NoJobs filtered={filtered} />
               ) : (
@@ -64,6 +63,7 @@ export function Page() {
                 shown={rows.length}
                 onGo={(trail) => setFilters({ page: trail }, { push: true })}
               />
+              <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />
             </>
           );
         }}

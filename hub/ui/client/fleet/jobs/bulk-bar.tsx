@@ -1,10 +1,11 @@
-import { Button, Group, Paper, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useState } from "react";
 import { counted } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 import { tellDone, tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
+import { SelectionBar } from "../../parts/selection-bar.tsx";
 import { type BulkResult, failuresText, forEachOf } from "./bulk.ts";
 
 const TERMINAL = new Set(["completed", "failed", "cancelled"]);
@@ -54,46 +55,42 @@ export function BulkBar({ jobs, onClear }: BulkBarProps) {
   const run = (work: Work) => bulk.mutate(work);
   const total = bulk.variables?.jobs.length ?? 0;
   return (
-    <Paper withBorder p="xs" mb="sm" role="region" aria-label="Selected jobs">
-      <Group gap="xs">
-        <Text size="sm" fw={600} role="status">
-          {bulk.isPending ? `${done} of ${total} done` : `${countOf(jobs.length)} selected`}
-        </Text>
-        <Button
-          size="xs"
-          variant="default"
-          loading={bulk.isPending}
-          onClick={() => run({ jobs, change: submitAgain, verb: "submitted again" })}
-        >
-          Submit again
-        </Button>
-        <ConfirmButton
-          size="xs"
-          disabled={open.length === 0}
-          loading={bulk.isPending}
-          question={`Cancel ${countOf(open.length)}?`}
-          text="What running ones have stored is kept."
-          confirm="Cancel them"
-          onConfirm={() => run({ jobs: open, change: cancel, verb: "cancelled" })}
-        >
-          Cancel
-        </ConfirmButton>
-        <ConfirmButton
-          size="xs"
-          color="red"
-          variant="light"
-          loading={bulk.isPending}
-          question={`Delete ${countOf(jobs.length)}?`}
-          text="Their records, logs and files are gone for good; running ones are cancelled first."
-          confirm="Delete them"
-          onConfirm={() => run({ jobs, change: remove, verb: "deleted" })}
-        >
-          Delete
-        </ConfirmButton>
-        <Button size="xs" variant="subtle" onClick={onClear} disabled={bulk.isPending}>
-          Select none
-        </Button>
-      </Group>
-    </Paper>
+    <SelectionBar
+      count={jobs.length}
+      said={bulk.isPending ? `${done} of ${total} done` : undefined}
+      onClear={onClear}
+    >
+      <Button
+        size="xs"
+        variant="default"
+        loading={bulk.isPending}
+        onClick={() => run({ jobs, change: submitAgain, verb: "submitted again" })}
+      >
+        Submit again
+      </Button>
+      <ConfirmButton
+        size="xs"
+        disabled={open.length === 0}
+        loading={bulk.isPending}
+        question={`Cancel ${countOf(open.length)}?`}
+        text="What running ones have stored is kept."
+        confirm="Cancel them"
+        onConfirm={() => run({ jobs: open, change: cancel, verb: "cancelled" })}
+      >
+        Cancel
+      </ConfirmButton>
+      <ConfirmButton
+        size="xs"
+        color="red"
+        variant="light"
+        loading={bulk.isPending}
+        question={`Delete ${countOf(jobs.length)}?`}
+        text="Their records, logs and files are gone for good; running ones are cancelled first."
+        confirm="Delete them"
+        onConfirm={() => run({ jobs, change: remove, verb: "deleted" })}
+      >
+        Delete
+      </ConfirmButton>
+    </SelectionBar>
   );
 }

@@ -2,6 +2,7 @@ import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
+import { Thumb } from "../../parts/thumb.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
 import { JobDuration, JobState } from "../job/state.tsx";
@@ -56,9 +57,9 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "page",
     title: "Page",
-    width: "68px",
+    width: "86px",
     from: "sm",
-    cell: (job) => <SmallPicture className="job-thumbnail" src={job.thumbnail_href} />,
+    cell: (job) => <Thumb src={job.thumbnail_href} />,
   },
   {
     key: "url",
