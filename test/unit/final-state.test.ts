@@ -92,6 +92,19 @@ test("a picture that does not compress is taken once more at half the size, and 
   expect(wholePage(noise, size)).rejects.toThrow("more than 8388608 bytes");
 });
 
+test("a page that its window shows as a whole is not laid out anew for its picture", async () => {
+  const beyond = async (height: number, scrolled = 0) => {
+    const { page, calls } = pageOf(answers(1_920, height, () => 100));
+    const size = await sizeOf(page, 1_500);
+    if (!size) throw new Error("it is not blank");
+    await wholePage(page, { ...size, window: { ...size.window, y: scrolled } });
+    return calls.at(-1)?.params?.captureBeyondViewport;
+  };
+  expect([await beyond(1_000), await beyond(1_001), await beyond(900, 40)]).toEqual([
+    ...[false, true, true],
+  ]);
+});
+
 test("a blank page has no size, and one that does not answer says so", async () => {
   expect(await sizeOf(pageOf(answers(1_920, 1_000, () => 1, BLANK)).page, 1_500)).toBeNull();
   const { page } = pageOf(() => Promise.reject(new DeadlineError("the page", 1_500)));
@@ -100,7 +113,8 @@ test("a blank page has no size, and one that does not answer says so", async () 
 
 test("the network is gone while the pictures are taken, and comes back", async () => {
   const { page, calls } = pageOf(() => ({}));
-  const release = await holdNetwork(page);
+  const { held, release } = holdNetwork(page);
+  await held;
   expect(calls.map(({ params }) => params?.offline)).toEqual([true]);
   release();
   expect(calls.map(({ params }) => params?.offline)).toEqual([true, false]);

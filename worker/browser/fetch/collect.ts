@@ -107,7 +107,11 @@ export async function collect({
           within(LONGEST_DRAIN_MS),
         ]),
   );
-  if (!cancelled) await takeFinalState({ run, recorder, trouble, outcome, settings, icons });
+  // Chromium draws while the HAR is made here.
+  const pictured = cancelled
+    ? Promise.resolve()
+    : takeFinalState({ run, recorder, trouble, outcome, settings, icons });
+  if (run.options.download_video) await pictured;
   if (outcome.status === "completed" && run.options.download_video) {
     beside = await collectVideos(run, recorder, trouble, outcome, settings);
     cancelled = run.signal.aborted;
@@ -121,6 +125,7 @@ export async function collect({
     const har = harOf({ trace, product: browser.product, titleOf, assetOf, mask });
     sink.putDocument("har.json", har);
   }
+  await pictured;
   const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
   for (const popup of popups)
     browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });

@@ -57,17 +57,17 @@ async function takePictures(
   taken: FinalState,
   first_ms: number,
 ): Promise<void> {
-  const size = await sizeOf(page, first_ms);
-  if (size === null) return;
   // Somebody goes on in a kept session: its page is not to lose what it asks for.
-  const release = options.keep_session ? () => {} : await holdNetwork(page);
+  const hold = options.keep_session ? null : holdNetwork(page);
   try {
+    const [size] = await Promise.all([sizeOf(page, first_ms), hold?.held]);
+    if (size === null) return;
     sink.putDocument("thumbnail.webp", await windowOf(page, size));
     taken.thumbnail = true;
     sink.putDocument("screenshot.png", await wholePage(page, size));
     taken.screenshot = true;
   } finally {
-    release();
+    hold?.release();
   }
 }
 

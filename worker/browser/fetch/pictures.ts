@@ -48,24 +48,23 @@ export async function sizeOf({ session }: Page, timeout_ms: number): Promise<Pag
 }
 
 /**
- * Cuts the page and its frames off the network; returns what ends it. For the whole page its window is made as tall as
+ * Cuts the page and its frames off the network until `release` is called, from the moment when `held` resolves. For the whole page its window is made as tall as
  * the page for a moment, and what loads when it is seen, or when the size of the window changes, would load.
  */
-export async function holdNetwork({ session, parts, left_ms }: Page): Promise<() => void> {
+export function holdNetwork({ session, parts, left_ms }: Page): {
+  held: Promise<unknown>;
+  release(): void;
+} {
   for (const part of parts)
     if (part.session !== session) part.session.post("Network.emulateNetworkConditions", OFFLINE);
-  const release = () => {
-    for (const part of parts)
-      part.session.post("Network.emulateNetworkConditions", { ...OFFLINE, offline: false });
-  };
   const timeout = { timeout_ms: left_ms() };
-  try {
-    await session.send("Network.emulateNetworkConditions", OFFLINE, timeout);
-  } catch (err) {
-    release();
-    throw err;
-  }
-  return release;
+  return {
+    held: session.send("Network.emulateNetworkConditions", OFFLINE, timeout),
+    release: () => {
+      for (const part of parts)
+        part.session.post("Network.emulateNetworkConditions", { ...OFFLINE, offline: false });
+    },
+  };
 }
 
 /** What the window shows, 320 pixels wide, as WebP. */
@@ -75,12 +74,17 @@ export function windowOf(page: Page, { window }: PageSize): Promise<Bytes> {
   return capture(page, { format: "webp", quality, clip: { ...window, scale } });
 }
 
-/** The page from its top, as PNG of at most 8 MiB. */
-export async function wholePage(page: Page, { whole }: PageSize): Promise<Bytes> {
+/** The page from its top, as PNG of at most 8 MiB. A page that its window shows as a whole is not laid out anew for it. */
+export async function wholePage(page: Page, { whole, window }: PageSize): Promise<Bytes> {
+  const is_shown =
+    window.x === 0 &&
+    window.y === 0 &&
+    whole.width <= window.width &&
+    whole.height <= window.height;
   const fitting = Math.min(1, Math.sqrt(MOST_PIXELS / (whole.width * whole.height)));
   for (const scale of [fitting, fitting * SMALLER]) {
     const clip = { ...whole, scale };
-    const body = await capture(page, { format: "png", captureBeyondViewport: true, clip });
+    const body = await capture(page, { format: "png", captureBeyondViewport: !is_shown, clip });
     if (body.length <= MAX_BYTES) return body;
   }
   throw new Error(`it takes more than ${MAX_BYTES} bytes`);
@@ -93,5 +97,5 @@ async function capture(
   const timeout_ms = left_ms();
   const request = { ...what, optimizeForSpeed: true };
   const { data } = await session.send("Page.captureScreenshot", request, { timeout_ms });
-  return Uint8Array.from(Buffer.from(data, "base64"));
+  return new Uint8Array(Buffer.from(data, "base64"));
 }
