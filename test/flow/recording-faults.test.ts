@@ -133,6 +133,24 @@ test("a recording whose file is gone does not keep others from being sealed", as
   await endLostRecordings(hub.ctx);
   expect(await rowOf("there")).toMatchObject({ state: "cut" });
   expect(await textsOf("there")).toEqual(["start", "there"]);
+  // What is gone is not looked at again, and its worker, if it comes back, sends all of it again.
+  expect(hub.ctx.recordings.by_run.has("s-gone")).toBe(false);
+  const whole = joined(START, note(2, "again"), end(5));
+  expect(await append("gone", 0, whole)).toBe(whole.length);
+  expect(await textsOf("gone")).toEqual(["start", "again"]);
+});
+
+test("a file from which something was taken is not sealed as if it were whole", async () => {
+  hub = await startTestHub();
+  await append("cut", 0, START);
+  await writeFile(join(partsDir(), "s-cut.0.part"), "");
+  const more = joined(note(3, "more"), end(5));
+  await append("cut", START.length, more);
+  expect(await rowOf("cut")).toMatchObject({ state: "live", sealed: 0 });
+  const whole = joined(START, more);
+  expect(await append("cut", 0, whole)).toBe(whole.length);
+  expect(await rowOf("cut")).toMatchObject({ state: "whole", sealed: whole.length });
+  expect(await textsOf("cut")).toEqual(["start", "more"]);
 });
 
 test("a file that was written up to the middle of a frame is sealed up to the last whole one", async () => {

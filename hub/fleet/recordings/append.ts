@@ -4,7 +4,7 @@ import { RecordingEvent } from "#shared/recording/events.ts";
 import { FRAME, type Frame, framesOf, jsonOf, RecordingError } from "#shared/recording/frames.ts";
 import { addToIndex, emptyIndex } from "#shared/recording/index-of.ts";
 import type { FleetContext } from "../context.ts";
-import { appendToPart, type OpenPart, readPart, removePart } from "./open-parts.ts";
+import { appendToPart, type OpenPart, PartGone, readPart, removePart } from "./open-parts.ts";
 import {
   eventsKey,
   partKey,
@@ -67,9 +67,20 @@ export function appendToRecording(
 async function sealWhenDue(ctx: RecordingsContext, part: OpenPart): Promise<void> {
   const over = part.contents.end !== null;
   if (!over && part.bytes < PART_BYTES) return;
-  await sealPart(ctx, part, over ? "whole" : "live").catch((err) =>
-    ctx.log.warn({ run_id: part.run_id, err }, "a part of a recording was not sealed"),
-  );
+  await sealPart(ctx, part, over ? "whole" : "live").catch((err) => notSealed(ctx, part, err));
+}
+
+/**
+ * A part whose file is gone is forgotten: its worker, if it is there, sends all of it again, and otherwise the recording
+ * ends with what is sealed. Everything else is tried again.
+ */
+export async function notSealed(
+  ctx: RecordingsContext,
+  part: OpenPart,
+  err: unknown,
+): Promise<void> {
+  ctx.log.warn({ run_id: part.run_id, err }, "a part of a recording was not sealed");
+  if (err instanceof PartGone) await forgetPart(ctx, part);
 }
 
 /** @throws AppError invalid */

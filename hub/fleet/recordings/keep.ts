@@ -5,7 +5,7 @@ import { framesOf } from "#shared/recording/frames.ts";
 import { addToIndex } from "#shared/recording/index-of.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
-import { forgetPart, sealPart } from "./append.ts";
+import { forgetPart, notSealed, sealPart } from "./append.ts";
 import { leftParts, type OpenPart, removePart } from "./open-parts.ts";
 import { type RecordingsContext, recordingPrefix } from "./runs.ts";
 
@@ -61,12 +61,8 @@ export async function endLostRecordings(ctx: FleetContext): Promise<void> {
     if (now - part.appended_at < SILENT_MS) continue;
     // One that cannot be sealed does not keep the others open.
     await ctx.recordings
-      .inTurn(part.run_id, () => endSilent(ctx, part))
-      .catch((err) =>
-        ctx.log.warn(
-          { run_id: part.run_id, err },
-          "a recording whose worker is silent was not sealed",
-        ),
+      .inTurn(part.run_id, () =>
+        endSilent(ctx, part).catch((err) => notSealed(ctx, part, err)),
       );
   }
   for (const row of await ctx.db.recordings.listLive(ctx.clock.now() - LOST_MS, LOOKED_AT)) {

@@ -47,10 +47,20 @@ export async function appendToPart(
   await appendFile(fileOf(parts, part), bytes, { mode: 0o600 });
 }
 
-/** Its bytes, without what an append that failed may have left. @throws when the file is gone */
+/** Somebody has removed the file of a part, or what stood in it. */
+export class PartGone extends Error {
+  override readonly name = "PartGone";
+}
+
+/** Its bytes, without what an append that failed may have left. @throws PartGone, or the file system's error */
 export async function readPart(parts: OpenParts, part: OpenPart): Promise<Uint8Array> {
   if (part.bytes === 0) return new Uint8Array(0);
-  return (await readFile(fileOf(parts, part))).subarray(0, part.bytes);
+  const bytes = await readFile(fileOf(parts, part)).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== "ENOENT") throw err;
+    return new Uint8Array(0);
+  });
+  if (bytes.length < part.bytes) throw new PartGone(`${part.bytes - bytes.length} bytes are gone`);
+  return bytes.subarray(0, part.bytes);
 }
 
 export const removePart = (
