@@ -171,6 +171,22 @@ test("a server that says what no server says is left", async () => {
   }
 });
 
+test("a server that describes its screen and never draws it is left after a minute", async () => {
+  const { clients, clock, done } = await startScreen();
+  const { socket, said } = await clients.next();
+  socket.write(INIT);
+  const asked: Buffer[] = [];
+  const ask = askForUpdate({ width: 64, height: 48 }, true);
+  while (!Buffer.concat(asked).includes(ask)) asked.push(await said.next());
+  await clock.advance(59_000);
+  socket.write(resized(64, 48));
+  asked.length = 0;
+  const again = askForUpdate({ width: 64, height: 48 }, false);
+  while (!Buffer.concat(asked).includes(again)) asked.push(await said.next());
+  await clock.advance(1_000);
+  await done;
+});
+
 test("a recorder that is stopped leaves a server that says nothing", async () => {
   const { clients, over, done } = await startScreen();
   const { socket } = await clients.next();

@@ -19,8 +19,9 @@ export interface VncSourceDeps {
   signal: AbortSignal;
 }
 
-/** A server that has accepted the connection describes its screen within this time. */
+/** A server that has accepted the connection describes its screen within this time, and draws it. */
 const GREETING_MS = 15_000;
+const PICTURE_MS = 60_000;
 
 /** Why a connection ended. */
 type End = "length" | "size" | "lost";
@@ -99,6 +100,7 @@ async function recordChunk(deps: VncSourceDeps, why: string): Promise<End> {
   socket.write(Buffer.from([1]));
   socket.resume();
   void clock.sleep(GREETING_MS, over.signal).then(() => size === null && resolve("lost"));
+  void clock.sleep(PICTURE_MS, over.signal).then(() => start !== null && resolve("lost"));
   try {
     return await promise;
   } finally {
