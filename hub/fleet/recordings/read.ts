@@ -103,8 +103,9 @@ export async function readRecording(
   return streamOf(bytes());
 }
 
-/** How many events one answer has, unless more than these happened at one moment. */
+/** How many events one answer has, and of how many bytes, unless more than these happened at one moment. */
 const EVENTS_AT_ONCE = 5_000;
+const BYTES_AT_ONCE = 4 * 1024 * 1024;
 
 /** The events after this moment, in the order in which they were written. What is no event of this version is left out. */
 export async function readEvents(
@@ -113,11 +114,13 @@ export async function readEvents(
   after_ms: number,
 ): Promise<RecordingEvents> {
   const items: TimedEvent[] = [];
+  let read = 0;
   for await (const bytes of piecesOf(ctx, recording, eventsKey))
     for (const frame of framesOf(bytes)) {
       if (frame.kind !== FRAME.event || frame.ms <= after_ms) continue;
-      const full = items.length >= EVENTS_AT_ONCE && frame.ms > (items.at(-1)?.at_ms ?? 0);
-      if (full) return { items, more: true };
+      const is_full = items.length >= EVENTS_AT_ONCE || read >= BYTES_AT_ONCE;
+      if (is_full && frame.ms > (items.at(-1)?.at_ms ?? 0)) return { items, more: true };
+      read += frame.length;
       const event = RecordingEvent.safeParse(jsonOf(frame));
       if (event.success) items.push({ ...event.data, at_ms: frame.ms });
     }
