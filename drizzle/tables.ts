@@ -135,6 +135,8 @@ export function defineTables(c: ColumnKit) {
       ended_at: c.time("ended_at"),
       /** Bytes of all parts, and where each of them ends. */
       sealed: c.big("sealed").notNull(),
+      /** Of a session: bytes of the bodies that are kept beside it. */
+      body_bytes: c.big("body_bytes").notNull().default(0),
       parts: c.json<number[]>("parts").notNull(),
       contents: c.json<RecordingIndex>("contents").notNull(),
     },

@@ -28,6 +28,7 @@ import { recordingRoutes } from "#hub/fleet/routes/recordings.ts";
 import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
+import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionTraceRoutes } from "#hub/fleet/routes/session-traces.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
@@ -200,6 +201,7 @@ export function createHubApp(ctx: ProgramContext): App {
     recordingExportRoutes(ctx),
     workerRecordingRoutes(ctx),
     sessionTraceRoutes(ctx),
+    sessionBodyRoutes(ctx),
     workerSourceRoutes(ctx),
     extensionRoutes(),
     profileRoutes(ctx),

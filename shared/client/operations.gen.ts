@@ -797,7 +797,7 @@ export interface Operations {
   "GET /jobs/{id}/recording/events": {
     params: { id: string | number };
     query?: { after_ms?: number };
-    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
+    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string; source?: string; line?: number; column?: number } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
     refusals: Plain<404 | 422 | 503>;
   };
   /** Read what is recorded of a session, also of one that has ended */
@@ -823,7 +823,7 @@ export interface Operations {
   "GET /sessions/{sid}/recording/events": {
     params: { sid: string | number };
     query?: { after_ms?: number };
-    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
+    answer: { items: (({ type: "start"; at: string; of: "job" | "session"; id: string; mode: z.output<typeof RecordMode>; screen: "headful" | "headless"; unheard?: string[] } | { type: "stage"; stage: string; text?: string } | { type: "navigation"; url: string; status?: number; tab?: string } | { type: "action"; name: string; arguments?: Record<string, unknown>; ms: number; outcome: "done" | "failed"; error?: string; box?: { x: number; y: number; width: number; height: number }; tab?: string; by?: "api" | "script" | "recipe" | "agent" } | { type: "step"; of: "recipe" | "script" | "agent"; text: string; reason?: string; outcome?: "done" | "failed"; box?: { x: number; y: number; width: number; height: number } } | z.output<(typeof VIEWER_EVENTS)["0"]> | z.output<(typeof VIEWER_EVENTS)["1"]> | { type: "cdp"; state: "connected" | "disconnected"; by?: string } | { type: "tab"; state: "opened" | "closed" | "active"; tab: string; url?: string } | { type: "dialog"; state: "opened" | "accepted" | "dismissed"; kind: string; text?: string; by?: string } | { type: "download"; state: "began" | "completed" | "failed"; name: string; url?: string; bytes?: number } | { type: "console"; level: string; text: string; url?: string; line?: number; column?: number } | { type: "error"; text: string; url?: string; line?: number; column?: number } | { type: "request_failed"; url: string; error: string; resource?: string; source?: string; line?: number; column?: number } | { type: "note"; level: "info" | "warn"; text: string }) & { at_ms: number })[]; more: boolean };
     refusals: Plain<404 | 422 | 503>;
   };
   /** Make a video of the recording of a job */
@@ -904,6 +904,20 @@ export interface Operations {
   /** Download the Playwright trace of a session that has ended */
   "GET /sessions/{sid}/trace.zip": {
     params: { sid: string | number };
+    answer: never;
+    refusals: Plain<404 | 416 | 503>;
+  };
+  /** Upload a body that a session's pages received */
+  "PUT /workers/{worker_id}/sessions/{session_id}/bodies": {
+    params: { worker_id: string | number; session_id: string | number };
+    query: { mime: string };
+    body: CallBody;
+    answer: { name: string; size: number; sha256: string };
+    refusals: Plain<400 | 401 | 404 | 413 | 422 | 503>;
+  };
+  /** Read a body that a session's pages received */
+  "GET /sessions/{sid}/bodies/{sha256}": {
+    params: { sid: string | number; sha256: string | number };
     answer: never;
     refusals: Plain<404 | 416 | 503>;
   };

@@ -19,6 +19,7 @@ export type Box = z.infer<typeof Box>;
 
 /** A tab by the number that the session gives it; where a number is not known, by its target. */
 const tab = name.optional();
+/** Lines and columns count from 0, as browsers tell them. */
 const source = { url: url.optional(), line: count.optional(), column: count.optional() };
 
 const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
@@ -80,7 +81,15 @@ export const RecordingEvent = z.discriminatedUnion("type", [
   }),
   event("console", { level: name, text, ...source }),
   event("error", { text, ...source }),
-  event("request_failed", { url, error: name, resource: name.optional() }),
+  /** `source`, `line` and `column`: where in the page's code it was made. */
+  event("request_failed", {
+    url,
+    error: name,
+    resource: name.optional(),
+    source: url.optional(),
+    line: count.optional(),
+    column: count.optional(),
+  }),
   event("note", { level: z.enum(["info", "warn"]), text }),
 ]);
 export type RecordingEvent = z.infer<typeof RecordingEvent>;

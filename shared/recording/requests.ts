@@ -7,6 +7,10 @@ export const MAX_REQUEST_BYTES = 64 * 1024;
 export const MOST_REQUESTS = 20_000;
 export const MOST_REQUEST_BYTES = 32 * 1024 * 1024;
 
+/** Bounds of the bodies that are kept of a session (rules/recordings#bodies-of-a-session). */
+export const MOST_BODY_BYTES = 32 * 1024 * 1024;
+export const MOST_BODIES_BYTES = 512 * 1024 * 1024;
+
 const count = z.number().int().min(0);
 
 /** A request as far as it is known; a later note of the same `n` stands for it instead. */

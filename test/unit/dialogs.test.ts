@@ -11,6 +11,7 @@ function rig(policy: DialogPolicy = "wait") {
   const clock = createFakeClock();
   const answers: { accept: boolean; promptText?: string }[] = [];
   const closed: string[] = [];
+  const told: (string | null)[] = [];
   let steered = false;
   let changed = () => {};
   const tell = (method: string, params: object, sessionId?: string) =>
@@ -37,6 +38,7 @@ function rig(policy: DialogPolicy = "wait") {
       },
     },
     policy: () => policy,
+    onDialog: (_dialog, answer) => told.push(answer && answer.by),
     log: silentLog,
   });
   tell("Target.attachedToTarget", { sessionId: "s", targetInfo: { targetId: "t", type: "page" } });
@@ -51,6 +53,9 @@ function rig(policy: DialogPolicy = "wait") {
     dialogs,
     answers,
     closed,
+    told,
+    /** Somebody answers in the browser itself. */
+    close: () => tell("Page.javascriptDialogClosed", { result: true }, "s"),
     ask: (type: string, defaultPrompt = "") =>
       tell("Page.javascriptDialogOpening", { type, message: "?", url: "", defaultPrompt }, "s"),
     steer: (by_client: boolean) => {
@@ -127,4 +132,24 @@ test("during an action a page may be left; in one call of many steps nothing wai
     "beforeunload accepted at once",
     "confirm dismissed at once",
   ]);
+});
+
+test("who answered a dialog is told with its answer (rules/recordings#the-events)", async () => {
+  const { clock, dialogs, ask, told, close, steer } = rig();
+  ask("alert");
+  await dialogs.answer(dialogs.list()[0] as never, true);
+  ask("alert");
+  close();
+  ask("alert");
+  await clock.advance(60_000);
+  steer(true);
+  ask("alert");
+  close();
+  expect(told.filter((by) => by !== null)).toEqual([
+    ...["the API", "a person", "nobody: its time was over", "a CDP client"],
+  ]);
+  expect(told.filter((by) => by === null)).toHaveLength(4);
+  const ruled = rig("accept");
+  ruled.ask("alert");
+  expect(ruled.told).toEqual([null, "the dialog policy"]);
 });

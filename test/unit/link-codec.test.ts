@@ -52,6 +52,13 @@ describe("link frames (rules/worker-link#unknown-and-broken-frames)", () => {
         timeout_ms: 1_000,
       },
       {
+        ...{ type: "HubRunEvents", session_id: "s1" },
+        events: [
+          { type: "stage", stage: "plan", text: "asking for a script" },
+          { type: "step", of: "script", text: "attempt 1", reason: "why", outcome: "failed" },
+        ],
+      },
+      {
         type: "HubViewerEvents",
         session_id: "s",
         events: [

@@ -111,12 +111,14 @@ test("a look tells what has changed since the last one: tabs, pages and download
   const tabs = [{ target_id: "t1", url: "about:blank" }];
   const files: { name: string; url: string; state: string; size: number }[] = [];
   let active: string | null = "t1";
+  let loading: string | null = null;
   const live = {
     tabs: () => tabs.map((tab) => ({ ...tab })),
+    isLoading: (tab: string) => loading === tab,
     activeTarget: () => active,
     files: { listDownloads: () => files },
   } as unknown as Looked;
-  const look = createLooks(live, (event) => told.push(event));
+  const { look, showed } = createLooks(live, (event) => told.push(event));
   const types = () => told.splice(0).map((e) => ("state" in e ? `${e.type} ${e.state}` : e.type));
   look();
   expect(types()).toEqual(["tab opened", "tab active"]);
@@ -136,6 +138,21 @@ test("a look tells what has changed since the last one: tabs, pages and download
   files[0] = { name: "a.csv", url: "https://site.test/a", state: "completed", size: 9 };
   look();
   expect(types()).toEqual(["tab closed", "tab active", "download completed"]);
+
+  // An address that a tab is on its way to is told with the status of its answer, once.
+  loading = "t1";
+  tabs[0] = { target_id: "t1", url: "https://site.test/c" };
+  look();
+  expect(types()).toEqual([]);
+  loading = null;
+  const shown = { type: "navigation", tab: "t1", url: "https://site.test/c", status: 404 } as const;
+  showed(shown);
+  look();
+  expect(told.splice(0)).toEqual([shown]);
+  showed({ ...shown, tab: "t3" });
+  tabs.push({ target_id: "t3", url: shown.url });
+  look();
+  expect(types()).toEqual(["tab opened", "navigation"]);
 });
 
 test("a chunk lasts until its changes are worth its picture, within 20 and 120 s and 2 MB (rules/recordings#the-file)", () => {

@@ -29,6 +29,7 @@ function startNotes(secrets: string[] = []) {
     isOver: () => over,
     note: (text) => said.push(text),
     mask,
+    bodies: null,
     log: silentLog,
   });
   const browser = { connection: {} as never, product: "Chrome/156.0", facts: null };

@@ -152,9 +152,9 @@ describe("files of a session", () => {
 });
 
 describe("network log of a session", () => {
-  function openLog() {
+  function openLog(onFailed?: Parameters<typeof createNetworkLog>[1]) {
     const handlers = new Map<string, (params: unknown) => void>();
-    const log = createNetworkLog();
+    const log = createNetworkLog(undefined, onFailed);
     const session = {
       on: (event: string, handler: (params: unknown) => void) => handlers.set(event, handler),
     } as unknown as CdpSession;
@@ -165,6 +165,7 @@ describe("network log of a session", () => {
     requestId,
     type: "Document",
     request: { method: "GET", url },
+    initiator: { type: "other" },
     wallTime: 1,
     timestamp: 10,
     ...more,
@@ -186,6 +187,28 @@ describe("network log of a session", () => {
       { url: "http://b.test/", status: null, error: "net::ERR_ABORTED", ms: 1_000 },
     ]);
     expect(log.read(next)).toEqual({ entries: [], next, dropped: 0 });
+  });
+
+  test("a request that failed is told with the place that made it (rules/recordings#the-events)", () => {
+    const told: unknown[] = [];
+    const { emit } = openLog((_entry, origin) => told.push(origin));
+    const frame = { url: "http://a.test/a.js", lineNumber: 3, columnNumber: 7, functionName: "" };
+    const async_stack = { callFrames: [], parent: { callFrames: [frame] } };
+    const initiators = [
+      { type: "script", stack: async_stack },
+      { type: "parser", url: "http://a.test/", lineNumber: 12 },
+      { type: "other" },
+    ];
+    for (const [i, initiator] of initiators.entries()) {
+      const requestId = String(i);
+      emit("Network.requestWillBeSent", begin(requestId, "http://a.test/x", { initiator }));
+      emit("Network.loadingFailed", { requestId, errorText: "net::ERR_FAILED", timestamp: 12 });
+    }
+    expect(told).toEqual([
+      { url: "http://a.test/a.js", line: 3, column: 7 },
+      { url: "http://a.test/", line: 12, column: undefined },
+      null,
+    ]);
   });
 
   test("older entries than it keeps are counted as dropped", () => {

@@ -34,7 +34,8 @@ export function dispatch(
       ctx.desk.close(message);
       break;
     case "HubViewerEvents":
-      ctx.desk.viewed(message);
+    case "HubRunEvents":
+      ctx.desk.told(message);
       break;
     case "HubSessionCall":
       ctx.desk.call(session, message);

@@ -74,6 +74,8 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         replay_clock: true,
         trace: true,
         viewer_events: true,
+        run_events: true,
+        session_bodies: true,
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),

@@ -1,11 +1,12 @@
 import type { AttemptRow } from "#hub/platform/db/rows.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
+import { runText } from "#shared/protocol/schema/run-event.ts";
 import { newAttempt } from "../jobs/rerun-source.ts";
 import type { ScriptOutcome } from "../runner/script-run.ts";
 import { type AttemptDoor, openAttemptDoor } from "./door.ts";
 import { gatherEvidence, networkMark, type Shot } from "./evidence.ts";
-import { type ScriptedJob, say, stoppedClass } from "./job.ts";
+import { record, type ScriptedJob, say, stoppedClass } from "./job.ts";
 import { storeAnswer, storeResult } from "./job-output.ts";
 import { byRules, chatVerdict } from "./verdict.ts";
 
@@ -55,6 +56,10 @@ export async function runAttempt(
   // Never before its start, even if the wall clock was set back meanwhile.
   attempt.finished_at = Math.max(attempt.started_at, ctx.clock.now());
   await ctx.db.attempts.save(attempt);
+  record(job, {
+    ...{ type: "step", of: "script", text: `attempt ${n}: ${verdict.class}` },
+    ...{ reason: runText(verdict.reason), outcome: verdict.ok ? "done" : "failed" },
+  });
   await say(job, verdict.ok ? "info" : "warn", "judge", `attempt ${n}: ${verdict.reason}`, {
     attempt: n,
     class: verdict.class,

@@ -43,7 +43,7 @@ export function openAttemptDoor(job: ScriptedJob): AttemptDoor {
       if (action === "set_input_files")
         checkInputFiles(args as SessionActionArgs<"set_input_files">);
       const work = async (): Promise<ScriptReply> => {
-        const reply = await actOn(ctx, session, action, args);
+        const reply = await actOn(ctx, session, action, args, "script");
         const result = await resultOf(ctx, session, reply);
         const { url, title } = session;
         if (trace.length <= MAX_TRACE) trace.push({ action, args, url });

@@ -1,5 +1,6 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
+import { type RunEvent, runText } from "#shared/protocol/schema/run-event.ts";
 import type { FleetContext } from "../context.ts";
 import { tell } from "../jobs/events.ts";
 import { ScriptStopped } from "../jobs/parts.ts";
@@ -27,15 +28,23 @@ export type ScriptStage = "plan" | "check" | "run" | "judge" | "offer";
 /** A line of a log holds this much. */
 const MAX_MESSAGE = 8_192;
 
+/** Tells the recording of the job's run; a worker of an earlier version records nothing of it. */
+export function record({ session }: Pick<ScriptedJob, "session">, event: RunEvent): void {
+  const { link, session_id } = session;
+  if (link.capabilities.run_events === true)
+    link.send({ type: "HubRunEvents", session_id, events: [event] });
+}
+
 /** Adds one line to the job's log and sets the row's stage; does nothing once the job has ended. */
 export async function say(
-  { ctx, row, held, signal }: ScriptedJob,
+  { ctx, row, held, session, signal }: ScriptedJob,
   level: JobLogEntry["level"],
   stage: ScriptStage,
   message: string,
   fields: Record<string, unknown> = {},
 ): Promise<void> {
   if (signal.aborted) return;
+  record({ session }, { type: "stage", stage, text: runText(message) });
   await tell(ctx, row.job_id, level, stage, message.slice(0, MAX_MESSAGE), fields);
   if (held.stage === stage || signal.aborted) return;
   held.stage = stage;

@@ -93,7 +93,7 @@ async function takeJob(
     egress: kept ? (kept.egress ?? null) : row.options.egress,
     proxy: kept ? (kept.proxy ?? null) : row.options.proxy,
     replay: kept ? (kept.replay ?? null) : (row.options.replay ?? null),
-    trace: kept?.trace ?? false,
+    ...{ trace: kept?.trace ?? false, capture: kept?.capture ?? false },
     idle_ttl_ms: null,
     keep_ms: keeps ? (kept?.idle_ttl_ms ?? KEPT_IDLE_MS) : null,
     url: row.url,
@@ -119,7 +119,8 @@ async function takeSession(
   const replay = kept.replay ?? null;
   if (replay !== null) link.replays.add(replay);
   const about = { session_id, kind, link, held, job_id, headless };
-  await addSession(ctx, { ...about, ...way_out, replay, trace: kept.trace ?? false, ...ttls });
+  const kept_of_it = { trace: kept.trace ?? false, capture: kept.capture ?? false };
+  await addSession(ctx, { ...about, ...way_out, replay, ...kept_of_it, ...ttls });
   return true;
 }
 

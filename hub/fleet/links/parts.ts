@@ -31,6 +31,7 @@ export interface KeptSession {
   /** The job whose capture it shows. */
   replay?: string | null;
   trace?: boolean;
+  capture?: boolean;
   idle_ttl_ms: number;
   created_at: number;
   expires_at: number;

@@ -8,7 +8,7 @@ import type { FleetContext } from "../context.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
-/** What a job or a session says about where it may go, with `replay` nowhere, and whether it is to be traced. */
+/** What a job or a session says about where it may go, with `replay` nowhere, and what its worker must be able to do. */
 export interface WayOut {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
@@ -16,6 +16,8 @@ export interface WayOut {
   replay?: string | null;
   replay_clock?: ReplayClock;
   trace?: boolean;
+  /** Of a session: its bodies are to be kept. */
+  capture?: boolean;
 }
 
 interface Reporting {
@@ -25,16 +27,17 @@ interface Reporting {
     replay?: boolean | null | undefined;
     replay_clock?: boolean | null | undefined;
     trace?: boolean | null | undefined;
+    session_bodies?: boolean | null | undefined;
   };
 }
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
 function wayOutTrouble(
   { worker_id, capabilities: { egress: has, ...can } }: Reporting,
-  { egress, proxy, replay = null, replay_clock, trace = false }: WayOut,
+  { egress, proxy, replay = null, replay_clock, trace = false, capture = false }: WayOut,
 ): string | null {
   const too_old = `worker ${worker_id} is of a version that cannot do it`;
-  if (trace && !can.trace) return too_old;
+  if ((trace && !can.trace) || (capture && !can.session_bodies)) return too_old;
   if (replay !== null)
     return can.replay && (can.replay_clock || replay_clock !== "capture") ? null : too_old;
   if (egress === null && proxy === null) return null;
@@ -45,7 +48,7 @@ function wayOutTrouble(
 
 /** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
-  asked.egress === null && asked.proxy === null && !asked.replay && !asked.trace
+  asked.egress === null && asked.proxy === null && !asked.replay && !asked.trace && !asked.capture
     ? null
     : (worker) => wayOutTrouble(worker, asked) === null;
 
@@ -73,6 +76,8 @@ export async function requireWayOut(
   const named = troubles.slice(0, 3).join("; ");
   const traces = workers.some(({ capabilities }) => capabilities.trace);
   if (asked.trace && !traces) throw invalid([...loc, "trace"], `is not possible: ${named}`);
+  const keeps = workers.some(({ capabilities }) => capabilities.session_bodies);
+  if (asked.capture && !keeps) throw invalid([...loc, "capture"], `is not possible: ${named}`);
   if (asked.replay) {
     const field = workers.some(({ capabilities: { replay } }) => replay)
       ? "replay_clock"

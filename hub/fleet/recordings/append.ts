@@ -135,6 +135,7 @@ function begin(
     started_at: ctx.clock.now(),
     ended_at: null,
     sealed: 0,
+    body_bytes: 0,
     parts: [],
     contents: emptyIndex(),
   });

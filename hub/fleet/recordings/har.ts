@@ -3,6 +3,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import { FRAME, framesOf, jsonOf } from "#shared/recording/frames.ts";
 import { RequestNote } from "#shared/recording/requests.ts";
+import { keptBodies } from "./bodies.ts";
 import { type KnownRecording, piecesOf, recordingOfSession } from "./read.ts";
 import { type RecordingsContext, requestsKey } from "./runs.ts";
 
@@ -40,7 +41,18 @@ export async function sessionHar(
   if (job_id !== null)
     throw none(`the session is job ${job_id}'s: GET /jobs/${job_id}/har.json has its requests`);
   if (!contents.requests) throw none("no requests were noted in the recording of this session");
-  return streamOf(harText(await readRequests(ctx, recording, after_ms)));
+  const requests = await readRequests(ctx, recording, after_ms);
+  const is_over = recording.row.state !== "live";
+  const kept = is_over ? await keptBodies(ctx, recording.row.run_id) : null;
+  return streamOf(harText(requests, kept));
+}
+
+/** Once the session is over, a body that has not come will not come. */
+function withTrueBody(har: HarEntry, kept: ReadonlySet<string> | null): HarEntry {
+  const { _body, ...content } = har.response.content;
+  if (kept === null || _body === undefined || kept.has(_body)) return har;
+  const missing = { ...content, _body_missing: "it did not reach the hub" };
+  return { ...har, response: { ...har.response, content: missing } };
 }
 
 const none = (why: string) => new AppError("not_found", why);
@@ -70,7 +82,10 @@ async function readRequests(
   return found;
 }
 
-async function* harText(requests: Requests): AsyncGenerator<Uint8Array> {
+async function* harText(
+  requests: Requests,
+  kept: ReadonlySet<string> | null,
+): AsyncGenerator<Uint8Array> {
   const { by_n, browser, dropped, ms } = requests;
   const noted = [...by_n.values()].sort((a, b) => a.n - b.n);
   const [name = "Chromium", version = ""] = browser?.split("/") ?? [];
@@ -86,7 +101,9 @@ async function* harText(requests: Requests): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < noted.length; at += AT_ONCE) {
     const texts = noted
       .slice(at, at + AT_ONCE)
-      .map(({ n, at_ms, har }) => JSON.stringify({ ...har, _n: n, _at_ms: at_ms }));
+      .map(({ n, at_ms, har }) =>
+        JSON.stringify({ ...withTrueBody(har, kept), _n: n, _at_ms: at_ms }),
+      );
     yield Buffer.from((at === 0 ? "" : ",") + texts.join(","));
     await giveWay();
   }

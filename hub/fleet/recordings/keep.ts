@@ -129,7 +129,7 @@ export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal):
   const max_bytes = await fleetSetting(ctx, "recording_max_bytes");
   if (max_bytes > 0) {
     const over = (await ctx.db.recordings.totalBytes()) - max_bytes;
-    await trimBy(ctx, over, (row) => row.sealed, signal);
+    await trimBy(ctx, over, (row) => row.sealed + row.body_bytes, signal);
   }
   const max_count = await fleetSetting(ctx, "recording_max_count");
   if (max_count > 0) {

@@ -6,12 +6,14 @@ import type { App } from "#hub/platform/http/new-app.ts";
 import type { SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
+import { CDP_CLIENT_HEADER, writeCdpClient } from "#shared/protocol/cdp-client.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { bridgeOf } from "../sessions/registry.ts";
 import { cdpSocket } from "../viewer/cdp-relay.ts";
 import { dialBridge } from "../viewer/dial.ts";
+import { callersAddress } from "./pass-on.ts";
 
 type C = Context<HttpEnv>;
 
@@ -54,6 +56,7 @@ export function mountCdp(
       bridgeOf(session),
       `/sessions/${session.session_id}/${path}`,
       "cdp",
+      { [CDP_CLIENT_HEADER]: writeCdpClient(c.get("caller").name ?? callersAddress(ctx, c)) },
     );
     try {
       return upgrade(c, wrap(c, cdpSocket(ctx, session, bridge)));

@@ -8,6 +8,12 @@ export const JobParams = z.object({ id: param("id", "k3v9x0a1b2c3d4") });
 export const ComparisonParams = JobParams.extend({ other: param("other", "p7m2c4d8f1g6h0") });
 export const AssetParams = JobParams.extend({ name: param("name", "logo.png") });
 export const SessionParams = z.object({ sid: param("sid", "V1StGXR8Z5jdHi6BmyT3KA") });
+export const SessionBodyParams = SessionParams.extend({
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .openapi({ param: { name: "sha256", in: "path" }, example: "0f".repeat(32) }),
+});
 export const SessionFileParams = SessionParams.extend({ name: param("name", "report.pdf") });
 export const WorkerParams = z.object({ id: param("id", "w123") });
 export const HostParams = z.object({ host: param("host", "example.org") });

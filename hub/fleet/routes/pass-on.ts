@@ -5,6 +5,7 @@ import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
 import { dialHub, type PassedSocket, relayedSocket } from "#hub/platform/cluster/relay-socket.ts";
 import type { Owner } from "#hub/platform/http/access.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { addressOf } from "#hub/platform/http/require-admin.ts";
 import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
@@ -67,6 +68,10 @@ export const toOwner =
     if (hub === null) return null;
     return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
   };
+
+/** Where the caller is, for people. A hub that passed the call on is not who calls. */
+export const callersAddress = (ctx: FleetContext, c: C): string =>
+  wasPassedOn(ctx, c) ? "another hub" : (addressOf(c) ?? "unknown");
 
 /** Whether another hub has passed this call on. */
 export const wasPassedOn = (ctx: Pick<FleetContext, "config" | "hub_id">, c: C): boolean =>

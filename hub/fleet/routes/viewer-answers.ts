@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { isHeld } from "#hub/platform/http/if-none-match.ts";
-import { addressOf } from "#hub/platform/http/require-admin.ts";
 import type { SocketHandlers } from "#hub/platform/http/socket-handlers.ts";
 import { upgrade } from "#hub/platform/http/sockets.ts";
 import type { FleetContext } from "../context.ts";
@@ -12,7 +11,7 @@ import { createInputTeller, tellsNobody } from "../viewer/input-teller.ts";
 import { VIEWER_PAGE } from "../viewer/page.ts";
 import { openScreen, viewerSocket } from "../viewer/relay.ts";
 import { viewerScript } from "../viewer/script.ts";
-import { wasPassedOn } from "./pass-on.ts";
+import { callersAddress } from "./pass-on.ts";
 
 type C = Context<HttpEnv>;
 
@@ -57,11 +56,7 @@ function tellerOf(
   if (link.capabilities.viewer_events !== true) return tellsNobody;
   return createInputTeller({
     clock: ctx.clock,
-    // A hub that passed the call on is not who watches.
-    viewer: {
-      name: c.get("caller").name,
-      address: wasPassedOn(ctx, c) ? "another hub" : (addressOf(c) ?? "unknown"),
-    },
+    viewer: { name: c.get("caller").name, address: callersAddress(ctx, c) },
     view_only,
     send: (events) => void link.send({ type: "HubViewerEvents", session_id, events }),
   });

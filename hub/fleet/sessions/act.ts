@@ -21,11 +21,12 @@ export async function actOn<A extends SessionActionName>(
   session: HubSession,
   action: A,
   { timeout_s, ...args }: SessionActionArgs<A>,
+  by: "api" | "script" = "api",
 ): Promise<Pick<SessionReply, "result" | "blob" | "ms">> {
   if (action === "keepalive")
     return keepAlive(ctx, session, args as Partial<SessionActionArgs<"keepalive">>);
   return callSession(ctx, session, {
-    action,
+    ...{ action, by },
     args: action === "recipe" ? await withSecrets(ctx, session, args) : args,
     timeout_ms: timeout_s * 1_000,
   });

@@ -11,6 +11,8 @@ import { touchSession } from "./registry.ts";
 
 export interface SessionCall {
   action: string;
+  /** Whose action it is; absent for the hub's own calls. */
+  by?: "api" | "script";
   args?: Record<string, unknown>;
   timeout_ms: number;
   /** Calls that nobody makes on purpose (a preview, a look at the state) do not keep the session alive. */
@@ -26,7 +28,7 @@ export interface SessionCall {
 export async function callSession(
   ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
   session: HubSession,
-  { action, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
+  { action, by, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
 ): Promise<SessionReply & { ok: true }> {
   if (session.calls >= MAX_ACTIONS_AT_ONCE)
     throw new AppError(
@@ -50,6 +52,7 @@ export async function callSession(
       action,
       args,
       timeout_ms: Math.ceil(timeout_ms),
+      ...(by !== undefined && { by }),
     });
     if (reply.place) Object.assign(session, reply.place);
     if (!reply.ok) throw failureOf(reply);

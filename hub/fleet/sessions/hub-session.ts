@@ -30,6 +30,8 @@ export interface HubSession {
   replay: ReplayReport | null;
   /** Its worker makes a Playwright trace of it. */
   readonly trace: boolean;
+  /** The bodies that its pages receive are kept. */
+  readonly capture: boolean;
   /** Epoch ms. */
   readonly created_at: number;
   last_active_at: number;

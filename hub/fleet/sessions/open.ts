@@ -61,8 +61,8 @@ export async function openSession(
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const host = await hostOfSession(ctx, input);
   const proxy = proxyOfSession(input, host);
-  const { egress, replay, replay_clock, trace } = input;
-  const way_out = { egress, proxy: proxy.proxy, replay, replay_clock, trace };
+  const { egress, replay, replay_clock, trace, capture } = input;
+  const way_out = { egress, proxy: proxy.proxy, replay, replay_clock, trace, capture };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
   const fits = wayOutFits(way_out);
   const session_id = newSessionId();
@@ -133,7 +133,9 @@ async function offerLane(
   const over = new AbortController();
   if (input.replay !== null) link.replays.add(input.replay);
   try {
-    const record = await recordModeOf(ctx, input.record, host);
+    const mode = await recordModeOf(ctx, input.record, host);
+    // The recording names the bodies.
+    const record = input.capture && mode === "off" ? "events" : mode;
     const sent = link.send({
       type: "HubOpenSession",
       session_id,
@@ -149,6 +151,7 @@ async function offerLane(
       ...(input.replay !== null && { replay: input.replay }),
       ...(input.replay_clock === "capture" && { replay_clock: input.replay_clock }),
       ...(input.trace && { trace: true }),
+      ...(input.capture && { capture: true }),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);
@@ -198,7 +201,7 @@ const add = (
     egress: input.egress,
     proxy,
     replay: input.replay,
-    trace: input.trace,
+    ...{ trace: input.trace, capture: input.capture },
     idle_ttl_ms: input.idle_ttl_s * 1_000,
     ttl_ms: input.ttl_s * 1_000,
     opened_by,

@@ -26,6 +26,8 @@ export interface AddSession {
   replay: string | null;
   /** Whether it is traced as a whole; absent: it is not. */
   trace?: boolean;
+  /** Whether its bodies are kept; absent: they are not. */
+  capture?: boolean;
   idle_ttl_ms: number | null;
   /** For a job's session: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
@@ -52,6 +54,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     keep_ms: null,
     opened_by: null,
     trace: false,
+    capture: false,
     url: "about:blank",
     title: "",
     ...rest,
@@ -96,7 +99,7 @@ export async function keepSessionForNext(
   session: HubSession,
 ): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
-  const { egress, proxy, trace } = session;
+  const { egress, proxy, trace, capture } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
@@ -108,7 +111,7 @@ export async function keepSessionForNext(
     egress,
     proxy,
     replay: session.replay?.job_id ?? null,
-    trace,
+    ...{ trace, capture },
     idle_ttl_ms,
     worker_id: link.worker_id,
     lease_token: held.lease.token,
@@ -173,6 +176,7 @@ export const sessionRecord = (
   proxy: session.proxy,
   replay: session.replay,
   trace: session.trace,
+  capture: session.capture,
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),

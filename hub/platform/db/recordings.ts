@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, lt, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { RecordingRow } from "./rows.ts";
 
@@ -21,12 +21,14 @@ export interface RecordingsRepo {
    * @returns null when another hub was first, or the recording has ended or is gone.
    */
   seal(run_id: string, from: number, now: Partial<RecordingRow>): Promise<RecordingRow | null>;
+  /** Makes room for a body beside the recording; false when it has no room for so much, or is gone. Negative: gives it back. */
+  reserveBody(run_id: string, bytes: number, most: number): Promise<boolean>;
   /** Ends a live recording with what is sealed of it; false when it was not live. */
   end(run_id: string, state: "whole" | "cut", ended_at: number): Promise<boolean>;
   /** Live ones, the first to begin first. */
   listLive(started_before: number, limit: number): Promise<RecordingRow[]>;
   oldestEnded(which: EndedRecordings): Promise<RecordingRow[]>;
-  /** Bytes of all sealed parts. */
+  /** Bytes of all sealed parts, and of all bodies beside them. */
   totalBytes(): Promise<number>;
   /** How many have ended. */
   endedCount(): Promise<number>;
@@ -34,7 +36,8 @@ export interface RecordingsRepo {
 }
 
 export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
-  const { run_id, job_id, session_id, state, sealed, started_at, ended_at } = recordings;
+  const { run_id, job_id, session_id, state, sealed, body_bytes, started_at, ended_at } =
+    recordings;
   const get = async (id: string) => {
     const [row] = await q.select().from(recordings).where(eq(run_id, id));
     return row ?? null;
@@ -57,6 +60,14 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .where(and(isLive(id), eq(sealed, from)))
         .returning();
       return row ?? null;
+    },
+    reserveBody: async (id, bytes, most) => {
+      const reserved = await q
+        .update(recordings)
+        .set({ body_bytes: sql`${body_bytes} + ${bytes}` })
+        .where(and(eq(run_id, id), lte(sql`${body_bytes} + ${bytes}`, most)))
+        .returning({ run_id });
+      return reserved.length > 0;
     },
     end: async (id, as, at) => {
       const ended = await q
@@ -87,7 +98,7 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .limit(limit),
     totalBytes: async () => {
       const [row] = await q
-        .select({ bytes: sql<string | number | null>`sum(${sealed})` })
+        .select({ bytes: sql<string | number | null>`sum(${sealed} + ${body_bytes})` })
         .from(recordings);
       return Number(row?.bytes ?? 0);
     },

@@ -12,8 +12,8 @@ import { RecordMode } from "../schema/record-mode.ts";
 import { ReplayClock, ReplayReport } from "../schema/replay.ts";
 import { ActionError, Viewport } from "../schema/session.ts";
 import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
-import { ViewerEvent } from "../schema/viewer-event.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
+import { HubRunEvents, HubViewerEvents } from "./told.ts";
 
 /**
  * Messages of WS /workers/{worker_id}/link (rules/worker-link#link), one JSON object per text frame, discriminated by
@@ -335,6 +335,8 @@ export const HubOpenSession = SessionOnLane.extend({
   replay_clock: ReplayClock.nullish(),
   /** Trace what its actions do. Sent only to workers that report `trace`. */
   trace: z.boolean().nullish(),
+  /** Keep the bodies that its pages receive. Sent only to workers that report `session_bodies`. */
+  capture: z.boolean().nullish(),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 
@@ -357,6 +359,8 @@ export const HubSessionCall = z.object({
   action: z.string().max(64),
   args: z.record(z.string(), z.unknown()),
   timeout_ms: z.int().positive(),
+  /** Whose action it is, for recordings. Absent in hubs of earlier versions, and for their own calls. */
+  by: z.enum(["api", "script"]).optional(),
 });
 export type HubSessionCall = z.infer<typeof HubSessionCall>;
 
@@ -372,14 +376,6 @@ export const RunReset = z.object({
 /** Arguments of the call `take_name`: what a script wants to call a file it saves. */
 export const TakeName = z.object({ name: z.string().max(255), mime: z.string().max(255) });
 
-/** What viewers of a session did, for its recordings. Sent only to workers that report `viewer_events`. */
-export const HubViewerEvents = z.object({
-  type: z.literal("HubViewerEvents"),
-  session_id: z.string().max(64),
-  events: z.array(ViewerEvent).min(1).max(32),
-});
-export type HubViewerEvents = z.infer<typeof HubViewerEvents>;
-
 export const HubToWorker = z.discriminatedUnion("type", [
   HubRegistered,
   HubAssignJob,
@@ -391,5 +387,6 @@ export const HubToWorker = z.discriminatedUnion("type", [
   HubCloseSession,
   HubSessionCall,
   HubViewerEvents,
+  HubRunEvents,
 ]);
 export type HubToWorker = z.infer<typeof HubToWorker>;

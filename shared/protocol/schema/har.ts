@@ -35,6 +35,12 @@ export const HarEntry = z
       content: z.looseObject({
         size: z.number(),
         mimeType: z.string(),
+        _body: z.string().optional().meta({
+          description: "Of a session with capture: the sha256 by which its body can be read",
+        }),
+        _body_missing: z.string().optional().meta({
+          description: "Of a session with capture: why its body was not kept",
+        }),
         _asset: z.string().optional().meta({ description: "The asset that has its body" }),
       }),
       redirectURL: z.string(),

@@ -58,6 +58,14 @@ export const CreateSession = z
       description:
         "Make a Playwright trace of its actions, for GET /sessions/{sid}/trace.zip once it has ended. Pages can notice it.",
     }),
+    capture: z.boolean().default(false).meta({
+      description:
+        "Keep the bodies that its pages receive, for GET /sessions/{sid}/bodies/{sha256}; its HAR names them.",
+    }),
+  })
+  .refine(({ capture, record }) => !capture || record !== "off", {
+    path: ["capture"],
+    error: "needs a recording, which names the bodies: record must not be off",
   })
   .refine(({ replay, replay_clock }) => replay !== null || replay_clock === "now", NEEDS_REPLAY)
   .refine(({ replay, proxy }) => replay === null || proxy === null, {
@@ -89,6 +97,9 @@ export const Session = z
     trace: z.boolean().optional().meta({
       description:
         "Whether its actions are traced, for GET /sessions/{sid}/trace.zip once it has ended.",
+    }),
+    capture: z.boolean().optional().meta({
+      description: "Whether the bodies that its pages receive are kept.",
     }),
     novnc_url: z.string(),
     cdp_url: z.string(),

@@ -58,6 +58,14 @@ export const Capabilities = z
       description:
         "Whether its recordings show what viewers do (rules/recordings). Null in versions that record none of it.",
     }),
+    session_bodies: z.boolean().nullish().meta({
+      description:
+        "Whether it keeps the bodies of sessions that ask for it (rules/recordings). Null in versions that cannot.",
+    }),
+    run_events: z.boolean().nullish().meta({
+      description:
+        "Whether its recordings show what the hub does with a scripted job (rules/recordings). Null in versions that record none of it.",
+    }),
     egress: EgressReport.nullish().meta({
       description:
         "Where its lanes may connect (SVC_EGRESS and its lists). Null in versions that support neither sessions with an egress nor proxies.",

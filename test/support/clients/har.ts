@@ -39,6 +39,8 @@ const HarEntry = z.looseObject({
       size: z.int().min(0),
       mimeType: z.string().min(1),
       _asset: z.string().optional(),
+      _body: z.string().optional(),
+      _body_missing: z.string().optional(),
     }),
     redirectURL: z.string(),
     ...Message,

@@ -12,6 +12,7 @@ export function fakeNetwork(session: CdpSession) {
         timestamp: 1,
         wallTime: 1_700_000_000,
         documentURL: "http://site.test/",
+        initiator: { type: "other" },
         ...more,
       }),
     respond: (requestId: string, response: object = {}, hasExtraInfo = false) =>

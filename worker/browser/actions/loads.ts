@@ -21,6 +21,13 @@ export interface TabLoad extends PendingLoad {
   active: boolean;
 }
 
+/** A document that a tab shows from now on. */
+export interface ShownDocument {
+  url: string;
+  /** Of its answer; null where it has none, such as a page of the browser itself. */
+  status: number | null;
+}
+
 export interface LoadWatch {
   /**
    * What the tab is waiting for, or null. `shown`: the address that the browser shows for it; a window without one
@@ -75,8 +82,13 @@ const shown = (raw: string): string => {
 /**
  * Follows the documents of a tab's main frame through a session whose Network and Page domains somebody has enabled.
  */
-export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
+export function watchLoads(
+  session: CdpSession,
+  target_id: string,
+  onShown: (document: ShownDocument) => void = () => {},
+): LoadWatch {
   let load: (PendingLoad & { id: string }) | null = null;
+  let answered: { loader: string; status: number } | null = null;
   const opened = performance.now();
   /** True while a window has had no document yet, not even the blank one: no client learns of it before that. */
   let empty = session.target?.url === "";
@@ -96,6 +108,10 @@ export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
     const since = load?.id === requestId ? load.since : performance.now();
     load = { id: requestId, url: request.url, since, stop };
   });
+  session.on("Network.responseReceived", ({ type, frameId, loaderId, response }) => {
+    if (type === "Document" && frameId === target_id)
+      answered = { loader: loaderId, status: response.status };
+  });
   // The load ended without a document: a download, a 204, or an aborted load.
   session.on("Network.loadingFailed", ({ requestId }) => over(requestId));
   session.on("Network.loadingFinished", ({ requestId }) => over(requestId));
@@ -103,6 +119,9 @@ export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
     if (frame.id !== target_id) return;
     load = null;
     empty = false;
+    const { loaderId, url, urlFragment = "", unreachableUrl } = frame;
+    const status = answered?.loader === loaderId && !unreachableUrl ? answered.status : null;
+    onShown({ url: unreachableUrl || url + urlFragment, status });
   });
   const first = { url: "", since: opened, stop };
   return { pending: (shown) => load ?? (empty && shown === "" ? first : null) };

@@ -7,6 +7,7 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/kit/host-id.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
+import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts";
 import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/protocol/rfb-handshake.ts";
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { Size } from "../lanes/x11.ts";
@@ -216,8 +217,10 @@ async function openStream(
       const direct = vncPortFor(bridge, call.session, request);
       if (direct === null) await showScreen(bridge, call.session, socket);
       else socket.end(seeOther(direct, deps.vncSecret(lane_idx)));
-    } else if (target) await openTarget(deps, call.session, socket, target);
-    else throw new Refusal(404, "no such path");
+    } else if (target) {
+      const by = readCdpClient(request.headers[CDP_CLIENT_HEADER]);
+      await openTarget(deps, { session: call.session, by }, socket, target);
+    } else throw new Refusal(404, "no such path");
   } catch (err) {
     const { status, message } = refusalOf(err);
     deps.log.debug({ lane_idx, url: request.url, status, err: message }, "bridge refused a stream");
@@ -295,7 +298,7 @@ async function pagePath(port: number, id: string): Promise<string> {
 /** One target of the lane's browser as WebSocket frames. A browser target is always the browser that runs now. */
 async function openTarget(
   deps: BridgeDeps,
-  session: LiveSession,
+  { session, by }: { session: LiveSession; by: string | undefined },
   socket: Duplex,
   [, kind, id]: RegExpExecArray,
 ): Promise<void> {
@@ -312,5 +315,5 @@ async function openTarget(
     readable: [downloads, join(root, "uploads"), join(root, "inputs")],
     refusalOfUrl: deps.refusalOfUrl,
   };
-  relayCdp(socket, browser, rules, session.clients.join(kind === "page" ? (id ?? null) : null));
+  relayCdp(socket, browser, rules, session.clients.join(kind === "page" ? (id ?? null) : null, by));
 }

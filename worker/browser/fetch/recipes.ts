@@ -141,7 +141,7 @@ async function runSteps(
       clock: settings.clock,
       onStep: (line, ms) => {
         spend(ms);
-        story.log("info", stage, line, { ms });
+        story.log("info", stage, line, { ms, step: "done" });
       },
       afterClick: () => {
         const left_ms = Math.max(0, ctx.deadline - settings.clock.monotonic());
@@ -149,6 +149,9 @@ async function runSteps(
         return settings.clock.sleep(ms, trouble.signal);
       },
     });
+  } catch (err) {
+    if (err instanceof RecipeError) story.log("debug", stage, err.message, { step: "failed" });
+    throw err;
   } finally {
     const all_ms = settings.clock.monotonic() - since;
     story.log("debug", stage, `${stage} took ${all_ms} ms`, { ms: all_ms });

@@ -3,6 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { counted, humanSize } from "#shared/kit/words.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import type { RecordingEvent } from "#shared/recording/events.ts";
 import { type AcceptedJob, RunStopped } from "#worker/browser/jobs/assignments.ts";
 import { keepUploads, type LateUploadsDeps } from "#worker/browser/jobs/late-uploads.ts";
 import type { JobStory } from "#worker/link/story.ts";
@@ -147,7 +148,16 @@ interface JobOnLane {
 /** The hub takes the rest of a recording after its job's result, but not its beginning. */
 const BEGUN_MS = 1_000;
 
-/** The job's log, of which a recording has every line as well. */
+const recordedLine = (
+  stage: string,
+  text: string,
+  { step }: Record<string, unknown> = {},
+): RecordingEvent =>
+  step === "done" || step === "failed"
+    ? { type: "step", of: "recipe", text, outcome: step }
+    : { type: "stage", stage, text };
+
+/** The job's log, of which a recording has every line as well; a line of a recipe is a step there. */
 const recordedStory = (story: BatchedStory, recorder: RunRecorder | null): BatchedStory =>
   recorder === null
     ? story
@@ -155,7 +165,7 @@ const recordedStory = (story: BatchedStory, recorder: RunRecorder | null): Batch
         ...story,
         log: (level, stage, message, fields) => {
           story.log(level, stage, message, fields);
-          recorder.tell({ type: "stage", stage, text: message });
+          recorder.tell(recordedLine(stage, message, fields));
         },
       };
 

@@ -11,7 +11,7 @@ export interface FollowDeps {
   /** A request of the web, or one hop of its redirects, begins. False: there is no room for it. */
   begin(entry: TraceEntry): boolean;
   /** All that is known of a request is known. */
-  over?(chain: Chain): void;
+  over?(chain: Chain, from: { session: CdpSession; id: string }): void;
 }
 
 /** Follows the requests of targets whose Network domain somebody has enabled. It only listens. */
@@ -25,7 +25,7 @@ export const followRequests =
       const last = chain?.hops.at(-1);
       if (!chain || !last) return;
       use(last.entry);
-      deps.over?.(chain);
+      deps.over?.(chain, { session: s, id });
     };
     s.on("Network.requestWillBeSent", (p) => onSent(deps, target, p));
     s.on("Network.requestWillBeSentExtraInfo", (p) => {

@@ -4,7 +4,7 @@ import { MAX_EVENT_BYTES, type RecordingEvent } from "#shared/recording/events.t
 import { type Mask, SHORTEST_SECRET } from "./masks.ts";
 
 /** Texts of an event, by how long they may be; all others are names. */
-const LONG: ReadonlySet<string> = new Set(["text", "reason", "url"]);
+const LONG: ReadonlySet<string> = new Set(["text", "reason", "url", "source"]);
 const MOST = { long: 2_000, name: 200 };
 /** Arguments of actions in which people and programs type secrets: only their length is kept. */
 const TYPED = /^(value|values|text|key|keys|prompt_text|password|token|headers|cookies|content)$/i;

@@ -15,6 +15,7 @@ import { createLooks, type Looked } from "./looks.ts";
 import { createMask, type Mask } from "./masks.ts";
 import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
 import { createRunFile, type RunFile } from "./run-file.ts";
+import { createSessionBodies, type SessionBodies } from "./session-bodies.ts";
 import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
 import { recordVnc } from "./vnc-source.ts";
 
@@ -47,6 +48,8 @@ export interface RecorderDeps {
   mode: Exclude<RecordMode, "off">;
   /** Values that nothing of it may show. */
   secrets: readonly string[];
+  /** Keep the bodies of a session. */
+  capture: boolean;
   /** Kinds of events that cannot be heard in this run. */
   unheard: string[];
   live: Recorded;
@@ -63,6 +66,8 @@ export interface RunRecorder {
   hide(secrets: readonly string[]): void;
   /** Notes the requests of a session; null for a job, whose HAR has them. */
   readonly requests: RequestNotes | null;
+  /** The bodies that its pages receive; null where they are not kept. The session closes them before it gives its lane back. */
+  readonly bodies: SessionBodies | null;
   /** Resolves when the hub has the beginning, or the recording has ended: from then on it takes the rest, also after the run. */
   readonly begun: Promise<void>;
   /** Ends the recording and sends the rest. Idempotent, and never rejects. */
@@ -84,15 +89,19 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const isOver = () => ended !== null || refused;
   const { write } = file;
   const { tell, note } = createTeller({ ms, mask, write, isOver });
-  const requests =
-    place.job_id === null
-      ? createRequestNotes({ ms, mask, write, isOver, note, log: deps.log })
-      : null;
   const sender = createSender(deps, file, (reason) => {
     refused = true;
     over.abort();
     deps.log.info({ run, reason }, "recording ended: nothing more of it can be sent");
   });
+  const { begun } = sender;
+  const bodies = deps.capture
+    ? createSessionBodies({ ...{ place, begun, clock }, dir: `${file.path}.bodies`, log: deps.log })
+    : null;
+  const requests =
+    place.job_id === null
+      ? createRequestNotes({ ...{ ms, mask, write, isOver, note, bodies }, log: deps.log })
+      : null;
 
   const at = new Date(clock.now()).toISOString();
   const [of, id] =
@@ -101,7 +110,7 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
       : (["job", place.job_id] as const);
   const screen = deps.headless ? "headless" : "headful";
   tell({ type: "start", at, of, id, mode, screen, unheard: deps.unheard });
-  const look = createLooks(live, tell);
+  const { look, showed } = createLooks(live, tell);
   const loop = (name: string, everyMs: number, pass: () => Promise<void>): Loop =>
     startLoop({ name, everyMs, clock, log: deps.log, pass });
   const loops = [
@@ -125,10 +134,9 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
     }
   };
   return {
-    tell,
+    tell: (event) => (event.type === "navigation" ? showed(event) : tell(event)),
     hide: mask.add,
-    requests,
-    begun: sender.begun,
+    ...{ requests, bodies, begun },
     end: (why) => {
       if (ended === null) requests?.look();
       ended ??= finish(why)

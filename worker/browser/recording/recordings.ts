@@ -28,6 +28,8 @@ export interface RecordingsDeps {
 /** What the hub asks for. Absent in hubs of earlier versions, which take no recordings. */
 interface AskedRecording {
   record?: RecordMode | null;
+  /** Keep the bodies that its pages receive. */
+  capture?: boolean | null;
   headless: boolean;
   /** Of the session; a job that has kept it has its own way out. */
   proxy?: ProxyOption | null;
@@ -46,7 +48,7 @@ export interface Recordings {
 }
 
 /** Fetch jobs are not connected to by Playwright, and what else hears these can be noticed by pages. */
-const UNHEARD_IN_JOBS = ["console", "error"];
+const UNHEARD_IN_FETCH = ["console", "error"];
 
 /** How long a worker that stops waits for a hub that may be gone. */
 const CLOSE_MS = 3_000;
@@ -59,6 +61,7 @@ interface Run {
   headless: boolean;
   secrets: readonly string[];
   unheard: string[];
+  capture: boolean;
 }
 
 /** What no event may show (rules/recordings#secrets-in-recordings). */
@@ -74,7 +77,7 @@ const secretsOf = ({
 function startFor(
   deps: RecordingsDeps,
   live: Live,
-  { mode, link, secrets, unheard, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
+  { mode, link, secrets, unheard, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
 ): RunRecorder {
   const { dir, clock, log, worker_id } = deps;
   const hub = deps.hubFiles(link);
@@ -99,6 +102,7 @@ function startFor(
     log,
     secrets,
     unheard,
+    capture,
     dialVnc,
   });
 }
@@ -107,6 +111,7 @@ function startFor(
 function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<void>>): RunRecorder {
   live.recorders.add(recorder);
   if (recorder.requests) live.requests = recorder.requests;
+  if (recorder.bodies) live.bodies = recorder.bodies;
   // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
   const onEnd = () => void end(errorMessage(live.signal.reason));
   const end = (why: string): Promise<void> => {
@@ -131,21 +136,25 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
   const start = (live: Live, { mode, ...run }: Run): RunRecorder | null =>
     mode === "off" ? null : keepUntilEnd(live, startFor(deps, live, { mode, ...run }), ending);
   return {
-    ofJob: ({ assignment, options, session: link }, live) => {
+    ofJob: ({ assignment, options, session: link, attached }, live) => {
       const { job_id, lease_token, extras, record } = assignment;
       // A session that the job takes part in has a recording of its own.
       live.hide(secretsOf(extras));
+      const mode = record ?? "off";
+      const is_fetch = "invalid" in options || options.mode === "fetch";
+      if (is_fetch && !attached && mode !== "off") live.hears_log = true;
       return start(live, {
         job_id,
         link,
-        mode: record ?? "off",
-        unheard: UNHEARD_IN_JOBS,
+        mode,
+        unheard: is_fetch ? UNHEARD_IN_FETCH : [],
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
         secrets: secretsOf(extras),
+        capture: false,
       });
     },
-    ofSession: (live, link, { record, headless, ...asked }) => {
+    ofSession: (live, link, { record, headless, capture, ...asked }) => {
       start(live, {
         job_id: null,
         link,
@@ -153,6 +162,7 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
         headless,
         unheard: [],
         secrets: secretsOf(asked),
+        capture: capture === true,
         lease_token: () => live.lease_token,
       });
     },

@@ -14,6 +14,7 @@ import { createChains } from "../record/trace-chains.ts";
 import type { NetworkFacts, TraceEntry } from "../record/trace-entry.ts";
 import { followRequests } from "../record/trace-events.ts";
 import type { Mask } from "./masks.ts";
+import type { BodyNote, EndedRequest, SessionBodies } from "./session-bodies.ts";
 
 /** Requests under way that are followed; the oldest makes room, and stays noted as one without an end. */
 const MOST_OPEN = 1_000;
@@ -40,6 +41,8 @@ export interface RequestNotesDeps {
   /** A sentence for people, in the recording itself. */
   note(text: string): void;
   mask: Mask;
+  /** Keeps the bodies of what is answered; null: that is not asked for. */
+  bodies: SessionBodies | null;
   log: Log;
 }
 
@@ -65,10 +68,19 @@ export function createRequestNotes(deps: RequestNotesDeps): RequestNotes {
     open.set(entry, { n: count, at_ms: Math.floor(ms()), noted: "no" });
     return true;
   };
-  const over = (entry: TraceEntry) => {
+  /** `from`: where its body can be read; absent where nobody has it any more. */
+  const over = (entry: TraceEntry, from?: Omit<EndedRequest, "entry">) => {
     const known = open.get(entry);
     open.delete(entry);
-    if (known && !deps.isOver()) writer.write(entry, known);
+    if (!known || deps.isOver()) return;
+    let is_noted = false;
+    if (from && entry.error === null)
+      deps.bodies?.take({ ...from, entry }, (body) => {
+        is_noted = true;
+        // What comes later is another note of the same request.
+        if (!deps.isOver()) writer.write(entry, { ...known, noted: "answered" }, body);
+      });
+    if (!is_noted) writer.write(entry, known);
   };
   const newBrowser = ({ product, facts }: NotedBrowser): Follow => {
     writer.tell({ browser: product.slice(0, 200) });
@@ -82,8 +94,8 @@ export function createRequestNotes(deps: RequestNotesDeps): RequestNotes {
       keep: keepNoted,
       facts,
       begin,
-      over: ({ hops }) => {
-        for (const { entry } of hops) over(entry);
+      over: ({ hops }, from) => {
+        for (const { entry } of hops) over(entry, entry === hops.at(-1)?.entry ? from : undefined);
       },
     });
   };
@@ -156,17 +168,24 @@ function createWriter({ ms, write, note, mask, log }: RequestNotesDeps) {
       told_dropped = dropped;
       put({ dropped });
     },
-    write: (entry: TraceEntry, { n, at_ms, noted }: Open) => {
+    write: (entry: TraceEntry, { n, at_ms, noted }: Open, body: BodyNote | null = null) => {
       // Of one that is noted already, its end alone is missing.
       if (bytes >= MOST_REQUEST_BYTES) return void (noted === "no" && leaveOut());
       try {
-        put({ n, at_ms, har: fitted(entry, mask) } as RequestNote);
+        put({ n, at_ms, har: withBody(fitted(entry, mask), body) } as RequestNote);
       } catch (err) {
         if (!failed) log.warn({ err: errorMessage(err) }, "a request cannot be noted");
         failed = true;
       }
     },
   };
+}
+
+function withBody(har: Record<string, unknown>, body: BodyNote | null) {
+  const response = har.response as { content: object };
+  return body === null
+    ? har
+    : { ...har, response: { ...response, content: { ...response.content, ...body } } };
 }
 
 const MAX_TEXT = 2_000;

@@ -3,6 +3,7 @@ import { framesOf } from "#shared/recording/frames.ts";
 
 /** The recording of one run on this worker's disk, from where it is sent as often as the hub asks for it. */
 export interface RunFile {
+  readonly path: string;
   /** Bytes so far, with those that are not on the disk yet. */
   readonly bytes: number;
   /** Never waits. */
@@ -28,6 +29,7 @@ export function createRunFile(path: string): RunFile {
     on_disk += all.length;
   };
   return {
+    path,
     get bytes() {
       return bytes;
     },

@@ -171,7 +171,7 @@ export async function answerCall(
   message: HubSessionCall,
   deps: CallDeps,
 ): Promise<SessionReply> {
-  const { action, args } = message;
+  const { action, args, by } = message;
   // The hub adds the values of placeholders.
   live.trace?.know(Object.values(args.secrets ?? {}));
   // What only reads the session says nothing of what happened in it.
@@ -179,6 +179,7 @@ export async function answerCall(
     live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action));
   if (!is_told) return replyTo(live, link, message, deps);
   const touched = lookForTouched(live, args);
+  const tab = live.activeTarget();
   const reply = await replyTo(live, link, message, deps);
   const { ok, ms, error } = reply;
   const box = touched();
@@ -190,6 +191,8 @@ export async function answerCall(
     outcome: ok ? "done" : "failed",
     ...(error && { error: error.message }),
     ...(box && { box }),
+    ...(tab !== null && { tab }),
+    ...(by !== undefined && { by }),
   });
   return reply;
 }

@@ -40,8 +40,8 @@ export interface CdpClient {
  * release.
  */
 export interface CdpClients {
-  /** `own_target`: the target of a connection to one page; null at the browser. */
-  join(own_target: string | null): CdpClient;
+  /** `own_target`: the target of a connection to one page; null at the browser. `by`: who it is, for people. */
+  join(own_target: string | null, by?: string): CdpClient;
   /** Whether a client answers the dialogs of this page. */
   steers(target_id: string): boolean;
   /** Called whenever `steers` may have changed. */

@@ -5,9 +5,9 @@ import type {
   HubCloseSession,
   HubOpenSession,
   HubSessionCall,
-  HubViewerEvents,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
+import type { HubRunEvents, HubViewerEvents } from "#shared/protocol/link/told.ts";
 import { narrowedBy } from "../fetch/way-out.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
 import { answerCall, type CallDeps } from "./calls.ts";
@@ -30,8 +30,8 @@ export interface SessionDesk {
   open(link: SessionLink, message: HubOpenSession): void;
   close(message: HubCloseSession): void;
   call(link: SessionLink, message: HubSessionCall): void;
-  /** What viewers did, for whoever records the session; nobody, where nothing is recorded. */
-  viewed(message: HubViewerEvents): void;
+  /** What viewers or the hub did, for whoever records the session; nobody, where nothing is recorded. */
+  told(message: HubViewerEvents | HubRunEvents): void;
   /** The session of an accepted job: a new one, or the live one it runs in. */
   forJob(assignment: HubAssignJob, hold: LaneHold): Live;
   /** Lends a live session to a job (attach_to_job): returns the hold to run it with, or the reason why not. */
@@ -108,7 +108,9 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       }
       void answerCall(live, link, message, deps).then((reply) => link.send(reply));
     },
-    viewed: (message) => tellViewed(liveOf(message.session_id), message),
+    told: ({ session_id, events }) => {
+      for (const event of events) liveOf(session_id)?.tell(event);
+    },
     forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
       const live = liveOf(extras.in_session);
       return (
@@ -129,10 +131,6 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       while (opened.size > 0) await Promise.all([...opened.values()].map((entry) => entry.done));
     },
   };
-}
-
-function tellViewed(live: Live | null, { events }: HubViewerEvents): void {
-  for (const event of events) live?.tell(event);
 }
 
 const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({

@@ -54,9 +54,15 @@ export interface DialogDeps {
   clock: Clock;
   clients: Pick<CdpClients, "steers" | "onChange">;
   policy(): DialogPolicy;
-  /** A dialog has opened (`accepted` null), or was answered by whomever. */
-  onDialog?(dialog: OpenDialog, accepted: boolean | null): void;
+  /** A dialog has opened, or was answered. */
+  onDialog?(dialog: OpenDialog, answer: DialogAnswer | null): void;
   log: Log;
+}
+
+/** `by`, for people: who answered. */
+export interface DialogAnswer {
+  accepted: boolean;
+  by: string;
 }
 
 interface Held {
@@ -66,6 +72,8 @@ interface Held {
   /** Whether a client handles it. */
   steered: boolean;
   by_policy: boolean;
+  /** Who has sent an answer that the session itself passes on. */
+  answered_by: string | null;
   /** Stops its timer. */
   timer: AbortController;
 }
@@ -159,14 +167,23 @@ function letWait(
   void clock.sleep(wait_ms, timer.signal).then(() => {
     if (timer.signal.aborted) return;
     log.info({ url: dialog.url, type: dialog.type }, "dismissed a dialog that nobody answered");
+    held.answered_by = "nobody: its time was over";
     answerHeld(held, false).catch(() => {});
   });
 }
 
+/** A person answers in the browser itself, which says no more than that the dialog is closed. */
+const answererOf = ({ steered, by_policy, answered_by }: Held): string => {
+  if (answered_by !== null) return answered_by;
+  if (by_policy) return "the dialog policy";
+  return steered ? "a CDP client" : "a person";
+};
+
 const toldClosed =
   (onDialog: DialogDeps["onDialog"]) =>
-  ({ dialog, events, by_policy }: Held, accepted: boolean): void => {
-    onDialog?.(dialog, accepted);
+  (held: Held, accepted: boolean): void => {
+    const { dialog, events, by_policy } = held;
+    onDialog?.(dialog, { accepted, by: answererOf(held) });
     events.closed(dialog, { accepted, by_policy });
   };
 
@@ -190,6 +207,7 @@ export function createDialogs({ clock, clients, policy, onDialog, log }: DialogD
       events,
       steered: clients.steers(target_id),
       by_policy: false,
+      answered_by: null,
       timer: new AbortController(),
     };
     open.set(target_id, held);
@@ -241,11 +259,13 @@ export function createDialogs({ clock, clients, policy, onDialog, log }: DialogD
     answer: async (dialog, accept, prompt_text) => {
       const held = open.get(dialog.target_id);
       if (held?.dialog !== dialog) throw new Error("the dialog is no longer open");
+      held.answered_by = "the API";
       await answerHeld(held, accept, prompt_text);
     },
     during: verdicts.during,
     dismissAll: async () => {
       const waiting = [...open.values()].filter(isWaiting);
+      for (const held of waiting) held.answered_by = "the session, as its browser changes hands";
       await Promise.allSettled(waiting.map((held) => answerHeld(held, false)));
     },
   };

@@ -79,7 +79,7 @@ export async function keepSession(
       { session_id, lane_idx: live.lane_idx, reason: errorMessage(live.signal.reason) },
       "session ended",
     );
-    await deps.traces.storeSession(live, link);
+    await Promise.all([deps.traces.storeSession(live, link), live.bodies?.close()]);
     onReleasing();
     await live.hold.release();
   }

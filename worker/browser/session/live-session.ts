@@ -1,3 +1,6 @@
+import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
 import type { CdpClients } from "./cdp-clients.ts";
@@ -30,6 +33,22 @@ export interface LiveSession {
   replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void>;
   /** Aborts when the session ends; its reason's message is for people. */
   readonly signal: AbortSignal;
+}
+
+/** Where a session is, for the hub's record of it. */
+export interface Place {
+  url: string;
+  title: string;
+  tabs: number;
+  dialogs: Dialog[];
+  /** Of a session that shows a capture. */
+  replay?: ReplayReport;
+}
+
+/** The job that runs in a session. */
+export interface RulingJob {
+  dialog_policy: DialogPolicy;
+  story: JobStory;
 }
 
 /** The sessions of this worker, by id. The bridge and the calls of the hub look them up here and nowhere else. */

@@ -1,12 +1,10 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
-import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
+import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { Viewport } from "#shared/protocol/schema/session.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
-import type { JobStory } from "#worker/link/story.ts";
 import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
@@ -22,11 +20,11 @@ import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { listDialogs } from "./dialog-calls.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
-import type { LiveSession, Sessions } from "./live-session.ts";
+import type { LiveSession, Place, RulingJob, Sessions } from "./live-session.ts";
 import { createNetworkLog, heardToo } from "./network-log.ts";
 import { createSessionFiles, type OwnFiles } from "./session-files.ts";
 import type { TabInfo } from "./tabs.ts";
-import { dialogState, tellConsole, toldOf } from "./told.ts";
+import { dialogEvent, failedEvent, hearLog, tellConsole, toldOf } from "./told.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
 
 /** Why a session ended; its message is for people. */
@@ -53,22 +51,6 @@ export interface NewLive {
   dialog_policy?: DialogPolicy;
 }
 
-/** Where a session is, for the hub's record of it. */
-export interface Place {
-  url: string;
-  title: string;
-  tabs: number;
-  dialogs: Dialog[];
-  /** Of a session that shows a capture. */
-  replay?: ReplayReport;
-}
-
-/** The job that runs in a session. */
-export interface RulingJob {
-  dialog_policy: DialogPolicy;
-  story: JobStory;
-}
-
 interface Use {
   browser: LaneBrowser;
   watch: BrowserWatch;
@@ -93,13 +75,16 @@ export class Live implements LiveSession {
   readonly dialogs: Dialogs;
   readonly network = createNetworkLog(
     (error_text, url) => trueNetError(error_text, url, this.browser()?.gate ?? null),
-    ({ url, type, error }) =>
-      this.tell({ type: "request_failed", url, error: error ?? "failed", resource: type }),
+    (entry, origin) => this.tell(failedEvent(entry, origin)),
   );
   /** What is told to `tell` goes to all of them. */
   readonly recorders = new Set<Pick<RunRecorder, "tell" | "hide">>();
   /** Notes its requests in its recording; null where it is not recorded. */
   requests: RunRecorder["requests"] = null;
+  /** Keeps the bodies that its pages receive; null: nobody asked for that. */
+  bodies: RunRecorder["bodies"] = null;
+  /** Whoever records it is told what the browser itself says of its pages: where nothing more may be heard. */
+  hears_log = false;
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
   /** The capture that answers its browser; the session closes it. */
@@ -142,8 +127,7 @@ export class Live implements LiveSession {
       clock: deps.clock,
       clients: this.clients,
       policy: () => this.job?.dialog_policy ?? this.dialog_policy,
-      onDialog: ({ type: kind, message: text }, accepted) =>
-        this.tell({ type: "dialog", state: dialogState(accepted), kind, text }),
+      onDialog: (dialog, answer) => this.tell(dialogEvent(dialog, answer)),
       log: this.log,
     });
     this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
@@ -193,15 +177,19 @@ export class Live implements LiveSession {
       connection: browser.connection,
       alone,
       only: only ?? null,
+      keeps_bodies: this.bodies !== null,
       network: heardToo(
         this.network,
         this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
+        this.hears_log ? hearLog((event) => this.tell(event)) : undefined,
       ),
       dialogs: this.dialogs,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? held().refusalOfUrl(url) : null),
       // With a gate in between, nothing was sent to a refused address, and the reported address is the gate's.
       refusalOfAddress: (address, port) =>
         browser.gate === null ? this.guard.refusal(address, port) : null,
+      onShown: (tab, { url, status }) =>
+        this.tell({ type: "navigation", url, tab, ...(status !== null && { status }) }),
       onRefused: (url, reason) =>
         this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
       onFlood: (message) => {
@@ -238,6 +226,8 @@ export class Live implements LiveSession {
   /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
   async takeOver(): Promise<void> {
     this.job = null;
+    // What Playwright hears from now on has it.
+    this.hears_log = false;
     if (this.signal.aborted) return;
     if (!this.canGoOn()) return this.end(new SessionEnd("the browser ended"));
     const { browser } = this.inUse();
@@ -282,6 +272,12 @@ export class Live implements LiveSession {
     const tabs = this.use?.watch.tabs() ?? [];
     const known = tabs.find(({ target_id }) => target_id === this.target);
     return (known ?? tabs[0])?.target_id ?? null;
+  }
+
+  /** Whether the tab waits for a document. */
+  isLoading(target_id: string): boolean {
+    const loads = this.use?.watch.pendingLoads() ?? [];
+    return loads.some((load) => load.target_id === target_id);
   }
 
   /** The documents that tabs are waiting for; none while there is no browser. */

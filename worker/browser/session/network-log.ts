@@ -16,8 +16,16 @@ export interface NetworkWatch {
   lastFailure(): { url: string; error: string } | null;
 }
 
+/** Where in a page's code a request was made; 0-based. */
+export interface RequestOrigin {
+  url: string;
+  line: number;
+  column: number | undefined;
+}
+
 interface Row {
   entry: NetworkEntry;
+  origin: RequestOrigin | null;
   /** Monotonic seconds of its start. */
   began: number;
 }
@@ -44,10 +52,24 @@ function answered({ entry, began }: Row, response: Protocol.Network.Response): v
   if (timing) entry.ttfb_ms = millis(timing.requestTime - began + timing.receiveHeadersEnd / 1_000);
 }
 
+/** Null where no code and no document names it: a page that was opened. */
+function originOf({
+  url,
+  lineNumber,
+  columnNumber,
+  stack,
+}: Protocol.Network.Initiator): RequestOrigin | null {
+  for (let trace = stack; trace; trace = trace.parent) {
+    const [frame] = trace.callFrames;
+    if (frame) return { url: frame.url, line: frame.lineNumber, column: frame.columnNumber };
+  }
+  return url === undefined ? null : { url, line: lineNumber ?? 0, column: columnNumber };
+}
+
 /** Records the requests of a browser as they come (rules/sessions#network-log). Bounded; it only listens. */
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
-  onFailed: (entry: NetworkEntry) => void = () => {},
+  onFailed: (entry: NetworkEntry, origin: RequestOrigin | null) => void = () => {},
 ): NetworkWatch {
   let rows: NetworkEntry[] = [];
   const open = new Map<string, Row>();
@@ -66,7 +88,7 @@ export function createNetworkLog(
     const entry = entryOf(p, seq);
     rows.push(entry);
     if (rows.length >= MAX_ENTRIES * 2) rows = rows.slice(-MAX_ENTRIES);
-    open.set(p.requestId, { entry, began: p.timestamp });
+    open.set(p.requestId, { entry, began: p.timestamp, origin: originOf(p.initiator) });
     // A request whose end never comes must not be kept forever.
     if (open.size > MAX_ENTRIES) open.delete(open.keys().next().value ?? "");
   };
@@ -94,7 +116,7 @@ export function createNetworkLog(
         withRow(p.requestId, (row) => {
           row.entry.error = explain(p.errorText, row.entry.url) || "failed";
           finish(p.requestId, row, p.timestamp);
-          onFailed(row.entry);
+          onFailed(row.entry, row.origin);
         }),
       );
     },
@@ -115,15 +137,15 @@ export function createNetworkLog(
   };
 }
 
-/** The same log; what it listens to is heard by somebody else too. */
+/** The same log; what it listens to is heard by others too. */
 export const heardToo = (
   log: NetworkWatch,
-  hear: NetworkWatch["listen"] | undefined,
+  ...hear: (NetworkWatch["listen"] | undefined)[]
 ): NetworkWatch => ({
   ...log,
   listen: (session) => {
     log.listen(session);
-    hear?.(session);
+    for (const one of hear) one?.(session);
   },
 });
 

@@ -1,10 +1,16 @@
 import { systemClock } from "#shared/kit/clock.ts";
+import { MOST_BODY_BYTES } from "#shared/recording/requests.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
 import { type WatchedWindow, watchNewWindows } from "../record/new-windows.ts";
 import type { Pause } from "../record/pauses.ts";
 
-/** Bodies are not read here. */
-export const BUFFERS = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
+type Buffers = Pick<Protocol.Network.EnableRequest, "maxTotalBufferSize" | "maxResourceBufferSize">;
+export const NO_BODIES: Buffers = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
+/** Each is read as soon as it is whole. */
+export const KEPT_BODIES: Buffers = {
+  maxTotalBufferSize: 4 * MOST_BODY_BYTES,
+  maxResourceBufferSize: MOST_BODY_BYTES,
+};
 
 /** Makes the first request of each new window visible before the window runs. */
 export interface SeenWindows {
@@ -17,6 +23,7 @@ export interface SeenWindows {
 export function watchSeenWindows(
   root: CdpSession,
   onAsked: (target_id: string, url: string) => void,
+  buffers: Buffers,
 ): SeenWindows {
   const windows = new Map<CdpSession, WatchedWindow>();
   const new_windows = watchNewWindows({
@@ -29,7 +36,7 @@ export function watchSeenWindows(
   return {
     pause: new_windows.pause,
     watch: (session, { targetId: target_id, type }, is_new) => {
-      const seen = session.send("Network.enable", BUFFERS).then(
+      const seen = session.send("Network.enable", buffers).then(
         () => {},
         () => {},
       );

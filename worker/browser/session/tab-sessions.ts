@@ -1,4 +1,9 @@
-import { type LoadWatch, type PendingLoad, watchLoads } from "../actions/loads.ts";
+import {
+  type LoadWatch,
+  type PendingLoad,
+  type ShownDocument,
+  watchLoads,
+} from "../actions/loads.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 
 /** The CDP sessions of tabs, one each, and what their tabs are loading. */
@@ -11,12 +16,15 @@ export interface TabSessions {
   pendingLoads(urlOf: (target_id: string) => string): (PendingLoad & { target_id: string })[];
 }
 
-export function createTabSessions(): TabSessions {
+export function createTabSessions(
+  onShown: (target_id: string, document: ShownDocument) => void = () => {},
+): TabSessions {
   const sessions = new Map<string, { session: CdpSession; loads: LoadWatch }>();
   return {
     add: (target_id, session) => {
       if (sessions.has(target_id)) return false;
-      sessions.set(target_id, { session, loads: watchLoads(session, target_id) });
+      const loads = watchLoads(session, target_id, (document) => onShown(target_id, document));
+      sessions.set(target_id, { session, loads });
       void session.closed.then(() => {
         if (sessions.get(target_id)?.session === session) sessions.delete(target_id);
       });

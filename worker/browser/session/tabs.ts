@@ -26,6 +26,8 @@ export interface Tabs {
   get(target_id: string): TabInfo | null;
   /** A tab is there, or has changed. */
   add(info: Protocol.Target.TargetInfo): void;
+  /** It shows this document: events of the page come before those of the browser, or after them. */
+  shows(target_id: string, url: string): void;
   remove(target_id: string): void;
   /** Whether the target is part of the browser and not of the web; such targets are left as they are. */
   belongsToBrowser(info: Protocol.Target.TargetInfo): boolean;
@@ -54,6 +56,10 @@ export function createTabs(
       const { targetId, url, title } = info;
       tabs.set(targetId, { target_id: targetId, url, title });
       if (!asked_tabs.isAsked(info)) page_windows.opened(info);
+    },
+    shows: (target_id, url) => {
+      const tab = tabs.get(target_id);
+      if (tab) tab.url = url;
     },
     remove: (target_id) => {
       tabs.delete(target_id);

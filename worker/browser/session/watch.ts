@@ -1,4 +1,4 @@
-import type { PendingLoad } from "../actions/loads.ts";
+import type { PendingLoad, ShownDocument } from "../actions/loads.ts";
 import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/lane-browser.ts";
@@ -7,7 +7,7 @@ import { countDialogs } from "./dialog-floods.ts";
 import type { Dialogs } from "./dialogs.ts";
 import { createKeepAway } from "./keep-away.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
-import { BUFFERS, watchSeenWindows } from "./seen-windows.ts";
+import { KEPT_BODIES, NO_BODIES, watchSeenWindows } from "./seen-windows.ts";
 import { createTabSessions } from "./tab-sessions.ts";
 import { createTabs, isInspector, type TabInfo } from "./tabs.ts";
 
@@ -33,6 +33,8 @@ export interface WatchDeps {
   alone: boolean;
   /** In somebody else's browser: the tabs that may be seen. All of them are left as they are. */
   only: JobTab | null;
+  /** Whether the browser is to keep bodies until they are read. */
+  keeps_bodies?: boolean;
   /** Why a URL may not be shown or requested, or null. */
   refusal(url: string): string | null;
   /** The same for the address a document came from. */
@@ -41,6 +43,8 @@ export interface WatchDeps {
   /** Called once, with a sentence for people, when pages keep the browser too busy. */
   onFlood(message: string): void;
   dialogs: Pick<Dialogs, "follow">;
+  /** A tab shows another document. */
+  onShown?(target_id: string, document: ShownDocument): void;
   /** A log that continues across a change of watch. */
   network?: NetworkWatch;
 }
@@ -53,7 +57,10 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const { root } = connection;
   const network = deps.network ?? createNetworkLog();
   const tabs = createTabs(connection, root, deps.onFlood);
-  const sessions = createTabSessions();
+  const sessions = createTabSessions((target_id, document) => {
+    tabs.shows(target_id, document.url);
+    deps.onShown?.(target_id, document);
+  });
   const keep_away = createKeepAway({
     root,
     sessionOf: sessions.get,
@@ -62,7 +69,8 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     onRefused: deps.onRefused,
     acts: only === null,
   });
-  const windows = watchSeenWindows(root, keep_away.asked);
+  const buffers = deps.keeps_bodies ? KEPT_BODIES : NO_BODIES;
+  const windows = watchSeenWindows(root, keep_away.asked, buffers);
 
   const onInfo = ({ targetInfo }: { targetInfo: Protocol.Target.TargetInfo }): void => {
     if (only && !only.owns(targetInfo)) return;
@@ -92,7 +100,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   };
   /** Posted, never awaited: the target is paused, and some commands are answered only when it runs. */
   const begin = (session: CdpSession, { type, targetId }: Protocol.Target.TargetInfo): void => {
-    if (type !== "page") session.post("Network.enable", BUFFERS);
+    if (type !== "page") session.post("Network.enable", buffers);
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     if (type === "page" || type === "iframe") {
       keep_away.watch(session, targetId);

@@ -1,0 +1,1 @@
+ALTER TABLE "recordings" ADD COLUMN "body_bytes" bigint DEFAULT 0 NOT NULL;

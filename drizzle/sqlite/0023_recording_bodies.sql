@@ -1,0 +1,1 @@
+ALTER TABLE `recordings` ADD `body_bytes` integer DEFAULT 0 NOT NULL;
