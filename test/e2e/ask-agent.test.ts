@@ -9,7 +9,7 @@ import {
 } from "bun:test";
 import { createClient } from "#shared/client/index.ts";
 import type { AgentResult } from "#shared/protocol/schema/page-agent.ts";
-import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 import {
   type LlmServer,
   type LlmServerOptions,
@@ -335,6 +335,34 @@ describe("agent (rules/session-actions#agent)", () => {
     const slow = await useEngine({ script: [first, { kind: "silent" }] });
     const late = await agent({ goal: "x", engine: slow, timeout_s: enoughFor(began) });
     expect(late).toMatchObject({ ended: "timeout", done: false, steps: [{ n: 1 }] });
+  });
+
+  test("the recording has its steps with their reasons, and nothing that it typed into a password field (rules/recordings#secrets-in-recordings)", async () => {
+    await open("/");
+    const text = "typed-by-agent-9";
+    const thought = `I type ${text}`;
+    const slug = await useEngine(
+      plays([
+        () => ({ action: "fill", ref: refOf("textbox", "Password"), text, thought }),
+        { action: "press", key: "z", thought: "a letter of it" },
+        { action: "press", key: "Tab", thought: "on to the next field" },
+        { action: "done", answer: "typed" },
+      ]),
+    );
+    await act("agent", { goal: "sign in", engine: slug });
+    const steps = await until("the steps in the recording", 60_000, async () => {
+      const { body } = await call("GET", `/sessions/${sid}/recording/events`);
+      const told = body.items.filter((e: { type: string }) => e.type === "step").slice(-4);
+      return told.at(-1)?.text.endsWith("done") ? told : null;
+    });
+    expect(steps).toMatchObject([
+      { of: "agent", outcome: "done", reason: "I type ***" },
+      { text: "step 2: press ***", reason: "a letter of it" },
+      { text: "step 3: press Tab", reason: "on to the next field" },
+      { text: "step 4: done" },
+    ]);
+    const { text: all } = await call("GET", `/sessions/${sid}/recording/events`);
+    expect(all).not.toContain(text);
   });
 
   test("a script may call it, and its job hears of every step", async () => {

@@ -15,6 +15,7 @@ import type { ActionContext } from "./context.ts";
 import { type EngineCalls, engineFailure } from "./engine-call.ts";
 import { failureOf } from "./failure.ts";
 import { smallPicture } from "./picture.ts";
+import { shownKey } from "./scrub.ts";
 import { seePage } from "./snapshot.ts";
 
 const MAX_PAGE_CHARS = 20_000;
@@ -26,6 +27,8 @@ const MAX_ERROR = 300;
 
 export interface AgentRun extends ActionContext {
   engines: EngineCalls;
+  /** This was typed into a field whose value nobody may see. */
+  hide(text: string): void;
   /** Called for each step as it ends. */
   onStep(line: string, step: AgentStep): void;
 }
@@ -86,6 +89,7 @@ export async function agent(
     }
     const last = move.action === "done" || move.action === "give_up";
     const secret = move.action === "fill" && (await isSecretField(run.pages.active(), move.ref));
+    if (secret && move.action === "fill") run.hide(move.text);
     const error = last ? null : await attempt(run, move as PageMove, seen.refs, left());
     const step: AgentStep = {
       n,
@@ -98,7 +102,8 @@ export async function agent(
       screenshot_base64: seen.picture,
     };
     steps.push(step);
-    run.onStep(`step ${n}: ${describeMove(move)}${error === null ? "" : `: ${error}`}`, step);
+    const shown = move.action === "press" ? { ...move, key: shownKey(move.key) } : move;
+    run.onStep(`step ${n}: ${describeMove(shown)}${error === null ? "" : `: ${error}`}`, step);
     if (move.action === "done") return end("done", { answer: move.answer });
     if (move.action === "give_up") return end("gave_up", { reason: move.reason });
     if (run.signal.aborted || left() <= 0) return end("timeout");

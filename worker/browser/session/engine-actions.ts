@@ -59,6 +59,7 @@ export const runAgent = (
         ...acting,
         signal,
         engines: enginesOf(call.link, "agent", deps),
+        hide: (text) => live.hide([text]),
         onStep: (line, { n, ok, url, ms, thought }) => {
           const outcome = ok ? "done" : "failed";
           live.tell({ type: "step", of: "agent", text: line, reason: thought ?? "", outcome });
