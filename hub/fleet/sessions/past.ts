@@ -59,7 +59,11 @@ export async function endLostSessions(ctx: FleetContext): Promise<void> {
   }
 }
 
-const recordOf = (row: PastSessionRow, ended_at: number): PastSession => ({
+const recordOf = (
+  row: PastSessionRow,
+  ended_at: number,
+  recording: PastSession["recording"],
+): PastSession => ({
   session_id: row.session_id,
   state: "ended",
   worker_id: row.worker_id,
@@ -74,19 +78,42 @@ const recordOf = (row: PastSessionRow, ended_at: number): PastSession => ({
   url: row.url,
   title: row.title,
   actions: row.actions,
+  recording,
 });
+
+/** The recordings of these sessions, as `GET /sessions/{sid}/recording` finds them: its own before that of its job. */
+async function recordingsOf(
+  { db }: Pick<FleetContext, "db">,
+  session_ids: readonly string[],
+): Promise<ReadonlyMap<string, PastSession["recording"]>> {
+  const rows = await db.recordings.ofSessions(session_ids);
+  const own_last = rows.toSorted((a, b) => Number(a.job_id === null) - Number(b.job_id === null));
+  return new Map(
+    own_last.map(({ session_id, state, mode, sealed, body_bytes }) => [
+      session_id,
+      { state, mode, bytes: sealed + body_bytes },
+    ]),
+  );
+}
 
 /** GET /sessions?status=ended: the last to end first, one page. @throws AppError invalid for a cursor of another list */
 export async function listPast(
-  { db }: Pick<FleetContext, "db">,
+  ctx: Pick<FleetContext, "db">,
   { limit, cursor }: PageQuery,
 ): Promise<{ sessions: PastSession[]; next_cursor: string | null }> {
   const place = cursor === undefined ? null : readNamedCursor(cursor);
   const before = place && { ended_at: place.at, session_id: place.id };
   const { page, next_cursor } = await pageOfRows(
     limit,
-    (most) => db.sessions.listEnded(most, before),
+    (most) => ctx.db.sessions.listEnded(most, before),
     ({ ended_at, session_id }) => namedCursor({ at: ended_at ?? 0, id: session_id }),
   );
-  return { sessions: page.map((row) => recordOf(row, row.ended_at ?? 0)), next_cursor };
+  const recordings = await recordingsOf(
+    ctx,
+    page.map(({ session_id }) => session_id),
+  );
+  const sessions = page.map((row) =>
+    recordOf(row, row.ended_at ?? 0, recordings.get(row.session_id) ?? null),
+  );
+  return { sessions, next_cursor };
 }

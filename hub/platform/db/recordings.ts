@@ -8,6 +8,12 @@ interface EndedRecordings {
   limit: number;
 }
 
+/** What lists show of a recording. */
+export type RecordingSummary = Pick<
+  RecordingRow,
+  "session_id" | "job_id" | "state" | "mode" | "sealed" | "body_bytes"
+>;
+
 /** Recordings of runs, without their bytes (rules/recordings#storage). */
 export interface RecordingsRepo {
   /** The recording begins, unless it has begun before. @returns the row as it is now */
@@ -16,6 +22,8 @@ export interface RecordingsRepo {
   /** The last to begin first. */
   ofJob(job_id: string): Promise<RecordingRow[]>;
   ofSession(session_id: string): Promise<RecordingRow[]>;
+  /** Of several sessions, without their contents, the first to begin first. */
+  ofSessions(session_ids: readonly string[]): Promise<RecordingSummary[]>;
   /**
    * Adds a sealed part, and the end if it was the last: only after exactly `from` sealed bytes, and only while it is live.
    * @returns null when another hub was first, or the recording has ended or is gone.
@@ -36,7 +44,7 @@ export interface RecordingsRepo {
 }
 
 export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
-  const { run_id, job_id, session_id, state, sealed, body_bytes, started_at, ended_at } =
+  const { run_id, job_id, session_id, state, mode, sealed, body_bytes, started_at, ended_at } =
     recordings;
   const get = async (id: string) => {
     const [row] = await q.select().from(recordings).where(eq(run_id, id));
@@ -53,6 +61,14 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
       q.select().from(recordings).where(eq(job_id, id)).orderBy(desc(started_at), desc(run_id)),
     ofSession: (id) =>
       q.select().from(recordings).where(eq(session_id, id)).orderBy(desc(started_at), desc(run_id)),
+    ofSessions: async (ids) =>
+      ids.length === 0
+        ? []
+        : q
+            .select({ session_id, job_id, state, mode, sealed, body_bytes })
+            .from(recordings)
+            .where(inArray(session_id, [...ids]))
+            .orderBy(asc(started_at), asc(run_id)),
     seal: async (id, from, now) => {
       const [row] = await q
         .update(recordings)

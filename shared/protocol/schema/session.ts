@@ -139,6 +139,14 @@ export const PastSession = z
     url: z.string(),
     title: z.string(),
     actions: z.int(),
+    recording: z
+      .object({ state: z.enum(["live", "whole", "cut"]), mode: RecordMode, bytes: z.int() })
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          "What is recorded of it, for GET /sessions/{sid}/recording; null: nothing, or no longer.",
+      }),
   })
   .openapi("PastSession");
 export type PastSession = z.infer<typeof PastSession>;
