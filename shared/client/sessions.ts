@@ -101,6 +101,12 @@ export function sessionCalls(http: Http) {
     /** What a session requested, as HAR 1.2, also of one that has ended. */
     har: (session_id: string, call?: CallOptions): Promise<Har> =>
       http.call("GET /sessions/{sid}/har.json", { ...call, params: { sid: session_id } }),
+    /** A body that a session with `capture` received, streamed; its HAR names it as `content._body`. */
+    body: (session_id: string, sha256: string, call?: CallOptions): Promise<Response> =>
+      http.open("GET /sessions/{sid}/bodies/{sha256}", {
+        ...call,
+        params: { sid: session_id, sha256 },
+      }),
     /** The Playwright trace of a session that was opened with `trace` and has ended, streamed; 404 until it is there. */
     trace: (session_id: string, call?: CallOptions): Promise<Response> =>
       http.open("GET /sessions/{sid}/trace.zip", {

@@ -108,6 +108,11 @@ class Sessions:
         """What a session requested, as HAR 1.2, also of one that has ended."""
         return self._http.json("GET", f"/sessions/{quoted(session_id)}/har.json")
 
+    def body(self, session_id: str, sha256: str) -> Any:
+        """A body that a session with ``capture`` received, to be read and closed; its HAR names it as ``content._body``."""
+        path = f"/sessions/{quoted(session_id)}/bodies/{quoted(sha256)}"
+        return self._http.open("GET", path, timeout_s=TRACE_S)
+
     def trace(self, session_id: str) -> Any:
         """The Playwright trace of a session that was opened with ``trace`` and has ended, to be read and closed; 404 until it is there."""
         path = f"/sessions/{quoted(session_id)}/trace.zip"
