@@ -55,10 +55,11 @@ export function createSessionBodies(deps: SessionBodiesDeps): SessionBodies {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const over = new AbortController();
   const spool = createSpool({ dir, max_bytes: MOST_BODIES_BYTES, clock });
-  const reads = createReadQueue(clock, (err) =>
-    log.warn({ err: errorMessage(err) }, "a body of a session was not read"),
-  );
-  const sent = new Map<string, Promise<void>>();
+  const failed = (err: unknown) =>
+    log.warn({ err: errorMessage(err) }, "a body of a session was not kept");
+  const reads = createReadQueue(clock, failed);
+  const sends = createReadQueue(clock, failed);
+  const known = new Set<string>();
   let bytes = 0;
   let closing: Promise<void> | null = null;
 
@@ -71,13 +72,14 @@ export function createSessionBodies(deps: SessionBodiesDeps): SessionBodies {
   };
   const keep = (body: SpooledBody, mime: string): BodyNote => {
     const { sha256, size } = body;
-    const is_known = sent.has(sha256);
+    const is_known = known.has(sha256);
     const fits = size <= MOST_BODY_BYTES && bytes + size <= MOST_BODIES_BYTES;
     if (is_known || !fits) dropBody(body);
     if (is_known) return { _body: sha256 };
     if (!fits) return { _body_missing: MISSING.room };
     bytes += size;
-    sent.set(sha256, send(body, mime));
+    known.add(sha256);
+    sends.add(size, () => send(body, mime));
     return { _body: sha256 };
   };
   return {
@@ -97,7 +99,7 @@ export function createSessionBodies(deps: SessionBodiesDeps): SessionBodies {
     close: () => {
       closing ??= (async () => {
         const late = clock.sleep(LAST_MS, over.signal);
-        await Promise.race([reads.drained().then(() => Promise.all(sent.values())), late]);
+        await Promise.race([reads.drained().then(sends.drained), late]);
         over.abort();
         await rm(dir, { recursive: true, force: true }).catch(() => {});
       })();
