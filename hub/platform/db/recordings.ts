@@ -62,13 +62,11 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
     ofSession: (id) =>
       q.select().from(recordings).where(eq(session_id, id)).orderBy(desc(started_at), desc(run_id)),
     ofSessions: async (ids) =>
-      ids.length === 0
-        ? []
-        : q
-            .select({ session_id, job_id, state, mode, sealed, body_bytes })
-            .from(recordings)
-            .where(inArray(session_id, [...ids]))
-            .orderBy(asc(started_at), asc(run_id)),
+      q
+        .select({ session_id, job_id, state, mode, sealed, body_bytes })
+        .from(recordings)
+        .where(inArray(session_id, [...ids]))
+        .orderBy(asc(started_at), asc(run_id)),
     seal: async (id, from, now) => {
       const [row] = await q
         .update(recordings)
@@ -77,14 +75,7 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .returning();
       return row ?? null;
     },
-    reserveBody: async (id, bytes, most) => {
-      const reserved = await q
-        .update(recordings)
-        .set({ body_bytes: sql`${body_bytes} + ${bytes}` })
-        .where(and(eq(run_id, id), lte(sql`${body_bytes} + ${bytes}`, most)))
-        .returning({ run_id });
-      return reserved.length > 0;
-    },
+    reserveBody: (id, bytes, most) => reserveBody({ q, recordings }, id, bytes, most),
     end: async (id, as, at) => {
       const ended = await q
         .update(recordings)
@@ -126,4 +117,20 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
       await q.delete(recordings).where(inArray(run_id, [id]));
     },
   };
+}
+
+async function reserveBody(
+  { q, recordings }: Pick<Conn, "q"> & { recordings: Conn["t"]["recordings"] },
+  id: string,
+  bytes: number,
+  most: number,
+): Promise<boolean> {
+  const { run_id, body_bytes } = recordings;
+  const now = sql`${body_bytes} + ${bytes}`;
+  const reserved = await q
+    .update(recordings)
+    .set({ body_bytes: now })
+    .where(and(eq(run_id, id), lte(now, most)))
+    .returning({ run_id });
+  return reserved.length > 0;
 }

@@ -108,9 +108,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       }
       void answerCall(live, link, message, deps).then((reply) => link.send(reply));
     },
-    told: ({ session_id, events }) => {
-      for (const event of events) liveOf(session_id)?.tell(event);
-    },
+    told: ({ session_id, events }) => tellAll(liveOf(session_id), events),
     forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
       const live = liveOf(extras.in_session);
       return (
@@ -131,6 +129,10 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       while (opened.size > 0) await Promise.all([...opened.values()].map((entry) => entry.done));
     },
   };
+}
+
+function tellAll(live: Live | null, events: (HubViewerEvents | HubRunEvents)["events"]): void {
+  for (const event of events) live?.tell(event);
 }
 
 const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({

@@ -90,6 +90,13 @@ async function answerHeld({ dialog, page }: Held, accept: boolean, text?: string
   );
 }
 
+const HANDS_OVER = "the session, as its browser changes hands";
+
+function answerAs(by: string, held: Held, accept: boolean, text?: string): Promise<void> {
+  held.answered_by = by;
+  return answerHeld(held, accept, text);
+}
+
 /** Whether it waits for a person. */
 const isWaiting = (held: Held | undefined): held is Held =>
   held !== undefined && !held.steered && !held.by_policy;
@@ -167,8 +174,7 @@ function letWait(
   void clock.sleep(wait_ms, timer.signal).then(() => {
     if (timer.signal.aborted) return;
     log.info({ url: dialog.url, type: dialog.type }, "dismissed a dialog that nobody answered");
-    held.answered_by = "nobody: its time was over";
-    answerHeld(held, false).catch(() => {});
+    answerAs("nobody: its time was over", held, false).catch(() => {});
   });
 }
 
@@ -206,8 +212,7 @@ export function createDialogs({ clock, clients, policy, onDialog, log }: DialogD
       page,
       events,
       steered: clients.steers(target_id),
-      by_policy: false,
-      answered_by: null,
+      ...{ by_policy: false, answered_by: null },
       timer: new AbortController(),
     };
     open.set(target_id, held);
@@ -259,14 +264,12 @@ export function createDialogs({ clock, clients, policy, onDialog, log }: DialogD
     answer: async (dialog, accept, prompt_text) => {
       const held = open.get(dialog.target_id);
       if (held?.dialog !== dialog) throw new Error("the dialog is no longer open");
-      held.answered_by = "the API";
-      await answerHeld(held, accept, prompt_text);
+      await answerAs("the API", held, accept, prompt_text);
     },
     during: verdicts.during,
     dismissAll: async () => {
       const waiting = [...open.values()].filter(isWaiting);
-      for (const held of waiting) held.answered_by = "the session, as its browser changes hands";
-      await Promise.allSettled(waiting.map((held) => answerHeld(held, false)));
+      await Promise.allSettled(waiting.map((held) => answerAs(HANDS_OVER, held, false)));
     },
   };
 }

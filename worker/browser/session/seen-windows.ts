@@ -5,12 +5,16 @@ import { type WatchedWindow, watchNewWindows } from "../record/new-windows.ts";
 import type { Pause } from "../record/pauses.ts";
 
 type Buffers = Pick<Protocol.Network.EnableRequest, "maxTotalBufferSize" | "maxResourceBufferSize">;
-export const NO_BODIES: Buffers = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
+const NO_BODIES: Buffers = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
 /** Each is read as soon as it is whole. */
-export const KEPT_BODIES: Buffers = {
+const KEPT_BODIES: Buffers = {
   maxTotalBufferSize: 4 * MOST_BODY_BYTES,
   maxResourceBufferSize: MOST_BODY_BYTES,
 };
+
+/** What the browser is to hold back of the bodies of each target. */
+export const buffersFor = (keeps_bodies: boolean): Buffers =>
+  keeps_bodies ? KEPT_BODIES : NO_BODIES;
 
 /** Makes the first request of each new window visible before the window runs. */
 export interface SeenWindows {

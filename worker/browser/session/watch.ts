@@ -7,7 +7,7 @@ import { countDialogs } from "./dialog-floods.ts";
 import type { Dialogs } from "./dialogs.ts";
 import { createKeepAway } from "./keep-away.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
-import { KEPT_BODIES, NO_BODIES, watchSeenWindows } from "./seen-windows.ts";
+import { buffersFor, watchSeenWindows } from "./seen-windows.ts";
 import { createTabSessions } from "./tab-sessions.ts";
 import { createTabs, isInspector, type TabInfo } from "./tabs.ts";
 
@@ -52,15 +52,20 @@ export interface WatchDeps {
 /** Pages that are not part of the web; a tab that ends up on one is sent to the blank page. */
 const ALLOWED = /^(https?:|about:|blob:|data:|chrome-error:|$)/;
 
+function followTabs({ connection, onFlood, onShown }: WatchDeps) {
+  const tabs = createTabs(connection, connection.root, onFlood);
+  const sessions = createTabSessions((target_id, document) => {
+    tabs.shows(target_id, document.url);
+    onShown?.(target_id, document);
+  });
+  return { tabs, sessions };
+}
+
 export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const { connection, alone, only } = deps;
   const { root } = connection;
   const network = deps.network ?? createNetworkLog();
-  const tabs = createTabs(connection, root, deps.onFlood);
-  const sessions = createTabSessions((target_id, document) => {
-    tabs.shows(target_id, document.url);
-    deps.onShown?.(target_id, document);
-  });
+  const { tabs, sessions } = followTabs(deps);
   const keep_away = createKeepAway({
     root,
     sessionOf: sessions.get,
@@ -69,7 +74,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     onRefused: deps.onRefused,
     acts: only === null,
   });
-  const buffers = deps.keeps_bodies ? KEPT_BODIES : NO_BODIES;
+  const buffers = buffersFor(deps.keeps_bodies === true);
   const windows = watchSeenWindows(root, keep_away.asked, buffers);
 
   const onInfo = ({ targetInfo }: { targetInfo: Protocol.Target.TargetInfo }): void => {
