@@ -5,6 +5,11 @@ import { type ChunkStart, encodeFrame, encodeJsonFrame, FRAME } from "#shared/re
  * be worth another one: on a text page with a clock pictures alone were 1.35 MB a minute when each chunk lasted 20 s.
  */
 const SHORTEST_CHUNK_MS = 20_000;
+/**
+ * What comes within this time of its beginning is the picture of a chunk: a server answers the first question with the bars
+ * of the browser, and the second with the page, and a page that was just opened is drawn in several steps.
+ */
+const PICTURE_MS = 3_000;
 const LONGEST_CHUNK_MS = 120_000;
 const CHUNK_BYTES = 2 * 1024 * 1024;
 /** What an RFB server sends is cut into pieces of this size. */
@@ -31,7 +36,7 @@ export function createScreenSink(deps: {
   write(frame: Uint8Array): void;
 }): ScreenSink {
   let began = 0;
-  /** Of this chunk: its first update, which is the whole picture, and what came after it. */
+  /** Of this chunk: the picture that it begins with, and what came after it. */
   let picture = 0;
   let changes = 0;
   let last = 0;
@@ -46,7 +51,7 @@ export function createScreenSink(deps: {
     },
     update: (all) => {
       last = all.length;
-      if (picture === 0) picture = all.length;
+      if (deps.ms() - began < PICTURE_MS) picture += all.length;
       else changes += all.length;
       for (let at = 0; at < all.length; at += PIECE_BYTES)
         write(FRAME.rfb, all.subarray(at, at + PIECE_BYTES));
