@@ -29,6 +29,10 @@ const PAGE = `<!doctype html><title>Colours</title>
   { headers: { authorization: 'Bearer ${TOKEN}', 'x-word': encodeURIComponent(word.value) } })">login</button>
 <input id=word type=password>`;
 
+/** So many that a picture of it is compressed with loss. */
+const COLOURS = `<!doctype html><title>Many colours</title>
+<body style="margin: 0; height: 100vh; background: conic-gradient(from 20deg, red, yellow, lime, aqua, blue, magenta, red)">`;
+
 let fleet: FleetProcesses;
 let site: ReturnType<typeof Bun.serve>;
 const dir = mkdtempSync(join(tmpdir(), "flotilla-video-"));
@@ -39,6 +43,7 @@ beforeAll(async () => {
     hostname: "127.0.0.1",
     fetch: (request, server) => {
       const { pathname } = new URL(request.url);
+      if (pathname === "/colours") return new Response(COLOURS, { headers: HEADERS });
       if (pathname !== "/slow") return new Response(PAGE, { headers: HEADERS });
       // Its answer has no end.
       server.timeout(request, 0);
@@ -124,6 +129,33 @@ test(
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(events.map(({ type }) => type)).toContain("navigation");
     expect(events.filter(({ type }) => type === "stage").length).toBeGreaterThan(3);
+  },
+  LONG_MS,
+);
+
+test(
+  "a picture that was compressed with loss is not sent once more without (rules/recordings#what-is-recorded)",
+  async () => {
+    await fleet.lanesWarm(LONG_MS);
+    const { session_id } = await post<{ session_id: string }>("/sessions", {
+      url: `${site.url.href}colours`,
+    });
+    const path = `/sessions/${session_id}`;
+    await until("the first picture", LONG_MS, async () => {
+      const live = await json<Partial<Recording>>(`${path}/recording`);
+      return (live.chunks?.length ?? 0) > 0 && (live.bytes ?? 0) > 50_000;
+    });
+    // The page stands still meanwhile.
+    await post(`${path}/evaluate`, {
+      code: "new Promise((done) => setTimeout(done, 5_000))",
+      timeout_s: 60,
+    });
+    await fetch(fleet.url + path, { method: "DELETE" });
+    await whole(path);
+    const drawn = [...framesOf(await bytesOf(path))].filter(({ kind }) => kind === FRAME.rfb);
+    const first = drawn.findLast(({ length }) => length > 20_000)?.ms ?? 0;
+    const after = drawn.filter(({ ms }) => ms > first + 500);
+    expect(after.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(5_000);
   },
   LONG_MS,
 );
