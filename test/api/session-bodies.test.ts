@@ -41,22 +41,31 @@ const put = async (worker: FakeWorker, of: HubOpenSession, body: string, more: o
 };
 
 const START = encodeJsonFrame(FRAME.event, 0, {
-  ...{ type: "start", at: "2026-11-20T10:00:00.000Z", of: "session", id: "x" },
-  ...{ mode: "events", screen: "headful" },
+  type: "start",
+  at: "2026-11-20T10:00:00.000Z",
+  of: "session",
+  id: "x",
+  mode: "events",
+  screen: "headful",
 });
 /** What a worker notes of a request, and that nothing follows. */
 const NOTED = (body: string) =>
   new Uint8Array(
     Buffer.concat([
       encodeJsonFrame(FRAME.request, 3, {
-        ...{ n: 1, at_ms: 2 },
+        n: 1,
+        at_ms: 2,
         har: {
           startedDateTime: "2026-11-20T10:00:00.000Z",
           time: 1,
           request: { method: "GET", url: "http://a.test/", httpVersion: "", headers: [] },
           response: {
-            ...{ status: 200, statusText: "OK", httpVersion: "", headers: [] },
-            ...{ redirectURL: "", bodySize: 1 },
+            status: 200,
+            statusText: "OK",
+            httpVersion: "",
+            headers: [],
+            redirectURL: "",
+            bodySize: 1,
             content: { size: 1, mimeType: "text/html", _body: sha256(body) },
           },
           timings: { blocked: 0, dns: 0, connect: 0, ssl: 0, send: 0, wait: 0, receive: 0 },

@@ -6,8 +6,16 @@ import { eachDialect } from "#test/support/servers/db.ts";
 /** Recordings in the database: how much is kept of them is decided by one statement each (rules/recordings#storage). */
 
 const recording = (run_id: string, more: Partial<RecordingRow> = {}): RecordingRow => ({
-  ...{ run_id, job_id: null, session_id: run_id, mode: "events", state: "live" },
-  ...{ started_at: 1, ended_at: null, sealed: 0, body_bytes: 0, parts: [] },
+  run_id,
+  job_id: null,
+  session_id: run_id,
+  mode: "events",
+  state: "live",
+  started_at: 1,
+  ended_at: null,
+  sealed: 0,
+  body_bytes: 0,
+  parts: [],
   contents: emptyIndex(),
   ...more,
 });

@@ -175,7 +175,9 @@ throw new Error("it gave up");`;
     );
     expect(ofType(events, "step")).toMatchObject([
       {
-        ...{ of: "script", text: "attempt 1: script_error", outcome: "failed" },
+        of: "script",
+        text: "attempt 1: script_error",
+        outcome: "failed",
         reason: expect.stringContaining("it gave up"),
       },
     ]);

@@ -59,7 +59,9 @@ test(
   "what a session's pages received is kept, is named by its HAR, and can be read after the session",
   async () => {
     const opened = await post<{ session_id: string; capture: boolean }>("/sessions", {
-      ...{ url: site.url.href, capture: true, record: "events" },
+      url: site.url.href,
+      capture: true,
+      record: "events",
     });
     expect(opened.capture).toBe(true);
     const path = `/sessions/${opened.session_id}`;

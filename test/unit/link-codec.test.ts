@@ -52,7 +52,8 @@ describe("link frames (rules/worker-link#unknown-and-broken-frames)", () => {
         timeout_ms: 1_000,
       },
       {
-        ...{ type: "HubRunEvents", session_id: "s1" },
+        type: "HubRunEvents",
+        session_id: "s1",
         events: [
           { type: "stage", stage: "plan", text: "asking for a script" },
           { type: "step", of: "script", text: "attempt 1", reason: "why", outcome: "failed" },

@@ -37,7 +37,9 @@ function rig({ begun = Promise.resolve() }: { begun?: Promise<void> } = {}) {
   );
   const place = {
     base_url: async () => hub.url.origin,
-    ...{ worker_id: "w", job_id: null, session_id: "s" },
+    worker_id: "w",
+    job_id: null,
+    session_id: "s",
     lease_token: () => 1,
     upload_token: () => "t",
   };

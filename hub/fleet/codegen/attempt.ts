@@ -57,8 +57,11 @@ export async function runAttempt(
   attempt.finished_at = Math.max(attempt.started_at, ctx.clock.now());
   await ctx.db.attempts.save(attempt);
   record(job, {
-    ...{ type: "step", of: "script", text: `attempt ${n}: ${verdict.class}` },
-    ...{ reason: runText(verdict.reason), outcome: verdict.ok ? "done" : "failed" },
+    type: "step",
+    of: "script",
+    text: `attempt ${n}: ${verdict.class}`,
+    reason: runText(verdict.reason),
+    outcome: verdict.ok ? "done" : "failed",
   });
   await say(job, verdict.ok ? "info" : "warn", "judge", `attempt ${n}: ${verdict.reason}`, {
     attempt: n,

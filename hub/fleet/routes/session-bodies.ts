@@ -57,7 +57,10 @@ export function sessionBodyRoutes(ctx: FleetContext) {
       const { sid, sha256 } = c.req.valid("param");
       const { key, mime, size } = await bodyOf(ctx, sid, sha256);
       const answer = await fileResponse(c, {
-        ...{ name: sha256, mime, size, sha256 },
+        name: sha256,
+        mime,
+        size,
+        sha256,
         read: (range) => ctx.objects.read(key, range),
         file: async () => (await ctx.objects.localFile?.(key)) ?? null,
       });

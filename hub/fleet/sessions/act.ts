@@ -26,7 +26,8 @@ export async function actOn<A extends SessionActionName>(
   if (action === "keepalive")
     return keepAlive(ctx, session, args as Partial<SessionActionArgs<"keepalive">>);
   return callSession(ctx, session, {
-    ...{ action, by },
+    action,
+    by,
     args: action === "recipe" ? await withSecrets(ctx, session, args) : args,
     timeout_ms: timeout_s * 1_000,
   });

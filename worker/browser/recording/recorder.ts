@@ -96,11 +96,11 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   });
   const { begun } = sender;
   const bodies = deps.capture
-    ? createSessionBodies({ ...{ place, begun, clock }, dir: `${file.path}.bodies`, log: deps.log })
+    ? createSessionBodies({ place, begun, clock, dir: `${file.path}.bodies`, log: deps.log })
     : null;
   const requests =
     place.job_id === null
-      ? createRequestNotes({ ...{ ms, mask, write, isOver, note, bodies }, log: deps.log })
+      ? createRequestNotes({ ms, mask, write, isOver, note, bodies, log: deps.log })
       : null;
 
   const at = new Date(clock.now()).toISOString();
@@ -136,7 +136,9 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   return {
     tell: (event) => (event.type === "navigation" ? showed(event) : tell(event)),
     hide: mask.add,
-    ...{ requests, bodies, begun },
+    requests,
+    bodies,
+    begun,
     end: (why) => {
       if (ended === null) requests?.look();
       ended ??= finish(why)

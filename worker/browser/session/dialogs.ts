@@ -97,6 +97,8 @@ function answerAs(by: string, held: Held, accept: boolean, text?: string): Promi
   return answerHeld(held, accept, text);
 }
 
+const NOT_ANSWERED = { by_policy: false, answered_by: null };
+
 /** Whether it waits for a person. */
 const isWaiting = (held: Held | undefined): held is Held =>
   held !== undefined && !held.steered && !held.by_policy;
@@ -208,11 +210,11 @@ export function createDialogs({ clock, clients, policy, onDialog, log }: DialogD
   ): void {
     last_id += 1;
     const held: Held = {
+      ...NOT_ANSWERED,
       dialog: dialogOf(event, String(last_id), target_id, clock.now()),
       page,
       events,
       steered: clients.steers(target_id),
-      ...{ by_policy: false, answered_by: null },
       timer: new AbortController(),
     };
     open.set(target_id, held);

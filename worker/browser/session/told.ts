@@ -23,7 +23,10 @@ export const failedEvent = (
   { url, type, error }: NetworkEntry,
   origin: RequestOrigin | null,
 ): RecordingEvent => ({
-  ...{ type: "request_failed", url, error: error ?? "failed", resource: type },
+  type: "request_failed",
+  url,
+  error: error ?? "failed",
+  resource: type,
   ...(origin && { source: origin.url, line: origin.line, column: origin.column }),
 });
 
