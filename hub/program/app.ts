@@ -26,9 +26,9 @@ import { profileRoutes, profileUploadRoutes } from "#hub/fleet/routes/profiles.t
 import { recordingExportRoutes } from "#hub/fleet/routes/recording-exports.ts";
 import { recordingRoutes } from "#hub/fleet/routes/recordings.ts";
 import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
+import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
-import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionTraceRoutes } from "#hub/fleet/routes/session-traces.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";

@@ -38,7 +38,7 @@ function rig(policy: DialogPolicy = "wait") {
       },
     },
     policy: () => policy,
-    onDialog: (_dialog, answer) => told.push(answer && answer.by),
+    onDialog: (_dialog, answer) => told.push(answer?.by ?? null),
     log: silentLog,
   });
   tell("Target.attachedToTarget", { sessionId: "s", targetInfo: { targetId: "t", type: "page" } });

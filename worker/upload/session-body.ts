@@ -1,10 +1,10 @@
 import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
+import type { SpooledBody } from "./asset-sink.ts";
 import { openBody } from "./body.ts";
 import { createOutage } from "./outage.ts";
 import { acceptChecksum, putUpload } from "./put.ts";
 import type { RecordingPlace } from "./recording-tail.ts";
-import type { SpooledBody } from "./types.ts";
 
 /** Sends a body that a session's page received. @returns why the hub has not taken it; null when it has. Never rejects. */
 export async function putSessionBody(

@@ -60,10 +60,9 @@ export async function endLostRecordings(ctx: FleetContext): Promise<void> {
   for (const part of [...ctx.recordings.by_run.values()]) {
     if (now - part.appended_at < SILENT_MS) continue;
     // One that cannot be sealed does not keep the others open.
-    await ctx.recordings
-      .inTurn(part.run_id, () =>
-        endSilent(ctx, part).catch((err) => notSealed(ctx, part, err)),
-      );
+    await ctx.recordings.inTurn(part.run_id, () =>
+      endSilent(ctx, part).catch((err) => notSealed(ctx, part, err)),
+    );
   }
   for (const row of await ctx.db.recordings.listLive(ctx.clock.now() - LOST_MS, LOOKED_AT)) {
     if (ctx.recordings.by_run.has(row.run_id) || !(await isOver(ctx, row, LOST_MS))) continue;

@@ -44,7 +44,7 @@ const TARGET = /^(browser|page)$/;
 
 /** A session's DevTools socket, and the discovery endpoints that clients ask first. */
 export function mountCdp(
-  ctx: Pick<FleetContext, "clock" | "streams">,
+  ctx: Pick<FleetContext, "clock" | "streams" | "config" | "hub_id">,
   app: App,
   at: string,
   { rules, sessionOf, wrap = (_c, handlers) => handlers }: CdpMount,

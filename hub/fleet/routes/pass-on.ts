@@ -70,7 +70,7 @@ export const toOwner =
   };
 
 /** Where the caller is, for people. A hub that passed the call on is not who calls. */
-export const callersAddress = (ctx: FleetContext, c: C): string =>
+export const callersAddress = (ctx: Pick<FleetContext, "config" | "hub_id">, c: C): string =>
   wasPassedOn(ctx, c) ? "another hub" : (addressOf(c) ?? "unknown");
 
 /** Whether another hub has passed this call on. */

@@ -15,8 +15,8 @@ import { createLooks, type Looked } from "./looks.ts";
 import { createMask, type Mask } from "./masks.ts";
 import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
 import { createRunFile, type RunFile } from "./run-file.ts";
-import { createSessionBodies, type SessionBodies } from "./session-bodies.ts";
 import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
+import { createSessionBodies, type SessionBodies } from "./session-bodies.ts";
 import { recordVnc } from "./vnc-source.ts";
 
 /** How often the session is looked at, and how often what is new goes to the hub. */

@@ -4,12 +4,13 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { MOST_BODIES_BYTES, MOST_BODY_BYTES } from "#shared/recording/requests.ts";
+import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { RecordingPlace } from "#worker/upload/recording-tail.ts";
 import { putSessionBody } from "#worker/upload/session-body.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import { readBody } from "../record/read-body.ts";
 import { createReadQueue } from "../record/read-queue.ts";
-import { createSpool, dropBody, type SpooledBody } from "../record/spool.ts";
+import { createSpool, dropBody } from "../record/spool.ts";
 import type { TraceEntry } from "../record/trace-entry.ts";
 
 /** What the note of a request says of its body. */
