@@ -81,7 +81,8 @@ eachDialect((open) => {
       state: "whole",
       started_at: AT,
       ended_at: AT + 4,
-      sealed: 40,
+      sealed: 30,
+      body_bytes: 10,
       parts: [],
       contents: {} as never,
     });

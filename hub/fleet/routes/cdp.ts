@@ -69,7 +69,9 @@ const list = createRoute({
  * /sessions/{sid}/cdp (rules/cdp#no-page-of-another-origin). As with Chromium's own port, a web page of another origin may
  * not connect.
  */
-export function cdpRoutes(ctx: Pick<FleetContext, "clock" | "streams" | "sessions" | "awaited">) {
+export function cdpRoutes(
+  ctx: Pick<FleetContext, "clock" | "streams" | "sessions" | "awaited" | "config" | "hub_id">,
+) {
   const app = newApp();
   for (const route of [socket, version, list]) describeRoute(app, route);
   mountCdp(ctx, app, "/sessions/:sid/cdp", {

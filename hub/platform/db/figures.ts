@@ -124,7 +124,7 @@ function bytesSince({ q, t: { jobs, recordings } }: Conn): FiguresRepo["bytesSin
         .from(jobs)
         .where(gt(jobs.created_at, since)),
       q
-        .select({ bytes: sql<unknown>`sum(${recordings.sealed})` })
+        .select({ bytes: sql<unknown>`sum(${recordings.sealed} + ${recordings.body_bytes})` })
         .from(recordings)
         // Live ones come with their end, which has an index.
         .where(and(isNotNull(recordings.ended_at), gt(recordings.ended_at, since))),
