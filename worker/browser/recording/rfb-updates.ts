@@ -25,7 +25,7 @@ const DESKTOP_SIZE = -223;
  * loss, for a minute and a half and as much again. The fine quality, which it honours before the level, is a medium one.
  */
 const JPEG_LEVEL = -32 + 9;
-const JPEG_QUALITY = -512 + 77;
+const JPEG_QUALITY = -512 + 70;
 const JPEG_SUBSAMPLING = -766;
 /** Little work for the rest. */
 const COMPRESSION = -256 + 2;
