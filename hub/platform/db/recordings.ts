@@ -9,7 +9,7 @@ interface EndedRecordings {
 }
 
 /** What lists show of a recording. */
-export type RecordingSummary = Pick<
+type RecordingSummary = Pick<
   RecordingRow,
   "session_id" | "job_id" | "state" | "mode" | "sealed" | "body_bytes"
 >;
