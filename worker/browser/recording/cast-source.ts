@@ -16,6 +16,12 @@ export interface CastSourceDeps {
 }
 
 const QUALITY = 60;
+/**
+ * A screencast begins with a frame, also when nothing moves. One that was started while the tab swaps its page for another
+ * may say nothing, ever: it is started anew.
+ */
+const FIRST_MS = 1_000;
+const LONGEST_FIRST_MS = 8_000;
 /** How soon a change of the active tab is noticed. */
 const FOLLOW_MS = 500;
 
@@ -75,15 +81,24 @@ async function show(
   if (!session) return;
   let last: Buffer | null = null;
   let resting = false;
-  const start = () => session.post("Page.startScreencast", { format: "jpeg", quality: QUALITY });
+  let began = Promise.withResolvers<true>();
+  const start = async () => {
+    for (let ms = FIRST_MS; !over.aborted; ms = Math.min(2 * ms, LONGEST_FIRST_MS)) {
+      began = Promise.withResolvers();
+      session.post("Page.startScreencast", { format: "jpeg", quality: QUALITY });
+      if (await Promise.race([began.promise, clock.sleep(ms, over)])) return;
+      leave(session);
+    }
+  };
   const rest = async () => {
     resting = true;
     session.post("Page.stopScreencast");
     await clock.sleep(sink.restMs(), over);
     resting = false;
-    if (!over.aborted) start();
+    await start();
   };
   session.on("Page.screencastFrame", ({ data, sessionId: id }) => {
+    began.resolve(true);
     session.post("Page.screencastFrameAck", { sessionId: id });
     // The first frame after a rest is sent even if nothing has changed: then the screencast stays on, and waits.
     const jpeg = Buffer.from(data, "base64");
@@ -93,7 +108,7 @@ async function show(
     void rest();
   });
   over.addEventListener("abort", () => leave(session), { once: true });
-  start();
+  void start();
 }
 
 const leave = (session: CdpSession): void => {
