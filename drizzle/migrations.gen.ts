@@ -23,6 +23,7 @@ import pg20 from "./pg/0020_watches.sql" with { type: "text" };
 import pg21 from "./pg/0021_host_record.sql" with { type: "text" };
 import pg22 from "./pg/0022_cpu_minutes.sql" with { type: "text" };
 import pg23 from "./pg/0023_recording_bodies.sql" with { type: "text" };
+import pg24 from "./pg/0024_workload_code.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -47,6 +48,7 @@ import sqlite20 from "./sqlite/0020_watches.sql" with { type: "text" };
 import sqlite21 from "./sqlite/0021_host_record.sql" with { type: "text" };
 import sqlite22 from "./sqlite/0022_cpu_minutes.sql" with { type: "text" };
 import sqlite23 from "./sqlite/0023_recording_bodies.sql" with { type: "text" };
+import sqlite24 from "./sqlite/0024_workload_code.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -78,6 +80,7 @@ export const pgMigrations: Migration[] = [
   { name: "0021_host_record", sql: pg21 },
   { name: "0022_cpu_minutes", sql: pg22 },
   { name: "0023_recording_bodies", sql: pg23 },
+  { name: "0024_workload_code", sql: pg24 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -105,4 +108,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0021_host_record", sql: sqlite21 },
   { name: "0022_cpu_minutes", sql: sqlite22 },
   { name: "0023_recording_bodies", sql: sqlite23 },
+  { name: "0024_workload_code", sql: sqlite24 },
 ];

@@ -55,6 +55,10 @@ export function defineQueueTables(c: ColumnKit) {
       emits: c.json<string[]>("emits").notNull(),
       schedule: c.str("schedule"),
       schedule_tz: c.str("schedule_tz").notNull(),
+      /** The number of its newest version of code; 0: it never had any. */
+      code_version: c.int("code_version").notNull().default(0),
+      /** What that version is as a plugin (shared/archive/content-hash.ts); null while it runs no code of its own. */
+      code_sha256: c.str("code_sha256"),
       created_at: c.time("created_at").notNull(),
       updated_at: c.time("updated_at").notNull(),
     },

@@ -43,4 +43,5 @@ export const {
   access_tokens,
   browser_sessions,
   watches,
+  workload_versions,
 } = defineTables(sqliteKit);

@@ -26,6 +26,7 @@ import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
+import { defineVersionTables } from "./version-tables.ts";
 import { defineWatchTables } from "./watch-tables.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
@@ -302,6 +303,7 @@ export function defineTables(c: ColumnKit) {
     ...defineQueueTables(c),
     ...defineOperationsTables(c),
     ...defineAccessTables(c),
+    ...defineVersionTables(c),
     ...defineWatchTables(c),
   };
 }

@@ -39,6 +39,7 @@ import { viewsRepo } from "./views.ts";
 import { watchesRepo } from "./watches.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
 import { workersRepo } from "./workers.ts";
+import { workloadVersionsRepo } from "./workload-versions.ts";
 import { workloadsRepo } from "./workloads.ts";
 
 export interface OpenDbOptions {
@@ -110,6 +111,7 @@ export function toDb(conn: Conn): Db {
     hosts: guarded(hostsRepo(conn)),
     idempotency: guarded(idempotencyRepo(conn)),
     workloads: guarded(workloadsRepo(conn)),
+    workload_versions: guarded(workloadVersionsRepo(conn)),
     runs: guarded(runsRepo(conn)),
     run_notes: guarded(runNotesRepo(conn)),
     views: guarded(viewsRepo(conn)),

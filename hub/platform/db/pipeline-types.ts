@@ -10,12 +10,13 @@ import type {
   TaskRow,
   WorkerRestartRow,
   WorkloadRow,
+  WorkloadVersionRow,
 } from "./rows.ts";
 
 /** Workloads of the pipeline (rules/pipeline-workloads#fields-of-a-workload). */
 export interface WorkloadsRepo {
-  /** Null when the slug is taken. */
-  insert(row: Omit<WorkloadRow, "workload_id">): Promise<WorkloadRow | null>;
+  /** With its first version of code, if it has any. Null when the slug is taken. */
+  insert(row: NewWorkload, code?: NewVersion): Promise<WorkloadRow | null>;
   get(slug: string): Promise<WorkloadRow | null>;
   list(): Promise<WorkloadRow[]>;
   /**
@@ -27,11 +28,37 @@ export interface WorkloadsRepo {
     set: Partial<WorkloadRow>,
     versions?: readonly number[],
   ): Promise<WorkloadRow | null>;
+  /** As `update`, with a new version of its code, which is made only when the settings are changed. */
+  updateCode(
+    slug: string,
+    set: Partial<WorkloadRow> & { updated_at: number },
+    code: NewVersion,
+    versions?: readonly number[],
+  ): Promise<WorkloadRow | null>;
   /**
    * `RetentionRepo` deletes its queue and counters, and its runs stay. False when a task is claimed and `force` is not
    * set, or when it was gone.
    */
   delete(workload_id: number, force: boolean): Promise<boolean>;
+}
+
+export type NewWorkload = Omit<WorkloadRow, "workload_id" | "code_version" | "code_sha256">;
+
+/** `plugin_sha256`: its content hash as a plugin. */
+export type NewVersion = Omit<WorkloadVersionRow, "workload_id" | "version"> & {
+  plugin_sha256: string;
+};
+
+/** Versions of workloads' code (rules/pipeline-code#versions). */
+export interface WorkloadVersionsRepo {
+  /** Newest first, without their code; only those before `before`. */
+  list(
+    workload_id: number,
+    page: { before: number | null; limit: number },
+  ): Promise<Omit<WorkloadVersionRow, "code">[]>;
+  get(workload_id: number, version: number): Promise<WorkloadVersionRow | null>;
+  /** Deletes those up to this one. */
+  prune(workload_id: number, up_to: number): Promise<void>;
 }
 
 export interface RunsRepo {

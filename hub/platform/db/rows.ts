@@ -18,6 +18,7 @@ export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type HostRow = Tables["hosts"]["$inferSelect"];
 export type PullWorkerRow = Tables["pull_workers"]["$inferSelect"];
 export type WorkloadRow = Tables["workloads"]["$inferSelect"];
+export type WorkloadVersionRow = Tables["workload_versions"]["$inferSelect"];
 export type RunNotesRow = Tables["run_notes"]["$inferSelect"];
 
 /**

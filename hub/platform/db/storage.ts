@@ -28,6 +28,7 @@ import type {
   SupervisedRepo,
   WorkerRestartsRepo,
   WorkloadsRepo,
+  WorkloadVersionsRepo,
 } from "./pipeline-types.ts";
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
 import type { QueueStore } from "./queue/queue-store.ts";
@@ -61,6 +62,7 @@ export interface Db {
   hosts: HostsRepo;
   idempotency: IdempotencyRepo;
   workloads: WorkloadsRepo;
+  workload_versions: WorkloadVersionsRepo;
   runs: RunsRepo;
   run_notes: RunNotesRepo;
   views: ViewsRepo;

@@ -12,17 +12,21 @@ export function deletedWorkloads({
   t,
   atomic,
 }: Conn): Pick<RetentionRepo, "deletedWorkloads" | "purgeTasks" | "purgeRest"> {
-  const { tasks, workloads, workload_stats, schedules } = t;
+  const { tasks, workloads, workload_stats, workload_versions, schedules } = t;
   return {
     // Every workload that ever had a task has counters; they are deleted last, so an interrupted purge is found again.
     deletedWorkloads: async () => {
-      const left = (table: typeof workload_stats | typeof schedules) =>
+      const left = (table: typeof workload_stats | typeof schedules | typeof workload_versions) =>
         q
           .select({ workload_id: table.workload_id })
           .from(table)
           .leftJoin(workloads, eq(workloads.workload_id, table.workload_id))
           .where(sql`${workloads.workload_id} is null`);
-      const rows = [...(await left(workload_stats)), ...(await left(schedules))];
+      const rows = [
+        ...(await left(workload_stats)),
+        ...(await left(schedules)),
+        ...(await left(workload_versions)),
+      ];
       return [...new Set(rows.map((row) => row.workload_id))];
     },
     purgeTasks: async (workload_id, after, limit) => {
@@ -42,10 +46,17 @@ export function deletedWorkloads({
         table:
           | typeof workload_stats
           | typeof schedules
+          | typeof workload_versions
           | typeof t.rate_claims
           | typeof t.supervised,
       ) => q.delete(table).where(and(eq(table.workload_id, workload_id), gone(workload_id)));
-      await atomic([of(t.rate_claims), of(t.supervised), of(schedules), of(workload_stats)]);
+      await atomic([
+        of(t.rate_claims),
+        of(t.supervised),
+        of(workload_versions),
+        of(schedules),
+        of(workload_stats),
+      ]);
     },
   };
 }
