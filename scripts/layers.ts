@@ -183,7 +183,12 @@ export const LAYERS: readonly Layer[] = [
     files: /^hub\/pipeline\/(routes\/|app\.ts$)/,
     packages: [...HONO, "mime"],
   },
-  { name: "pipeline", files: /^hub\/pipeline\//, may: [], packages: ZOD },
+  {
+    name: "pipeline",
+    files: /^hub\/pipeline\//,
+    may: [],
+    packages: [...ZOD, "cronstrue", "csv-parse"],
+  },
 
   // What people read.
   {
@@ -214,6 +219,13 @@ export const LAYERS: readonly Layer[] = [
       "@xyflow/react",
       "diff",
       "uplot",
+      "codemirror",
+      "@codemirror/lang-javascript",
+      "@codemirror/lang-python",
+      "@codemirror/language",
+      "@codemirror/state",
+      "@codemirror/view",
+      "@lezer/highlight",
       "wouter",
       ...ZOD,
     ],

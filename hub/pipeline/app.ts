@@ -18,12 +18,15 @@ import { pluginStoreRoutes } from "./routes/plugin-store.ts";
 import { pluginRoutes } from "./routes/plugins.ts";
 import { pullRoutes } from "./routes/pull.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
 import { supervisorRoutes } from "./routes/supervisor.ts";
+import { taskImportRoutes } from "./routes/task-import.ts";
 import { taskStatusRoutes } from "./routes/task-status.ts";
 import { updateRoutes } from "./routes/updates.ts";
 import { viewRoutes } from "./routes/views.ts";
+import { workloadCodeRoutes } from "./routes/workload-code.ts";
 import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
 import { runRoutes, taskRoutes, workloadRoutes } from "./routes/workloads.ts";
 
@@ -67,7 +70,10 @@ export function controlRoutes(ctx: PipelineContext) {
   const parts = [
     systemRoutes(ctx),
     workloadRoutes(ctx),
+    workloadCodeRoutes(ctx),
+    scheduleRoutes(ctx),
     taskRoutes(ctx),
+    taskImportRoutes(ctx),
     runRoutes(ctx),
     taskStatusRoutes(ctx),
     pluginRoutes(ctx),

@@ -21,6 +21,8 @@ export interface Pipeline {
   readonly plugins: Plugins;
   /** Pull workers this process has heard of, by id: where a claim or report comes from. */
   readonly pullers: Map<string, PullWorkerRow>;
+  /** Workers that have something to hear with a heartbeat: a claim of theirs that waits is answered now. */
+  readonly wanted: Set<string>;
   /** Aborts when the control plane stops: waiting claims then get an empty answer. */
   readonly stopping: AbortSignal;
   /** Call it before waiting for open connections to close: idle workers hold theirs with waiting claims. */
@@ -39,6 +41,7 @@ export interface PipelineContext extends PlatformContext {
     Db,
     | "ping"
     | "workloads"
+    | "workload_versions"
     | "runs"
     | "run_notes"
     | "views"

@@ -67,6 +67,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     ready,
     plugins,
     pullers,
+    wanted: new Set(),
     tell,
     stopping: stopping.signal,
     windows: createRateWindows(clock, stopping.signal),

@@ -10,6 +10,9 @@ export interface CronSpec {
   timezone?: string;
 }
 
+/** Where a caller wrote it. */
+type Place = "body" | "query";
+
 /** Means "no further tick" where a time is needed; far beyond every date. */
 export const NEVER = 9e15;
 
@@ -19,6 +22,12 @@ const cronOf = ({ pattern, timezone }: CronSpec) => new Cron(pattern, { timezone
 export const tickAfter = (spec: CronSpec, ms: number): number =>
   cronOf(spec).nextRun(new Date(ms))?.getTime() ?? NEVER;
 
+/** The next `n` ticks after `ms`; fewer when there are no more. @throws what is wrong with the pattern */
+export const ticksAfter = (spec: CronSpec, ms: number, n: number): number[] =>
+  cronOf(spec)
+    .nextRuns(n, new Date(ms))
+    .map((at) => at.getTime());
+
 /** The last tick at or before `ms`; croner's own "previous" leaves `ms` itself out. */
 export const tickUpTo = (spec: CronSpec, ms: number): number | null =>
   cronOf(spec)
@@ -26,11 +35,11 @@ export const tickUpTo = (spec: CronSpec, ms: number): number | null =>
     ?.getTime() ?? null;
 
 /** @throws AppError invalid naming the field of the zone when there is no such zone */
-export function checkZone(zone: string, field: string): void {
+export function checkZone(zone: string, field: string, place: Place = "body"): void {
   try {
     Intl.DateTimeFormat("en", { timeZone: zone });
   } catch {
-    throw invalid(["body", field], `${zone} is not a time zone such as Europe/Berlin`);
+    throw invalid([place, field], `${zone} is not a time zone such as Europe/Berlin`);
   }
 }
 
@@ -38,12 +47,17 @@ export function checkZone(zone: string, field: string): void {
  * @param field names the pattern's field in the error
  * @throws AppError invalid when the pattern cannot be read, or has no tick after `now`
  */
-export function checkPattern(spec: CronSpec, field: string, now: number): void {
+export function checkPattern(
+  spec: CronSpec,
+  field: string,
+  now: number,
+  place: Place = "body",
+): void {
   let next: number;
   try {
     next = tickAfter(spec, now);
   } catch (err) {
-    throw invalid(["body", field], errorMessage(err));
+    throw invalid([place, field], errorMessage(err));
   }
-  if (next === NEVER) throw invalid(["body", field], "matches no future time");
+  if (next === NEVER) throw invalid([place, field], "matches no future time");
 }

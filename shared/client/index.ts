@@ -23,10 +23,12 @@ export type {
   Convention,
   CreateSessionInput,
   Engine,
+  ExecutorCheck,
   FigureRange,
   Figures,
   FleetSettings,
   Host,
+  ImportResult,
   Job,
   JobEvent,
   JobList,
@@ -56,8 +58,15 @@ export type {
   Workload,
   WorkloadCreateInput,
   WorkloadUpdateInput,
+  WorkloadVersion,
+  WorkloadVersionCode,
 } from "./types.ts";
-export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.ts";
+export type { ImportTasksOptions } from "./workload-code.ts";
+export type {
+  RunFilter,
+  SubmitTasksOptions,
+  WorkloadCalls,
+} from "./workloads.ts";
 
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,

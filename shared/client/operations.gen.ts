@@ -33,16 +33,19 @@ import type { ChangeFilter, ClaimTasks, Claimed, CompleteTasks, Exchange, Exchan
 import type { QueueCounts, QueuePeek, ResetFailed, Run, RunList, SubmitResult, TaskBatch, TaskHistory, TaskIn, TaskStatus, TaskStatusQuery } from "#shared/protocol/schema/queue.ts";
 import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import type { SchedulePreview } from "#shared/protocol/schema/schedule.ts";
 import type { ActionFailure, ActionReply, CookieList, CreateSession, NetworkLog, PutCookies, SaveProfile, ScreenshotRequest, Session, SessionFileList, SessionList } from "#shared/protocol/schema/session.ts";
 import type { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
 import type { PutSkill, Skill, SkillList } from "#shared/protocol/schema/skill.ts";
 import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
+import type { ImportResult } from "#shared/protocol/schema/task-import.ts";
 import type { CreateToken, CreatedToken, TokenList } from "#shared/protocol/schema/token.ts";
 import type { ApproveUpdate, FleetUpdates, PinUpdate } from "#shared/protocol/schema/updates.ts";
 import type { VIEWER_EVENTS } from "#shared/protocol/schema/viewer-event.ts";
 import type { PatchWatch, PutWatch, Watch, WatchList } from "#shared/protocol/schema/watch.ts";
 import type { SetWorkerStatus, Worker, WorkerList } from "#shared/protocol/schema/worker.ts";
-import type { CreatedWorkload, SetEnabled, SetSupervisorEnabled, Workload, WorkloadCreate, WorkloadList, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import type { RestoreVersion, WorkloadVersionCode, WorkloadVersionList } from "#shared/protocol/schema/workload-code.ts";
+import type { CheckDraft, CreatedWorkload, SetEnabled, SetSupervisorEnabled, Workload, WorkloadCreate, WorkloadList, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
 import type { CallBody } from "./body.ts";
 
 /** Refusals that say why in `detail`, and no more. */
@@ -1229,6 +1232,38 @@ export interface Operations {
     answer: null;
     refusals: Plain<400 | 404 | 409 | 413 | 422>;
   };
+  /** Have a worker try settings that are not saved */
+  "POST /api/v1/workloads/check": {
+    json: z.input<typeof CheckDraft>;
+    answer: z.output<typeof ExecutorCheck>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422 | 503 | 504>;
+  };
+  /** List the versions of a workload's code */
+  "GET /api/v1/workloads/{slug}/versions": {
+    params: { slug: string | number };
+    query?: { limit?: number; cursor?: string };
+    answer: z.output<typeof WorkloadVersionList>;
+    refusals: Plain<404 | 422>;
+  };
+  /** Read a version of a workload's code */
+  "GET /api/v1/workloads/{slug}/versions/{version}": {
+    params: { slug: string | number; version: string | number };
+    answer: z.output<typeof WorkloadVersionCode>;
+    refusals: Plain<404 | 422>;
+  };
+  /** Roll a workload back to a version of its code */
+  "POST /api/v1/workloads/{slug}/versions/{version}/restore": {
+    params: { slug: string | number; version: string | number };
+    json?: z.input<typeof RestoreVersion>;
+    answer: z.output<typeof Workload>;
+    refusals: Plain<400 | 404 | 409 | 412 | 413 | 415 | 422>;
+  };
+  /** When a cron expression is due */
+  "GET /api/v1/schedules/preview": {
+    query: { schedule: string; schedule_tz?: string; n?: number };
+    answer: z.output<typeof SchedulePreview>;
+    refusals: Plain<422>;
+  };
   /** Submit a task */
   "POST /api/v1/workloads/{slug}/tasks": {
     params: { slug: string | number };
@@ -1279,6 +1314,14 @@ export interface Operations {
     params: { slug: string | number; pk: string | number };
     answer: null;
     refusals: Plain<400 | 404 | 409 | 413 | 422>;
+  };
+  /** Submit the rows of a CSV or JSONL file as tasks */
+  "POST /api/v1/workloads/{slug}/tasks/import": {
+    params: { slug: string | number };
+    query?: { format?: "csv" | "jsonl"; key?: string; columns?: string; typed?: boolean; dry_run?: boolean; skip_faults?: boolean; preview?: number };
+    body?: CallBody;
+    answer: z.output<typeof ImportResult>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422 | 503>;
   };
   /** Runs of a workload, newest first */
   "GET /api/v1/workloads/{slug}/runs": {

@@ -23,7 +23,11 @@ import type {
 } from "#shared/protocol/schema/session.ts";
 import type { PutSkill } from "#shared/protocol/schema/skill.ts";
 import type { PatchWatch, PutWatch } from "#shared/protocol/schema/watch.ts";
-import type { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import type {
+  CheckDraft,
+  WorkloadCreate,
+  WorkloadUpdate,
+} from "#shared/protocol/schema/workload.ts";
 import type { ExportRecording } from "#shared/recording/record.ts";
 
 /**
@@ -74,6 +78,12 @@ export type {
   SessionFile,
 } from "#shared/protocol/schema/session.ts";
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
+export type { ImportResult } from "#shared/protocol/schema/task-import.ts";
+export type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
+export type {
+  WorkloadVersion,
+  WorkloadVersionCode,
+} from "#shared/protocol/schema/workload-code.ts";
 export type { Watch } from "#shared/protocol/schema/watch.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";
@@ -100,6 +110,7 @@ export type RecipeInput = z.input<typeof RecipeSchema>;
 export type StoredCookieInput = z.input<typeof StoredCookieSchema>;
 export type SubmitJobInput = z.input<typeof SubmitJob>;
 export type TaskInput = z.input<typeof TaskInSchema>;
+export type CheckDraftInput = z.input<typeof CheckDraft>;
 export type WorkloadCreateInput = z.input<typeof WorkloadCreate>;
 export type WorkloadUpdateInput = z.input<typeof WorkloadUpdate>;
 

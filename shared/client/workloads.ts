@@ -14,6 +14,7 @@ import type {
   WorkloadCreateInput,
   WorkloadUpdateInput,
 } from "./types.ts";
+import { workloadCodeCalls } from "./workload-code.ts";
 
 /** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */
 export interface RunFilter {
@@ -49,6 +50,11 @@ const BATCH_MS = 120_000;
 const mayPass = ({ status, headers }: FlotillaError): boolean =>
   status === 0 || status === 503 || (status === 409 && headers.has("retry-after"));
 
+const readWorkload =
+  (http: Http) =>
+  (slug: string, call?: CallOptions): Promise<Workload> =>
+    http.call("GET /api/v1/workloads/{slug}", { ...call, params: { slug } });
+
 /**
  * Workloads, their queues and runs (rules/pipeline-workloads#fields-of-a-workload, rules/pipeline-queue#queue-counts,
  * rules/pipeline-runs#list-runs).
@@ -56,12 +62,12 @@ const mayPass = ({ status, headers }: FlotillaError): boolean =>
 export function workloadCalls(http: Http) {
   const of = (slug: string) => ({ params: { slug } });
   return {
+    ...workloadCodeCalls(http),
     list: (call?: CallOptions): Promise<Workload[]> =>
       everyItem(http, "GET /api/v1/workloads", "workloads", call),
     create: (workload: WorkloadCreateInput, call?: CallOptions): Promise<Workload> =>
       http.call("POST /api/v1/workloads", { ...call, json: workload }),
-    get: (slug: string, call?: CallOptions): Promise<Workload> =>
-      http.call("GET /api/v1/workloads/{slug}", { ...call, ...of(slug) }),
+    get: readWorkload(http),
     /** Replaces every mutable field. `over`: the workload as read before; 412 when it has changed since. */
     replace: (
       slug: string,

@@ -1,3 +1,5 @@
+import { PYTHON_EXAMPLE, TYPESCRIPT_EXAMPLE } from "./code-examples.ts";
+
 /**
  * What runs the tasks of a workload (rules/pipeline-workloads#executor-configuration), and what each kind needs. The API,
  * the workers and the web app's forms read this table; how a task runs is in `worker/tasks/executors.ts`.
@@ -24,6 +26,16 @@ interface ExecutorKind {
   pks: readonly string[];
 }
 
+const MODULE_KEYS = [
+  "source_path",
+  "module",
+  "plugin",
+  "code",
+  "code_version",
+  "init_kwargs",
+  "recycle_after",
+] as const;
+
 export const EXECUTORS = {
   command: {
     takes: ["argv", "plugin"],
@@ -37,30 +49,26 @@ export const EXECUTORS = {
     pks: ["first", "second"],
   },
   python_module: {
-    takes: ["source_path", "module", "plugin", "init_kwargs", "python", "recycle_after"],
-    needs: ["module", "plugin"],
+    takes: [...MODULE_KEYS, "python"],
+    needs: ["module", "plugin", "code", "code_version"],
     manifest_needs: [],
     concurrency: "together",
     needs_plugin: true,
     runs_code: true,
-    text: "A Python module on the worker's machine, kept warm between tasks: it is imported once and called for each batch.",
-    example: {
-      source_path: "/srv/plugins/thumbnails",
-      module: "thumbnails",
-      init_kwargs: { width: 320 },
-    },
-    pks: ["https://example.com/a.jpg"],
+    text: "Python: written here, a plugin, or a module on the worker's machine. It is imported once, kept warm, and called for each batch.",
+    example: { code: PYTHON_EXAMPLE },
+    pks: ["first", "second"],
   },
   bun_module: {
-    takes: ["source_path", "module", "plugin", "init_kwargs", "recycle_after"],
-    needs: ["module", "source_path", "plugin"],
+    takes: MODULE_KEYS,
+    needs: ["module", "source_path", "plugin", "code", "code_version"],
     manifest_needs: [],
     concurrency: "together",
     needs_plugin: true,
     runs_code: true,
-    text: "A TypeScript or JavaScript module on the worker's machine, kept warm between tasks.",
-    example: { source_path: "/srv/plugins/resize", module: "resize.ts" },
-    pks: ["https://example.com/a.jpg"],
+    text: "TypeScript or JavaScript: written here, a plugin, or a module on the worker's machine. It is kept warm between tasks.",
+    example: { code: TYPESCRIPT_EXAMPLE },
+    pks: ["first", "second"],
   },
   fleet_fetch: {
     takes: ["options", "plugin", "hub_url"],

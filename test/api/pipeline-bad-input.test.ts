@@ -80,7 +80,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
     expect(paths.length).toBeGreaterThanOrEqual(12);
     for (const { method, path, operation } of paths)
       for (const slug of slugs) {
-        const url = path.replace("{slug}", slug).replace("{pk}", "a");
+        const url = path.replace("{slug}", slug).replace("{pk}", "a").replace("{version}", "1");
         const body = operation.requestBody?.content["application/json"]?.example;
         const answer = await hub.call(method, url, body);
         expect({ method, url, status: answer.status }).toEqual({ method, url, status: 404 });

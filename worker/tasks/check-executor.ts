@@ -2,10 +2,12 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import {
   type CheckAnswer,
+  type CheckRun,
   MAX_BROKEN_ERROR,
   MAX_BROKEN_TRACE,
 } from "#shared/protocol/schema/executor.ts";
 import type { WaitingCheck, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { runCheckTask } from "./check-run.ts";
 import { BrokenExecutorError, type Executor } from "./executor.ts";
 
 /** How many ids of checks are remembered: every heartbeat repeats a check until it is answered. */
@@ -17,39 +19,51 @@ export interface CheckerDeps {
   answer(found: CheckAnswer): Promise<void>;
   /** Called with the result before it is sent. */
   onFound(workload: WorkloadSettings, broken: { error: string; trace: string } | null): void;
+  /** Ends the tasks of tests. */
+  stopping: AbortSignal;
   log: Log;
 }
 
-/** Loads the code of workloads on request, and answers what it found. */
-export function createChecker({ create, answer, onFound, log }: CheckerDeps) {
+/** Loads the code of workloads on request, runs one task with it if that is asked for, and answers what it found. */
+export function createChecker({ create, answer, onFound, stopping, log }: CheckerDeps) {
   const begun: string[] = [];
   const running = new Set<Promise<void>>();
 
-  const load = async (workload: WorkloadSettings): Promise<void> => {
-    const executor = await create(workload);
+  /** What became of the task; null without one. @throws when the code does not load */
+  const load = async (one: WaitingCheck): Promise<CheckRun | null> => {
+    const executor = await create(one.workload);
     try {
       await executor.load();
+      return one.task ? await runCheckTask(executor, one.task, one.timeout_ms, stopping) : null;
     } finally {
       await executor.close();
     }
   };
-  const check = async ({ check_id, workload }: WaitingCheck): Promise<void> => {
+  const check = async (one: WaitingCheck): Promise<void> => {
+    const { check_id, workload, draft, task } = one;
     const since = performance.now();
-    const broken = await load(workload).then(
-      () => null,
+    const found = await load(one).then(
+      (run) => ({ run, broken: null }),
       (err) => ({
-        error: errorMessage(err).slice(0, MAX_BROKEN_ERROR),
-        trace: err instanceof BrokenExecutorError ? err.stderr.slice(-MAX_BROKEN_TRACE) : "",
+        run: null,
+        broken: {
+          error: errorMessage(err).slice(0, MAX_BROKEN_ERROR),
+          trace: err instanceof BrokenExecutorError ? err.stderr.slice(-MAX_BROKEN_TRACE) : "",
+        },
       }),
     );
-    onFound(workload, broken);
+    const { run, broken } = found;
+    // What nobody has saved says nothing about the workload.
+    if (!draft) onFound(workload, broken);
     await answer({
       check_id,
       revision: workload.revision,
       state: broken ? "broken" : "ok",
       error: broken?.error ?? null,
       trace: broken?.trace ?? null,
-      ms: Math.round(performance.now() - since),
+      ms: Math.round(performance.now() - since) - (run?.duration_ms ?? 0),
+      // A control plane that asks for no task does not know the field.
+      ...(task ? { run } : {}),
     });
   };
   return {

@@ -17,6 +17,8 @@ export interface ExchangeDeps {
   broken: BrokenExecutors;
   /** What the control plane has reported about each workload. */
   settings: Map<string, WorkloadSettings>;
+  /** Sends a heartbeat when it is asked for. */
+  leases: { beatNow(): void };
   log: Log;
 }
 
@@ -85,6 +87,7 @@ async function exchange(deps: ExchangeDeps, n: number, wait_ms: number): Promise
     for (const { task_id, epoch, status } of answer.results)
       if (status === "stale") log.warn({ task_id, epoch }, "a report came too late");
     slots.release(n - answer.batches.length);
+    if (answer.beat) deps.leases.beatNow();
     for (const batch of answer.batches) slots.begin(batch, asked_at);
   } catch (err) {
     slots.release(n);

@@ -102,7 +102,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   });
   const checker = createChecker({
     create,
-    log,
+    ...{ log, stopping: life.stopping },
     answer: (found) => retry("the answer of a check", () => joining.client.answerCheck(found)),
     onFound: ({ slug, revision }, found) => {
       if (found) broken.mark(slug, revision, found.error, found.trace);
@@ -120,7 +120,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     untold: outbox.refs,
     beat: createHeartbeat({ joining, membership, broken, checker, obey, topics: deps }),
   });
-  const exchanging = { joining, membership, life, slots, outbox, broken, settings, log };
+  const exchanging = { joining, membership, life, slots, outbox, broken, settings, leases, log };
   const working = exchangeUntilStopped(exchanging);
   const stop = async (drain_ms: number): Promise<void> => {
     await drain({ clock, life, joining, slots, flight, outbox, working }, drain_ms);

@@ -7,6 +7,9 @@ from ._http import Http, Json, new_key, query_of, quoted, while_busy
 
 SUBMIT_PATIENCE_S = 150.0
 BATCH_S = 120.0
+IMPORT_S = 600.0
+CHECK_S = 130.0
+IMPORT_TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 WORKLOADS = "/api/v1/workloads"
 
 
@@ -64,6 +67,34 @@ class Workloads:
             lambda: self._http.json("POST", path, body=body, headers=headers, timeout_s=BATCH_S),
             _is_away,
         )
+
+    def import_tasks(self, slug: str, path: str, *, format: str = "csv", **query: Any) -> Json:
+        """Every row of a CSV file, or line of JSON, as a task.
+
+        ``query`` holds ``key``, ``columns``, ``typed``, ``skip_faults`` and ``dry_run``, which submits nothing.
+        """
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            headers = {"content-type": IMPORT_TYPES[format], "content-length": str(size)}
+            at = self._at(slug, f"/tasks/import{query_of(query)}")
+            return self._http.json("POST", at, data=file, headers=headers, timeout_s=IMPORT_S)
+
+    def check(self, draft: Mapping[str, Any]) -> Json:
+        """Has a worker try settings that are not saved, with one task if there is one."""
+        return self._http.json("POST", f"{WORKLOADS}/check", body=draft, timeout_s=CHECK_S)
+
+    def versions(self, slug: str) -> List[Json]:
+        """Versions of its code, the newest first; the code itself comes with ``version``."""
+        return self._http.every_item(self._at(slug, "/versions"), "versions")
+
+    def version(self, slug: str, version: int) -> Json:
+        return self._http.json("GET", self._at(slug, f"/versions/{version}"))
+
+    def restore(self, slug: str, version: int, *, note: str = "") -> Json:
+        """Rolls back: the code of that version becomes the newest one."""
+        body = {"version_note": note}
+        return self._http.json("POST", self._at(slug, f"/versions/{version}/restore"), body=body)
 
     def status(self, slug: str, pks: Sequence[str]) -> Json:
         """The state of up to 10,000 tasks; those that are not in the queue are counted as ``absent``."""

@@ -1,19 +1,22 @@
 import { relative, sep } from "node:path";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { moduleIn, ownPlugin } from "../code/code-plugin.ts";
 import type { Plugins } from "./plugin-folder.ts";
 
 /** What names a workload's code. */
-export type Runs = Pick<WorkloadRow, "executor_type" | "executor_config">;
+export type Runs = Pick<WorkloadRow, "executor_type" | "executor_config"> &
+  Partial<Pick<WorkloadRow, "workload_id" | "code_sha256">>;
 
 /**
  * The plugin a workload runs: the one it names (`executor_config.plugin`), or the one whose folder here its `source_path`
- * names or lies in, as GET /plugins/available shows it. Undefined when its code belongs to no plugin.
+ * names or lies in, as GET /plugins/available shows it; or the one that is made of its own code. Undefined when its code
+ * belongs to no plugin.
  */
-export function pluginOf(
-  plugins: Plugins,
-  { executor_type, executor_config }: Runs,
-): PluginRef | undefined {
+export function pluginOf(plugins: Plugins, workload: Runs): PluginRef | undefined {
+  const own = ownPlugin(workload);
+  if (own) return own;
+  const { executor_type, executor_config } = workload;
   const { plugin: named, source_path } = executor_config;
   if (named === undefined && source_path === undefined) return undefined;
   const inside = source_path === undefined ? null : pathInside(plugins.dir, source_path);
@@ -46,6 +49,11 @@ export function withPlugin(
   const { executor_config } = workload;
   const plugin = pluginOf(plugins, workload);
   if (!plugin) return { executor_config };
+  if (ownPlugin(workload))
+    return {
+      executor_config: { ...executor_config, ...moduleIn(workload.executor_type) },
+      plugin,
+    };
   const { module, argv, options } = plugins.get(plugin.slug)?.manifest?.executor ?? {};
   const merged = { ...options, ...executor_config.options };
   return {

@@ -4,6 +4,7 @@ import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { badRequest, conflict, notFound } from "#shared/kit/errors.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
+import { madeArchive } from "../code/code-plugin.ts";
 import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./plugin-folder.ts";
 
@@ -27,7 +28,9 @@ async function usablePlugin(ctx: Pick<PipelineContext, "pipeline">, slug: string
 }
 
 /** What a worker unpacks: the folder's files in the order of their names, without times and owners. */
-export async function pluginArchive(ctx: Pick<PipelineContext, "pipeline">, slug: string) {
+export async function pluginArchive(ctx: Pick<PipelineContext, "pipeline" | "db" | "kv">, slug: string) {
+  const made = await madeArchive(ctx, slug);
+  if (made) return made;
   const plugin = await usablePlugin(ctx, slug);
   return { sha256: plugin.sha256, open: () => streamOf(writeTarGz(filesOf(plugin))) };
 }

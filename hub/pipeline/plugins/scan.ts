@@ -7,6 +7,7 @@ import { entryPath } from "#shared/archive/entry-path.ts";
 import { limitText } from "#shared/kit/words.ts";
 import { PLUGIN_LIMITS, type PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
+import { isMadeName } from "../code/code-plugin.ts";
 import { readManifest } from "./manifest.ts";
 import type { PluginFile, PluginFolder } from "./plugin-folder.ts";
 
@@ -47,6 +48,8 @@ async function scanFolder(
   let manifest: PluginManifest | null = null;
   if (!Slug.safeParse(slug).success)
     errors.push("the folder's name is not a slug (a-z, 0-9, hyphen and underscore)");
+  if (isMadeName(slug))
+    errors.push("names that begin with code-of- or code-draft- are kept for code of workloads");
   try {
     await walk(path, "", before?.files, found);
     manifest = await readManifest(join(path, "plugin.json"), slug, files, errors);

@@ -158,7 +158,8 @@ export async function awaitTasks(
     if (known.draining || known.incarnation !== worker.incarnation) return [];
     const batches = await claimTasks(ctx, known, want);
     const left = until - ctx.clock.monotonic();
-    if (batches.length > 0 || left <= 0) return batches;
+    if (batches.length > 0 || left <= 0 || ctx.pipeline.wanted.has(worker.worker_id))
+      return batches;
     await workFor(ctx, known, want.exclude, left, over);
   }
 }

@@ -1,5 +1,6 @@
-import type { CheckAnswer } from "#shared/protocol/schema/executor.ts";
+import type { CheckAnswer, CheckTask } from "#shared/protocol/schema/executor.ts";
 import type { WaitingCheck } from "#shared/protocol/schema/pull.ts";
+import { type Draft, draftSettings } from "../code/draft.ts";
 import type { PipelineContext } from "../context.ts";
 import { settingsOf } from "./answer.ts";
 
@@ -15,19 +16,31 @@ export interface Asked {
   slug: string;
   /** A newer process of the worker has not been asked. */
   incarnation: string;
+  /** Settings that nobody has saved; otherwise those of the workload. */
+  draft?: Draft;
+  /** To be run too, within this time. */
+  task?: CheckTask;
+  timeout_ms: number;
 }
 
 /** What this process of the worker should load and has not answered yet. */
 export async function checksFor(
-  { kv, pipeline }: Pick<PipelineContext, "kv" | "pipeline">,
+  ctx: Pick<PipelineContext, "kv" | "pipeline">,
   worker_id: string,
   incarnation: string,
 ): Promise<WaitingCheck[]> {
+  const { kv, pipeline } = ctx;
   const asked = await kv.get<Asked>(askedKey(worker_id));
   if (asked?.incarnation !== incarnation) return [];
+  const { check_id, draft, task, timeout_ms } = asked;
+  const run = task ? { task, timeout_ms } : {};
+  if (draft) {
+    const place = { worker_id, check_id, ttl_ms: CHECK_TTL_MS };
+    return [{ check_id, workload: await draftSettings(ctx, draft, place), ...run, draft: true }];
+  }
   const workload = pipeline.workloads.bySlug(asked.slug);
   if (!workload) return [];
-  return [{ check_id: asked.check_id, workload: settingsOf(pipeline.plugins, workload) }];
+  return [{ check_id, workload: settingsOf(pipeline.plugins, workload), ...run }];
 }
 
 /** POST /workers/{id}/checks: what the worker found. */

@@ -233,7 +233,9 @@ async function exchange(
     awaitTasks(ctx, worker, { ...want, wait_ms, exclude, reporting }, () => c.req.raw.signal),
   ]);
   const results = JSON.stringify(reports.flat());
-  return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);
+  const beat = ctx.pipeline.wanted.delete(worker.worker_id) ? ',"beat":true' : "";
+  const claimed = claimedJson(ctx.pipeline.plugins, batches, want.known);
+  return asJson(`${claimed},"results":${results}${beat}}`);
 }
 
 /** Pull workers and the calls they make (rules/pipeline-pull#what-a-worker-must-do). */

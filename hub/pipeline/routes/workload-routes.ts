@@ -3,6 +3,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit, jsonLimit } from "#hub/platform/http/guards.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { oneOf } from "#shared/kit/one-of.ts";
+import { PYTHON_EXAMPLE } from "#shared/protocol/code-examples.ts";
 import { EXECUTOR_TYPES, EXECUTORS } from "#shared/protocol/executors.ts";
 import { CheckExecutor, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import { PageQuery, QueryBoolean } from "#shared/protocol/schema/page.ts";
@@ -34,22 +35,22 @@ export const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 const batchLimit = jsonLimit(MAX_BATCH_BYTES);
 
 const HARMLESS = EXECUTOR_TYPES.filter((type) => !EXECUTORS[type].runs_code);
-const CODE = `an executor that is not ${oneOf(HARMLESS)}`;
+export const CODE = `an executor that is not ${oneOf(HARMLESS)}`;
 const path = (rest = "") => `/api/v1/workloads${rest}`;
 const tags = ["workloads"];
 const slug = z.string().openapi({ param: { name: "slug", in: "path" }, example: "thumbnails" });
-const Params = z.object({ slug });
+export const Params = z.object({ slug });
 const TaskParams = Params.extend({
   pk: z.string().openapi({ param: { name: "pk", in: "path" }, example: "page-1" }),
 });
-const IfMatch = z.object({
+export const IfMatch = z.object({
   "if-match": z
     .string()
     .optional()
     .describe("The ETag of the settings to change: 412 if they have changed since"),
 });
 /** The ETag names the settings; it grows with every edit of them. */
-const tagged = <T extends z.ZodType>(schema: T) => ({
+export const tagged = <T extends z.ZodType>(schema: T) => ({
   200: {
     ...ok(schema)[200],
     headers: z.object({ ETag: z.string().openapi({ example: '"1767225600000"' }) }),
@@ -66,11 +67,7 @@ const RunParams = z.object({
 const SETTINGS = {
   name: "Thumbnails",
   executor_type: "python_module" as const,
-  executor_config: {
-    source_path: "/srv/plugins/thumbnails",
-    module: "thumbnails",
-    init_kwargs: { width: 320 },
-  },
+  executor_config: { code: PYTHON_EXAMPLE },
   batch_size: 10,
 };
 const TASK = { pk: "page-1", extra: { url: "https://example.com/1.jpg" } };
@@ -101,7 +98,7 @@ export const routes = {
     operationId: "createWorkload",
     summary: "Create a workload",
     description:
-      "The answer has every setting, with defaults filled in. An existing slug is 409, an unknown key 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is not a workload. With `check=true` a worker loads its code, and `check` has the result; the workload is created either way.",
+      "The answer has every setting, with defaults filled in. An existing slug is 409, an unknown key 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is not a workload. `executor_config.code` is the first version of the workload's code. With `check=true` a worker loads its code, and `check` has the result; the workload is created either way.",
     middleware: [jsonBodyLimit],
     request: {
       query: z.object({ check: QueryBoolean.default(false) }),
@@ -121,7 +118,7 @@ export const routes = {
     operationId: "checkWorkload",
     summary: "Have a worker load the workload's code",
     description:
-      "Answers `ok`, or `broken` with the error and its traceback. The worker learns of it with its next heartbeat, within 5 s. 409 if no live worker may run the workload, 504 if the worker does not answer within `timeout_s`.",
+      "Answers `ok`, or `broken` with the error and its traceback; with `task` the worker also runs that one task, which is in no queue, and `run` tells what became of it. The worker learns of it with its next heartbeat, within 5 s. 409 if no live worker may run the workload, 504 if the worker does not answer within `timeout_s`.",
     middleware: [jsonBodyLimit],
     request: {
       params: Params,
@@ -151,7 +148,7 @@ export const routes = {
     operationId: "replaceWorkload",
     summary: "Replace a workload's settings",
     description:
-      "Replaces every setting that can change; those not given get their defaults. Names are checked as at creation, but a stored plugin or name in `emits` may stay even if it no longer exists. Running tasks keep the settings they were claimed with.",
+      "Replaces every setting that can change; those not given get their defaults. Other code than what runs makes a version; `code_version`, as a record has it, keeps the code. Names are checked as at creation, but a stored plugin or name in `emits` may stay even if it no longer exists. Running tasks keep the settings they were claimed with.",
     middleware: [jsonBodyLimit],
     request: {
       params: Params,

@@ -1,16 +1,15 @@
 import type { Context } from "hono";
 import { access } from "#hub/platform/http/access.ts";
-import { trustedOnly } from "#hub/platform/http/admit.ts";
-import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { nameOf } from "#hub/platform/http/caller.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { quickly } from "#hub/platform/http/quickly.ts";
-import { EXECUTORS } from "#shared/protocol/executors.ts";
 import { CheckExecutor } from "#shared/protocol/schema/executor.ts";
 import { pageOf } from "#shared/protocol/schema/page.ts";
 import { plainBatch } from "#shared/protocol/schema/plain.ts";
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { workloadTag } from "#shared/protocol/workload-tag.ts";
+import { tryCode } from "../code/after-save.ts";
 import type { PipelineContext } from "../context.ts";
 import { checkExecutor, tryExecutor } from "../pull/checks.ts";
 import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../tasks/queue.ts";
@@ -25,6 +24,7 @@ import {
   listWorkloads,
   replaceWorkload,
 } from "../workloads/workloads.ts";
+import { codeIsTrusted } from "./code-is-trusted.ts";
 import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
 
 /** How long to wait until a worker has loaded a new workload. */
@@ -41,15 +41,6 @@ const ifMatch = (c: Context) => c.req.header("if-match");
 const answered = (c: Context, workload: Workload) =>
   c.json(workload, 200, { ETag: workloadTag(workload) });
 
-/** Code that a workload chooses runs on the workers: only those who are trusted with it may set it. */
-const codeIsTrusted = async (
-  c: Context<HttpEnv>,
-  ctx: Pick<PipelineContext, "admin" | "logins">,
-  { executor_type }: Pick<Workload, "executor_type">,
-): Promise<void> => {
-  if (EXECUTORS[executor_type].runs_code) await trustedOnly(c, ctx);
-};
-
 /** Workloads themselves (rules/pipeline-workloads#fields-of-a-workload). */
 export function workloadRoutes(ctx: PipelineContext) {
   return newApp()
@@ -61,8 +52,10 @@ export function workloadRoutes(ctx: PipelineContext) {
     .openapi(routes.create, async (c) => {
       const wanted = c.req.valid("json");
       await codeIsTrusted(c, ctx, wanted);
-      const made = await createWorkload(ctx, wanted);
-      if (!c.req.valid("query").check) return c.json(made, 201, { ETag: workloadTag(made) });
+      const made = await createWorkload(ctx, wanted, nameOf(c.var.caller));
+      const { check: checked } = c.req.valid("query");
+      if (!checked && wanted.executor_config.code !== undefined) tryCode(ctx, made.slug);
+      if (!checked) return c.json(made, 201, { ETag: workloadTag(made) });
       const check = await tryExecutor(ctx, made.slug, CHECK_S, c.req.raw.signal);
       const now = await getWorkload(ctx, made.slug);
       return c.json({ ...now, check }, 201, { ETag: workloadTag(now) });
@@ -80,7 +73,11 @@ export function workloadRoutes(ctx: PipelineContext) {
       const { slug: of } = c.req.valid("param");
       const wanted = c.req.valid("json");
       await codeIsTrusted(c, ctx, wanted);
-      return answered(c, await replaceWorkload(ctx, of, wanted, ifMatch(c)));
+      const workload = await replaceWorkload(ctx, of, wanted, {
+        by: nameOf(c.var.caller),
+        if_match: ifMatch(c),
+      });
+      return answered(c, workload);
     })
     .openapi(routes.enabled, async (c) => {
       const { slug: of } = c.req.valid("param");

@@ -3,30 +3,38 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import { type Saved, settleCode } from "../code/settle-code.ts";
+import { afterSave } from "../code/after-save.ts";
 import type { PipelineContext } from "../context.ts";
 import { lookAgain } from "../queue/ready-hints.ts";
 import { purgeWorkload } from "../queue/retention.ts";
+import { nextTimes } from "../schedules/next-times.ts";
 import { checkSchedule } from "../schedules/schedules.ts";
 import { executorState } from "./executor-state.ts";
 import { checkNames } from "./workload-checks.ts";
 
 /** A row as the API shows it. */
-const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => {
-  const { workload_id: _id, created_at, updated_at, ...rest } = row;
-  return { ...rest, executor, created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
+const workloadRecord = (row: WorkloadRow, executor: ExecutorState, now: number): Workload => {
+  const { workload_id: _id, code_version, code_sha256, created_at, updated_at, ...rest } = row;
+  return {
+    ...rest,
+    executor_config:
+      code_sha256 === null ? rest.executor_config : { ...rest.executor_config, code_version },
+    executor,
+    next_times: nextTimes(row, now),
+    created_at: isoTime(created_at),
+    updated_at: isoTime(updated_at),
+  };
 };
 
-const recordOf = async (
-  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
-  row: WorkloadRow,
-): Promise<Workload> =>
-  workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()));
+const recordOf = async (ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">, row: WorkloadRow): Promise<Workload> =>
+  workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()), ctx.clock.now());
 
 export async function listWorkloads(
   ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
 ): Promise<Workload[]> {
   const [rows, workers] = await Promise.all([ctx.db.workloads.list(), ctx.db.pull_workers.list()]);
-  return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers)));
+  return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers), ctx.clock.now()));
 }
 
 /** @throws AppError not_found */
@@ -45,12 +53,19 @@ const missing = (): never => {
  */
 export async function createWorkload(
   ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log">,
-  input: WorkloadCreate,
+  { version_note, ...input }: WorkloadCreate,
+  by: string,
 ): Promise<Workload> {
   const now = ctx.clock.now();
   checkSchedule(input, now);
-  await checkNames(ctx, input.slug, input);
-  const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
+  const settled = await settleCode(ctx, input, null, { by, note: version_note });
+  const { executor_config, code } = settled;
+  const settings = { ...input, executor_config };
+  await checkNames(ctx, input.slug, settings);
+  const row = await ctx.db.workloads.insert(
+    { ...settings, created_at: now, updated_at: now },
+    typeof code === "string" ? undefined : code,
+  );
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
   ctx.pipeline.tell.workloads();
@@ -58,23 +73,48 @@ export async function createWorkload(
   return recordOf(ctx, row);
 }
 
+/** How often a write is tried whose workload somebody else changes at the same time. */
+const TRIES = 10;
+
 /** Replaces every mutable field. @throws AppError not_found, failed_condition as `changeWorkload`, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
   slug: string,
-  { slug: named, ...input }: WorkloadUpdate,
-  if_match?: string,
+  { slug: named, version_note, ...input }: WorkloadUpdate,
+  { by, if_match }: { by: string; if_match?: string | undefined },
 ): Promise<Workload> {
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
-  const stored = (await ctx.db.workloads.get(slug)) ?? missing();
   checkSchedule(input, ctx.clock.now());
-  await checkNames(ctx, slug, input, stored);
-  return changeWorkload(ctx, slug, input, if_match);
+  const saved: Saved = { by, note: version_note };
+  for (let tried = 1; ; tried += 1) {
+    const stored = (await ctx.db.workloads.get(slug)) ?? missing();
+    const asked = versionsOf(if_match);
+    if (asked && !asked.includes(stored.updated_at)) throw changedSince();
+    const { executor_config, code } = await settleCode(ctx, input, stored, saved);
+    const settings = { ...input, executor_config };
+    await checkNames(ctx, slug, settings, stored);
+    const updated_at = ctx.clock.now();
+    // What becomes of the code was decided by what is stored: another write in between decides it anew.
+    const over = [stored.updated_at];
+    const row =
+      typeof code === "string"
+        ? await ctx.db.workloads.update(
+            slug,
+            { ...settings, updated_at, ...(code === "none" ? { code_sha256: null } : {}) },
+            over,
+          )
+        : await ctx.db.workloads.updateCode(slug, { ...settings, updated_at }, code, over);
+    if (row) {
+      if (typeof code !== "string") afterSave(ctx, row);
+      return changed(ctx, row);
+    }
+    if (tried === TRIES) throw changedSince();
+  }
 }
 
 /** The versions that an If-Match names; undefined for any. A weak tag, or one that was never issued, names none. */
-const versionsOf = (if_match: string | undefined): number[] | undefined =>
+export const versionsOf = (if_match: string | undefined): number[] | undefined =>
   if_match === undefined || if_match.trim() === "*"
     ? undefined
     : if_match.split(",").flatMap((tag) => {
@@ -89,20 +129,27 @@ const versionsOf = (if_match: string | undefined): number[] | undefined =>
 export async function changeWorkload(
   ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">,
   slug: string,
-  set: Partial<Omit<WorkloadUpdate, "slug">>,
+  set: Partial<Pick<WorkloadUpdate, "enabled" | "supervisor_enabled">>,
   if_match?: string,
 ): Promise<Workload> {
   const settings = { ...set, updated_at: ctx.clock.now() };
   const row = await ctx.db.workloads.update(slug, settings, versionsOf(if_match));
   if (!row) {
-    if (if_match !== undefined && (await ctx.db.workloads.get(slug)) !== null)
-      throw new AppError(
-        "failed_condition",
-        "the settings have changed: read them again, and send If-Match with the new ETag",
-      );
+    if (if_match !== undefined && (await ctx.db.workloads.get(slug)) !== null) throw changedSince();
     throw notFound("workload");
   }
-  ctx.pipeline.workloads.set(slug, row);
+  return changed(ctx, row);
+}
+
+export const changedSince = () =>
+  new AppError(
+    "failed_condition",
+    "the settings have changed: read them again, and send If-Match with the new ETag",
+  );
+
+/** Claims and the other control planes see it from now on. */
+export function changed(ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">, row: WorkloadRow): Promise<Workload> {
+  ctx.pipeline.workloads.set(row.slug, row);
   ctx.pipeline.tell.workloads();
   if (row.enabled) lookAgain(ctx.pipeline.ready, row.workload_id);
   return recordOf(ctx, row);

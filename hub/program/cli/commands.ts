@@ -23,6 +23,7 @@ import {
   TLS,
   WORKER_ID,
 } from "./flags.ts";
+import { TABLE_FLAGS } from "./table-flags.ts";
 
 interface CommandEntry {
   /** Who runs it: `client` calls a running hub, `operator` reads stores, files and units of this machine itself. */
@@ -191,6 +192,7 @@ export const COMMANDS = {
         value: "FILE",
         help: "one task a line, a key or {pk, extra, …} as JSON; - reads standard input",
       },
+      ...TABLE_FLAGS,
       { name: "wait", help: "wait until the tasks are done; exit 1 if any failed" },
       JSON_OUT,
     ],

@@ -6,6 +6,7 @@ import { UsageError } from "./exit.ts";
 import { runQueueCommand } from "./queue.ts";
 import { runRunsCommand } from "./runs.ts";
 import { runSubmitCommand } from "./submit.ts";
+import { runTableCommand, tableRequest } from "./submit-table.ts";
 import type { WatchDeps } from "./watch-queue.ts";
 
 const PIPELINE_COMMANDS = ["submit", "queue", "runs"] as const;
@@ -24,8 +25,8 @@ async function openInput(file: string): Promise<ReadableStream<Uint8Array>> {
   if (file === "-") return Bun.stdin.stream();
   const input = Bun.file(file);
   const stat = await input.stat().catch(() => null);
-  if (!stat) throw new UsageError(`--file: ${file} does not exist`);
-  if (stat.isDirectory()) throw new UsageError(`--file: ${file} is a directory`);
+  if (!stat) throw new UsageError(`${file} does not exist`);
+  if (stat.isDirectory()) throw new UsageError(`${file} is a directory`);
   return input.stream();
 }
 
@@ -34,7 +35,9 @@ function submitSource(words: string[], file: string | undefined) {
   if (file !== undefined && words.length > 0)
     throw new UsageError("submit takes keys or --file, not both");
   if (file === undefined && words.length === 0)
-    throw new UsageError("submit needs a key, --file FILE or - for standard input");
+    throw new UsageError(
+      "submit needs a key, --file FILE, --csv FILE, --jsonl FILE or - for standard input",
+    );
   const piped = words.length === 1 && words[0] === "-";
   return piped ? { pks: [], file: "-" } : { pks: words, file: file ?? null };
 }
@@ -56,6 +59,8 @@ export function runPipelineCommand(
   const json = on("json");
   switch (command) {
     case "submit": {
+      const table = tableRequest(slug, words, flags);
+      if (table) return runTableCommand({ ...deps, openInput }, table);
       const source = submitSource(words, flags.file?.at(-1));
       return runSubmitCommand({ ...deps, openInput }, { slug, ...source, wait: on("wait"), json });
     }

@@ -47,13 +47,46 @@ export const ExecutorState = z
   .openapi("ExecutorState");
 export type ExecutorState = z.infer<typeof ExecutorState>;
 
-/** Body of POST /workloads/{slug}/check. `worker_id`: null leaves the choice to the control plane. */
-export const CheckExecutor = z
+/** Bytes of the JSON of a test's `extra`, and of what is kept of its output and of each stream. */
+export const CHECK_LIMITS = { extra: 64 * 1024, output: 64 * 1024, stream: 32 * 1024 } as const;
+
+/** One task that is run as a test: it is in no queue, and no run is recorded. */
+export const CheckTask = z
   .strictObject({
-    worker_id: z.string().min(1).max(100).optional(),
-    timeout_s: z.number().min(1).max(120).default(60),
+    pk: z.string().min(1).max(1_024).default("test"),
+    extra: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .default(null)
+      .refine((extra) => JSON.stringify(extra).length <= CHECK_LIMITS.extra, {
+        error: `must be at most ${CHECK_LIMITS.extra} characters of JSON`,
+      }),
   })
-  .openapi("CheckExecutor");
+  .openapi("CheckTask");
+export type CheckTask = z.infer<typeof CheckTask>;
+
+export const checking = {
+  worker_id: z.string().min(1).max(100).optional(),
+  timeout_s: z.number().min(1).max(120).default(60),
+  task: CheckTask.optional(),
+};
+/** Body of POST /workloads/{slug}/check. `worker_id`: null leaves the choice to the control plane. */
+export const CheckExecutor = z.strictObject(checking).openapi("CheckExecutor");
+
+/** How the test's task ended. `truncated`: some of its output or of what it printed is not here. */
+export const CheckRun = z
+  .strictObject({
+    outcome: z.enum(["success", "error", "timeout", "crashed", "snoozed"]),
+    error: z.string().max(MAX_BROKEN_ERROR).nullable(),
+    output: z.unknown(),
+    stdout: z.string().max(CHECK_LIMITS.stream),
+    stderr: z.string().max(CHECK_LIMITS.stream),
+    log: z.array(z.object({ level: z.string().max(20), text: z.string().max(2_000) })).max(200),
+    truncated: z.boolean(),
+    duration_ms: z.int().min(0),
+  })
+  .openapi("CheckRun");
+export type CheckRun = z.infer<typeof CheckRun>;
 
 /** `unchecked`, for a workload that was just created: no worker could load its code, and `error` says why. */
 export const ExecutorCheck = z
@@ -67,6 +100,8 @@ export const ExecutorCheck = z
     host: z.string().nullable(),
     /** How long loading took. */
     ms: z.int().nullable(),
+    /** What became of the task; null when there was none, or the code does not load. */
+    run: CheckRun.nullable().optional(),
   })
   .openapi("ExecutorCheck");
 export type ExecutorCheck = z.infer<typeof ExecutorCheck>;
@@ -79,6 +114,7 @@ export const CheckAnswer = z.strictObject({
   error: z.string().max(MAX_BROKEN_ERROR).nullable(),
   trace: z.string().max(MAX_BROKEN_TRACE).nullable(),
   ms: z.int().min(0),
+  run: CheckRun.nullable().optional(),
 });
 export type CheckAnswer = z.infer<typeof CheckAnswer>;
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { BrokenExecutor, MAX_BROKEN, ToldNotes } from "./executor.ts";
+import { BrokenExecutor, CheckTask, MAX_BROKEN, ToldNotes } from "./executor.ts";
 import { NextCursor } from "./page.ts";
 import { MAX_PK_LENGTH } from "./queue.ts";
 import { UpdateOrder, UpdateReport, WorkerUpdate } from "./updates.ts";
@@ -205,7 +205,11 @@ export const Claimed = z
   .object({ batches: z.array(ClaimedBatch), workloads: z.array(WorkloadSettings) })
   .openapi("Claimed");
 export type Claimed = z.infer<typeof Claimed>;
-export const Exchanged = Claimed.extend({ results: z.array(ReportResult) }).openapi("Exchanged");
+/** `beat`: something waits for the worker's next heartbeat, which it should send now. */
+export const Exchanged = Claimed.extend({
+  results: z.array(ReportResult),
+  beat: z.boolean().optional(),
+}).openapi("Exchanged");
 
 /** Body of POST /workers/{id}/heartbeat: renews the leases of everything in flight. */
 export const PullHeartbeat = z
@@ -237,8 +241,17 @@ export const WorkerCommand = z
   .openapi("WorkerCommand");
 export type WorkerCommand = z.infer<typeof WorkerCommand>;
 
-/** A workload whose code the worker must load, and report on at `/workers/{id}/checks`. */
-export const WaitingCheck = z.object({ check_id: z.string(), workload: WorkloadSettings });
+/**
+ * A workload whose code the worker must load, and report on at `/workers/{id}/checks`. `task`: it is run too, within
+ * `timeout_ms`. `draft`: nobody has saved the settings, so what is found says nothing about a workload.
+ */
+export const WaitingCheck = z.object({
+  check_id: z.string(),
+  workload: WorkloadSettings,
+  task: CheckTask.optional(),
+  timeout_ms: z.int().optional(),
+  draft: z.boolean().optional(),
+});
 export type WaitingCheck = z.infer<typeof WaitingCheck>;
 
 /** `lost`: tasks that are no longer this worker's (expired, cancelled or given away), which it must stop. */

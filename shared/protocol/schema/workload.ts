@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { EXECUTOR_TYPES, EXECUTORS } from "../executors.ts";
 import { ProxyOption } from "../proxy.ts";
-import { ExecutorCheck, ExecutorState } from "./executor.ts";
+import { checking, ExecutorCheck, ExecutorState } from "./executor.ts";
 import { NextCursor } from "./page.ts";
+import { CodeText, VersionNote } from "./workload-code.ts";
 
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
 export type ExecutorType = z.infer<typeof ExecutorType>;
@@ -25,7 +26,7 @@ const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, "must be a va
 
 /**
  * What runs a task (rules/pipeline-workloads#executor-configuration). `python_module`, `bun_module`: `source_path` and
- * `module`, or a plugin of the control plane. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`:
+ * `module`, a plugin of the control plane, or the `code` itself, which a record names by its `code_version`. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`:
  * `options` of the fleet job, `hub_url` when it is not the worker's own hub.
  */
 export const ExecutorConfig = z
@@ -33,6 +34,8 @@ export const ExecutorConfig = z
     source_path: argument(4_096).optional(),
     module: argument(1_000).optional(),
     plugin: Slug.optional(),
+    code: CodeText.optional(),
+    code_version: z.int().min(1).max(1_000_000_000).optional(),
     init_kwargs: z.record(z.string(), z.unknown()).optional(),
     argv: z.array(argument(32_768)).min(1).max(1_000).optional(),
     python: argument(4_096).optional(),
@@ -100,6 +103,14 @@ type ConfigKeys = readonly (keyof ExecutorConfig)[];
 /** The compiler refuses a key that the configuration lacks. */
 const KINDS: Record<ExecutorType, { takes: ConfigKeys; needs: ConfigKeys }> = EXECUTORS;
 
+const others = (needs: ConfigKeys) =>
+  needs
+    .filter((key) => key !== UNSAID)
+    .slice(1)
+    .join(", ");
+/** Nobody writes it by hand: a record has it. */
+const UNSAID = "code_version";
+
 const checkExecutor = (
   w: { executor_type: ExecutorType; executor_config: ExecutorConfig },
   ctx: z.RefinementCtx,
@@ -109,13 +120,26 @@ const checkExecutor = (
     ctx.addIssue({
       code: "custom",
       path: ["executor_config", needs[0] ?? ""],
-      message: `is needed by executor_type ${w.executor_type}${needs.length > 1 ? ` (or ${needs.slice(1).join(", ")})` : ""}`,
+      message: `is needed by executor_type ${w.executor_type}${needs.length > 1 ? ` (or ${others(needs)})` : ""}`,
     });
+  const { code, code_version, ...config } = w.executor_config;
+  if (code === undefined && code_version === undefined) return;
+  const refuse = (key: string, message: string) =>
+    ctx.addIssue({ code: "custom", path: ["executor_config", key], message });
+  if (!KINDS[w.executor_type].takes.includes("code"))
+    refuse("code", `is not taken by executor_type ${w.executor_type}`);
+  for (const key of ["plugin", "source_path", "module"] as const)
+    if (config[key] !== undefined) refuse(key, "must not be given beside code");
 };
 
 /** Body of POST /workloads (rules/pipeline-workloads#create-a-workload): unknown keys are refused. */
 export const WorkloadCreate = z
-  .strictObject({ slug: Slug, ...mutable, name: mutable.name.optional() })
+  .strictObject({
+    slug: Slug,
+    ...mutable,
+    name: mutable.name.optional(),
+    version_note: VersionNote.default(""),
+  })
   .superRefine(checkExecutor)
   .transform((w) => ({ ...w, name: w.name ?? w.slug }))
   .openapi("WorkloadCreate");
@@ -124,17 +148,41 @@ export type WorkloadCreate = z.infer<typeof WorkloadCreate>;
 /** Fields of a record besides its settings: a body may include them, as they were read, and they are ignored. */
 const readOnly = {
   executor: z.unknown().optional(),
+  next_times: z.unknown().optional(),
   created_at: z.unknown().optional(),
   updated_at: z.unknown().optional(),
 };
 
 /** Body of PUT /workloads/{slug}: replaces every mutable field; `slug`, when given, must be the path's. */
 export const WorkloadUpdate = z
-  .strictObject({ slug: Slug.optional(), ...mutable, ...readOnly })
+  .strictObject({
+    slug: Slug.optional(),
+    ...mutable,
+    ...readOnly,
+    version_note: VersionNote.default(""),
+  })
   .superRefine(checkExecutor)
-  .transform(({ executor: _e, created_at: _c, updated_at: _u, ...settings }) => settings)
+  .transform(
+    ({ executor: _e, next_times: _n, created_at: _c, updated_at: _u, ...settings }) => settings,
+  )
   .openapi("WorkloadUpdate");
 export type WorkloadUpdate = z.infer<typeof WorkloadUpdate>;
+
+/**
+ * Body of POST /workloads/check: settings that nobody has saved. `slug`: the workload that they are for, whose
+ * `code_version` they may name, and which the worker that tries them must be allowed to run.
+ */
+export const CheckDraft = z
+  .strictObject({
+    slug: Slug.optional(),
+    executor_type: mutable.executor_type,
+    executor_config: mutable.executor_config,
+    host_affinity: mutable.host_affinity,
+    ...checking,
+  })
+  .superRefine(checkExecutor)
+  .openapi("CheckDraft");
+export type CheckDraft = z.infer<typeof CheckDraft>;
 
 export const SetEnabled = z.strictObject({ enabled: z.boolean() }).openapi("SetEnabled");
 export const SetSupervisorEnabled = z
@@ -148,6 +196,8 @@ export const Workload = z
     ...mutable,
     /** Whether its code loads on the workers that have tried. */
     executor: ExecutorState,
+    /** When its schedule is due next; empty without one. */
+    next_times: z.array(z.string()),
     created_at: z.string(),
     updated_at: z.string(),
   })
