@@ -46,7 +46,7 @@ test("a workload is made from an example; what is wrong is said at its field (ru
   await dialog.getByRole("button", { name: "Create the workload" }).click();
   await dialog.getByText("workload f-list-one exists").waitFor();
   await ui.judge(/409/);
-  for (const type of ["python module", "bun module", "fleet fetch", "command"])
+  for (const type of ["Use a plugin", "Program or browser", "Browser jobs", "A program"])
     await dialog.getByText(type, { exact: true }).first().click();
   await slug.fill("f-made");
   await dialog.getByRole("button", { name: "Every other setting" }).click();

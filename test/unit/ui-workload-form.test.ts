@@ -33,7 +33,7 @@ describe("a workload", () => {
   test("has a field for each of its settings", () => {
     const paths = ALL_FIELDS.map(({ path }) => path);
     const settings = Object.keys(RULES).filter(
-      (path) => !["slug", "executor", "created_at", "updated_at"].includes(path),
+      (path) => !["slug", "executor", "next_times", "created_at", "updated_at"].includes(path),
     );
     const missing = settings.filter(
       (path) => !paths.some((own) => own === path || own.startsWith(`${path}.`)),

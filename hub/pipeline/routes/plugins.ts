@@ -84,7 +84,7 @@ const typeOf = (path: string): string => {
 };
 
 /** Plugins and what comes with them (rules/pipeline-plugins#plugin-folders). */
-export function pluginRoutes(ctx: Pick<PipelineContext, "pipeline">) {
+export function pluginRoutes(ctx: Pick<PipelineContext, "db" | "kv" | "pipeline">) {
   const answerFile = async (c: Context) => {
     const slug = c.req.param("slug") ?? "";
     const file = await webFile(ctx, slug, restOf(c, "web"));

@@ -8,6 +8,7 @@ import "./parts.css";
 import "./app.css";
 import "./home.css";
 import "./player.css";
+import "./code.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { startDensity } from "./lib/density.ts";

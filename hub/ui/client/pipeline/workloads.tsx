@@ -1,7 +1,6 @@
 import { Badge, Button, Group, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import { EXECUTOR_TYPES } from "#shared/protocol/executors.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
@@ -125,7 +124,7 @@ export function Page() {
   const list = useGet("/api/v1/workloads");
   const overview = useGet("/api/v1/dashboard/overview");
   const summary = useGet("/api/v1/dashboard/workloads-runs-summary");
-  const openCreate = () => set({ create: EXECUTOR_TYPES[0] ?? "" }, { push: true });
+  const openCreate = () => set({ create: "python_module" }, { push: true });
   const rowsOf = ({ workloads }: WorkloadList): Row[] =>
     workloads.map((workload) => {
       const runs = summary.data?.workloads.find(({ slug }) => slug === workload.slug);

@@ -18,6 +18,7 @@ import { call, seg } from "../../lib/http.ts";
 import { countText } from "../../lib/units.ts";
 import { Command } from "../../parts/copy.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
+import { ImportFile } from "./import/import-file.tsx";
 import { readTasks, type Typed } from "./submit-tasks.ts";
 
 /** Keys that were rejected are shown up to so many. */
@@ -68,6 +69,7 @@ export function Submit({ workload }: { workload: Workload }) {
   return (
     <form {...props}>
       <Stack maw={820}>
+        <ImportFile slug={slug} />
         {!enabled && (
           <Alert color="yellow" role="note">
             The workload is off: tasks wait until it is switched on.

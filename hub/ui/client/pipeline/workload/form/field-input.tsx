@@ -1,6 +1,8 @@
 import { Select, Switch, Textarea, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import type { Draft } from "./draft.ts";
+import { CodeEditor } from "../code/code-editor.tsx";
+import { isLanguage, Signature } from "../code/language.tsx";
 import { type Field, kindOf, rulesAt } from "./fields.ts";
 
 interface FieldInputProps {
@@ -19,6 +21,7 @@ export function FieldInput({ field, form }: FieldInputProps) {
     ...form.getInputProps(path, { type: kind === "switch" ? "checkbox" : "input" }),
   };
   if (kind === "switch") return <Switch {...common} />;
+  if (kind === "code") return <CodeInput field={field} form={form} />;
   if (kind === "choice")
     return <Select {...common} data={rulesAt(field).choices ?? []} allowDeselect={false} />;
   if (kind === "long" || MONO.has(kind))
@@ -33,4 +36,22 @@ export function FieldInput({ field, form }: FieldInputProps) {
       />
     );
   return <TextInput {...common} inputMode={kind === "number" ? "decimal" : undefined} />;
+}
+
+function CodeInput({ field: { path, label }, form }: FieldInputProps) {
+  const { value, onChange, error } = form.getInputProps(path);
+  const type = String(form.values.executor_type);
+  const language = isLanguage(type) ? type : "python_module";
+  return (
+    <div className="whole-row">
+      <Signature language={language} />
+      <CodeEditor
+        label={label}
+        language={language}
+        value={String(value ?? "")}
+        onChange={onChange}
+        error={typeof error === "string" ? error : undefined}
+      />
+    </div>
+  );
 }

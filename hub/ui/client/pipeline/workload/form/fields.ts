@@ -7,7 +7,7 @@ import { rulesOf } from "../../../forms/rules-macro.ts" with { type: "macro" };
 export const RULES = rulesOf("WorkloadUpdate");
 
 /** How a setting is written; without one it follows from the type in the schema. */
-type Kind = "text" | "long" | "number" | "switch" | "json" | "lines" | "env" | "choice";
+type Kind = "text" | "long" | "number" | "switch" | "json" | "lines" | "env" | "choice" | "code";
 
 /** A setting as a field of a form. */
 export interface Field {
@@ -16,6 +16,8 @@ export interface Field {
   label: string;
   kind?: Kind;
   hint?: string;
+  /** The form that has it; without it both do. */
+  only?: "create" | "settings";
 }
 
 const KINDS: Record<FieldRules["type"], Kind> = {
@@ -41,6 +43,12 @@ export function mayBeEmpty(field: Field): boolean {
 export const FIELDS: Record<string, Field[]> = {
   General: [
     { path: "name", label: "Name" },
+    {
+      path: "version_note",
+      label: "What is new in its code",
+      hint: "For those who read its versions later",
+      only: "create",
+    },
     { path: "description", label: "Description", kind: "long" },
     {
       path: "enabled",
@@ -71,6 +79,18 @@ export const FIELDS: Record<string, Field[]> = {
     {
       path: "executor_config.module",
       label: "Module",
+    },
+    {
+      path: "executor_config.code",
+      label: "Code",
+      kind: "code",
+      only: "create",
+    },
+    {
+      path: "executor_config.code_version",
+      label: "Version of its code",
+      hint: "Written in the tab Code; another number goes back to that version",
+      only: "settings",
     },
     {
       path: "executor_config.plugin",
