@@ -17,11 +17,14 @@ const preview = (query: Record<string, string>) =>
 
 test("a preview tells an expression in words and its next times in both clocks (rules/pipeline-schedules#next-times)", async () => {
   const { status, body } = await preview({
-    ...{ schedule: "30 9 * * 5-7", schedule_tz: "Europe/Berlin", n: "3" },
+    schedule: "30 9 * * 5-7",
+    schedule_tz: "Europe/Berlin",
+    n: "3",
   });
   expect(status).toBe(200);
   expect(body).toEqual({
-    ...{ schedule: "30 9 * * 5-7", schedule_tz: "Europe/Berlin" },
+    schedule: "30 9 * * 5-7",
+    schedule_tz: "Europe/Berlin",
     words: "At 09:30, Friday through Sunday, by the clock of Europe/Berlin (UTC+1)",
     next_times: [
       { at: "2026-03-27T08:30:00.000Z", local: "Fri, 27 Mar 2026, 09:30:00", offset: "UTC+1" },

@@ -25,7 +25,9 @@ async function send(
   type = "text/csv",
 ) {
   const answer = await fetch(`${hub.url}/api/v1/workloads/${slug}/tasks/import${query}`, {
-    ...{ method: "POST", body: file, headers: { "content-type": type } },
+    method: "POST",
+    body: file,
+    headers: { "content-type": type },
   });
   return { status: answer.status, body: (await answer.json()) as Answered };
 }
@@ -42,8 +44,15 @@ describe("a CSV file (rules/pipeline-import#csv)", () => {
     const { status, body } = await send(slug, file);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ dry_run: false, format: "csv", columns: ["id", "url", "title, long"], key: "id" },
-      ...{ rows: 2, submitted: 2, duplicates: 0, faults: [], fault_count: 0 },
+      dry_run: false,
+      format: "csv",
+      columns: ["id", "url", "title, long"],
+      key: "id",
+      rows: 2,
+      submitted: 2,
+      duplicates: 0,
+      faults: [],
+      fault_count: 0,
     });
     expect(await queued(slug)).toEqual([
       { pk: "7", extra: { url: "https://a.example", "title, long": 'He said "no", twice' } },

@@ -36,9 +36,15 @@ describe("code in a workload (rules/pipeline-code#code-in-a-workload)", () => {
     expect(await versionsOf(slug)).toEqual({
       versions: [
         {
-          ...{ version: 1, executor_type: "python_module", sha256: sha(PYTHON_EXAMPLE) },
-          ...{ bytes: PYTHON_EXAMPLE.length, note: "first try", created_by: "open" },
-          ...{ created_at: expect.stringMatching(/Z$/), restored_from: null, current: true },
+          version: 1,
+          executor_type: "python_module",
+          sha256: sha(PYTHON_EXAMPLE),
+          bytes: PYTHON_EXAMPLE.length,
+          note: "first try",
+          created_by: "open",
+          created_at: expect.stringMatching(/Z$/),
+          restored_from: null,
+          current: true,
         },
       ],
       next_cursor: null,
@@ -181,7 +187,10 @@ describe("roll back (rules/pipeline-code#roll-back)", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ priority: 7, executor_config: { code_version: 3 } });
     expect((await versionsOf(slug)).versions[0]).toMatchObject({
-      ...{ version: 3, restored_from: 1, note: "it was slow", sha256: sha("a = 1") },
+      version: 3,
+      restored_from: 1,
+      note: "it was slow",
+      sha256: sha("a = 1"),
     });
     // What runs already is not changed.
     expect((await api("POST", path)).body).toEqual(body);

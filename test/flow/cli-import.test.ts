@@ -39,7 +39,9 @@ async function run(line: string[]) {
   const deps = { terminal, clock: systemClock, signal: new AbortController().signal };
   try {
     seen.code = await runPipelineCommand("submit", parsed.words, parsed.flags, {
-      ...{ ...deps, url: hub.url, token: undefined },
+      ...deps,
+      url: hub.url,
+      token: undefined,
     });
   } catch (err) {
     seen.err += (err as Error).message;

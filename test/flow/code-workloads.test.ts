@@ -116,7 +116,9 @@ test("a worker tries a draft with one task: output, log, streams and the traceba
   const good = await check({ pk: "p", extra: { n: 1 } });
   expect(good).toMatchObject({ status: 200 });
   expect(good.body).toMatchObject({
-    ...{ state: "ok", worker_id: "p1", error: null },
+    state: "ok",
+    worker_id: "p1",
+    error: null,
     run: { outcome: "success", output: { n: 2 }, stdout: "printed p\n", truncated: false },
   });
   expect(good.body.run.log).toEqual([{ level: "warn", text: "logged" }]);
@@ -149,7 +151,9 @@ test("a test that takes too long ends and says so", async () => {
   await start();
   const code = "import time\ndef run(pk):\n    time.sleep(60)\n";
   const { body } = await api("POST", "/workloads/check", {
-    ...{ ...coded(code), task: { pk: "slow" }, timeout_s: 12 },
+    ...coded(code),
+    task: { pk: "slow" },
+    timeout_s: 12,
   });
   expect(body.run).toMatchObject({ outcome: "timeout" });
 });

@@ -17,7 +17,8 @@ beforeAll(async () => {
 });
 
 const python = (code: string) => ({
-  ...{ executor_type: "python_module", executor_config: { code } },
+  executor_type: "python_module",
+  executor_config: { code },
 });
 const make = (slug: string, code: string, more = {}) =>
   rig.api("POST", "/api/v1/workloads", { slug, ...python(code), ...more });
@@ -53,7 +54,8 @@ test("a workload is written, tested with one task, and created in one dialog (ru
   await dialog.getByRole("button", { name: "Create the workload" }).click();
   await page.waitForURL("**/ui/pipelines/h-written?tab=submit");
   expect(await rig.api<object>("GET", tasks.at("h-written"))).toMatchObject({
-    ...{ executor_type: "bun_module", executor_config: { code_version: 1 } },
+    executor_type: "bun_module",
+    executor_config: { code_version: 1 },
   });
 });
 
@@ -79,7 +81,8 @@ test("code is changed, saved as a version with a note, compared, and rolled back
   await page.getByRole("dialog").getByRole("button", { name: "Roll back", exact: true }).click();
   await list.getByText("as version 1").waitFor();
   expect(await rig.api<object>("GET", `${tasks.at("h-changed")}/versions/3`)).toMatchObject({
-    ...{ restored_from: 1, code: "def run(pk):\n    return 'one'\n" },
+    restored_from: 1,
+    code: "def run(pk):\n    return 'one'\n",
   });
 });
 
@@ -90,7 +93,8 @@ test("what somebody else saves meanwhile is neither lost nor overwritten unseen"
   await page.getByText("return 'first'").waitFor();
   await write(page, "def run(pk):\n    return 'mine'\n");
   await rig.api("PUT", tasks.at("h-shared"), {
-    ...{ name: "h-shared", ...python("def run(pk):\n    return 'theirs'\n") },
+    name: "h-shared",
+    ...python("def run(pk):\n    return 'theirs'\n"),
   });
   await page.getByText("Somebody saved other code in the meantime").waitFor();
   await page.getByText("return 'mine'").waitFor();
@@ -101,7 +105,8 @@ test("what somebody else saves meanwhile is neither lost nor overwritten unseen"
 test("code that does not load is a red banner with its traceback, and one button brings the old code back (rules/pipeline-code#in-the-web-app)", async () => {
   await make("h-broken", "def run(pk):\n    return 1\n");
   await rig.api("PUT", tasks.at("h-broken"), {
-    ...{ name: "h-broken", ...python("import not_there_at_all\n") },
+    name: "h-broken",
+    ...python("import not_there_at_all\n"),
   });
   await using ui = await open("h-broken", "runs");
   const { page } = ui;
@@ -159,6 +164,7 @@ test("a schedule shows its words and its next five times while it is written (ru
     .waitFor();
   await ui.judge(/422/);
   expect(await rig.api<object>("GET", tasks.at("h-daily"))).toMatchObject({
-    ...{ schedule: "30 9 * * 1-5", schedule_tz: "Europe/Berlin" },
+    schedule: "30 9 * * 1-5",
+    schedule_tz: "Europe/Berlin",
   });
 });

@@ -10,7 +10,12 @@ const ending = (outcome: TaskOutcome, more: Partial<TaskEnd> = {}): Executor => 
   run: async ([task], { onEnd }) => {
     if (!task) return;
     onEnd({
-      ...{ task, outcome, duration_ms: 5, stdout: "", stderr: "", truncated: false },
+      task,
+      outcome,
+      duration_ms: 5,
+      stdout: "",
+      stderr: "",
+      truncated: false,
       ...more,
     });
   },
@@ -22,7 +27,11 @@ const run = (executor: Executor) => runCheckTask(executor, { pk: "a", extra: nul
 describe("the task of a test", () => {
   test("gives its output, and null for none", async () => {
     expect(await run(ending({ kind: "done", output: { a: 1 } }))).toMatchObject({
-      ...{ outcome: "success", error: null, output: { a: 1 }, truncated: false, duration_ms: 5 },
+      outcome: "success",
+      error: null,
+      output: { a: 1 },
+      truncated: false,
+      duration_ms: 5,
     });
     expect(await run(ending({ kind: "done", output: undefined }))).toMatchObject({ output: null });
   });
@@ -38,7 +47,8 @@ describe("the task of a test", () => {
       broken: false,
     };
     expect(await run(ending(stopped))).toMatchObject({
-      ...{ outcome: "error", error: "the worker is stopping" },
+      outcome: "error",
+      error: "the worker is stopping",
     });
   });
 

@@ -102,7 +102,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   });
   const checker = createChecker({
     create,
-    ...{ log, stopping: life.stopping },
+    log,
+    stopping: life.stopping,
     answer: (found) => retry("the answer of a check", () => joining.client.answerCheck(found)),
     onFound: ({ slug, revision }, found) => {
       if (found) broken.mark(slug, revision, found.error, found.trace);

@@ -11,7 +11,10 @@ const TRY_S = 75;
  * Has a worker load the code now, whether or not tasks wait for it, so that code that does not load is told within
  * seconds (rules/pipeline-code#a-new-version-is-tried-at-once). Nobody waits for it.
  */
-export function tryCode(ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">, slug: string): void {
+export function tryCode(
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  slug: string,
+): void {
   void tryExecutor(ctx, slug, TRY_S, ctx.pipeline.stopping).catch((err) => {
     if (!ctx.pipeline.stopping.aborted)
       ctx.log.warn({ workload: slug, err: errorMessage(err) }, "could not have new code tried");
@@ -19,7 +22,10 @@ export function tryCode(ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log"
 }
 
 /** A version was made: the oldest one goes when there are too many, and a worker tries the new one. */
-export function afterSave(ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">, row: WorkloadRow): void {
+export function afterSave(
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  row: WorkloadRow,
+): void {
   const { workload_id, slug, code_version } = row;
   ctx.log.info({ workload: slug, version: code_version }, "new version of its code");
   if (code_version > MAX_VERSIONS)

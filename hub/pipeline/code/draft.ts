@@ -17,7 +17,10 @@ export interface Draft {
 export const DRAFT_SLUG = "~draft";
 
 /** What a worker is given to try. @throws AppError invalid when it names a plugin or a version that is not there */
-export async function readDraft(ctx: Pick<PipelineContext, "db" | "pipeline">, wanted: CheckDraft): Promise<Draft> {
+export async function readDraft(
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
+  wanted: CheckDraft,
+): Promise<Draft> {
   const { executor_type, slug } = wanted;
   const { code, code_version, ...executor_config } = wanted.executor_config;
   const draft: Draft = { executor_type, executor_config, code: code ?? null };

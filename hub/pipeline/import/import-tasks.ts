@@ -36,8 +36,16 @@ export async function importTasks(
   const workload = await ctx.pipeline.workloads.require(slug);
   const found = await rowsOf(format, textOf(body));
   const result: ImportResult = {
-    ...{ dry_run: query.dry_run, format, columns: [], key: null, rows: 0, submitted: 0 },
-    ...{ duplicates: 0, faults: [], fault_count: 0, tasks: [] },
+    dry_run: query.dry_run,
+    format,
+    columns: [],
+    key: null,
+    rows: 0,
+    submitted: 0,
+    duplicates: 0,
+    faults: [],
+    fault_count: 0,
+    tasks: [],
   };
   const into = query.dry_run ? looker(ctx, workload) : submitter(ctx, slug);
   let mapping: Mapping | null = null;

@@ -106,9 +106,13 @@ const asText = (cells: readonly string[], names: readonly string[]): Record<stri
 async function csv(text: AsyncIterable<string>): Promise<Rows> {
   const { start, all } = await peek(text);
   const parser = parse({
-    ...{ delimiter: delimiterOf(start), bom: true, info: true, skip_empty_lines: true },
+    delimiter: delimiterOf(start),
+    bom: true,
+    info: true,
+    skip_empty_lines: true,
     // Counted below, so that one faulty record does not end the file.
-    ...{ relax_column_count: true, max_record_size: IMPORT_LIMITS.row_bytes },
+    relax_column_count: true,
+    max_record_size: IMPORT_LIMITS.row_bytes,
   });
   const source = Readable.from(all);
   source.on("error", (err) => parser.destroy(err));

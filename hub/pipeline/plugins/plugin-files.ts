@@ -28,7 +28,10 @@ async function usablePlugin(ctx: Pick<PipelineContext, "pipeline">, slug: string
 }
 
 /** What a worker unpacks: the folder's files in the order of their names, without times and owners. */
-export async function pluginArchive(ctx: Pick<PipelineContext, "pipeline" | "db" | "kv">, slug: string) {
+export async function pluginArchive(
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "kv">,
+  slug: string,
+) {
   const made = await madeArchive(ctx, slug);
   if (made) return made;
   const plugin = await usablePlugin(ctx, slug);

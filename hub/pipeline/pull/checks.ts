@@ -124,8 +124,15 @@ function found(
   const unrun = of.task !== undefined && state === "ok" && run === undefined;
   const why = unrun ? `${of.id} is of an earlier version: it loads code, but runs no tests` : error;
   return {
-    ...{ workload: of.name, revision, state, error: why, trace, worker_id: of.id, host: of.host },
-    ...{ ms, run: run ?? null },
+    workload: of.name,
+    revision,
+    state,
+    error: why,
+    trace,
+    worker_id: of.id,
+    host: of.host,
+    ms,
+    run: run ?? null,
   };
 }
 

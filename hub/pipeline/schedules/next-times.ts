@@ -51,8 +51,14 @@ function offsetAt(zone: string, at: number): string {
 const localTime = (zone: string, at: number): string =>
   new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
-    ...{ weekday: "short", day: "numeric", month: "short", year: "numeric" },
-    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
   }).format(at);
 
 function wordsOf(schedule: string): string {

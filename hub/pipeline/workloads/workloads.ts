@@ -27,7 +27,10 @@ const workloadRecord = (row: WorkloadRow, executor: ExecutorState, now: number):
   };
 };
 
-const recordOf = async (ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">, row: WorkloadRow): Promise<Workload> =>
+const recordOf = async (
+  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
+  row: WorkloadRow,
+): Promise<Workload> =>
   workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()), ctx.clock.now());
 
 export async function listWorkloads(
@@ -148,7 +151,10 @@ export const changedSince = () =>
   );
 
 /** Claims and the other control planes see it from now on. */
-export function changed(ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">, row: WorkloadRow): Promise<Workload> {
+export function changed(
+  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">,
+  row: WorkloadRow,
+): Promise<Workload> {
   ctx.pipeline.workloads.set(row.slug, row);
   ctx.pipeline.tell.workloads();
   if (row.enabled) lookAgain(ctx.pipeline.ready, row.workload_id);

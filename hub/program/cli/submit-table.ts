@@ -37,7 +37,9 @@ export function tableRequest(
   const query = {
     ...(key === undefined ? {} : { key }),
     ...(columns === undefined ? {} : { columns }),
-    ...{ typed: on("typed"), dry_run: on("dry-run"), skip_faults: on("skip-faults") },
+    typed: on("typed"),
+    dry_run: on("dry-run"),
+    skip_faults: on("skip-faults"),
   };
   return { slug, format, file: flags[format]?.at(-1) ?? "", query, json: on("json") };
 }
