@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import { createBrokenExecutors } from "./broken-executors.ts";
+import { type BrokenExecutors, createBrokenExecutors } from "./broken-executors.ts";
 import { createChecker } from "./check-executor.ts";
 import { drain } from "./drain.ts";
 import { exchangeUntilStopped } from "./exchange.ts";
@@ -105,9 +105,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     log,
     stopping: life.stopping,
     answer: (found) => retry("the answer of a check", () => joining.client.answerCheck(found)),
-    onFound: ({ slug, revision }, found) => {
-      if (found) broken.mark(slug, revision, found.error, found.trace);
-      else broken.clear(slug);
+    onFound: (checked, found) => {
+      tellFound(broken, checked, found);
       life.changed();
     },
   });
@@ -137,6 +136,16 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       return stopped;
     },
   };
+}
+
+/** What a check found holds as what a load found does. */
+function tellFound(
+  broken: BrokenExecutors,
+  { slug, revision }: WorkloadSettings,
+  found: { error: string; trace: string } | null,
+): void {
+  if (found) broken.mark(slug, revision, found.error, found.trace);
+  else broken.clear(slug);
 }
 
 const helloOf = ({ slots, version, workloads = [] }: PullDeps): MembershipDeps["hello"] => ({
