@@ -42,7 +42,7 @@ export interface WorkloadsRepo {
   delete(workload_id: number, force: boolean): Promise<boolean>;
 }
 
-export type NewWorkload = Omit<WorkloadRow, "workload_id" | "code_version" | "code_sha256">;
+type NewWorkload = Omit<WorkloadRow, "workload_id" | "code_version" | "code_sha256">;
 
 /** `plugin_sha256`: its content hash as a plugin. */
 export type NewVersion = Omit<WorkloadVersionRow, "workload_id" | "version"> & {

@@ -11,7 +11,7 @@ const TYPING_MS = 250;
 const SHOWN = 5;
 
 /** An expression in words and its next times, as the server reads them. */
-export function NextTimes({ schedule, zone }: { schedule: string; zone: string }) {
+function NextTimes({ schedule, zone }: { schedule: string; zone: string }) {
   const [asked] = useDebouncedValue({ schedule, zone }, TYPING_MS);
   const preview = useGet(
     "/api/v1/schedules/preview",

@@ -12,7 +12,7 @@ const WORDS: Record<CheckRun["outcome"], string> = {
 };
 
 /** Text that a program wrote, open to its end. */
-export function Output({ title, text }: { title: string; text: string }) {
+function Output({ title, text }: { title: string; text: string }) {
   if (text === "") return null;
   return (
     <div>
