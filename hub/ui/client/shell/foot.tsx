@@ -34,7 +34,7 @@ function Leave({ who }: { who: WhoIAm }) {
         leftSection={<IconLogout size={14} aria-hidden />}
         onClick={leave}
       >
-        {label}
+        <span className="leave-word">{label}</span>
       </Button>
     </Tooltip>
   );
