@@ -922,7 +922,7 @@ export interface Operations {
   "GET /sessions/{sid}/bodies/{sha256}": {
     params: { sid: string | number; sha256: string | number };
     answer: never;
-    refusals: Plain<404 | 416 | 503>;
+    refusals: Plain<404 | 416 | 422 | 503>;
   };
   /** The program's sources, as workers fetch them */
   "GET /worker-source.tar.gz": {

@@ -39,6 +39,7 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
   const { session_id: sid } = session;
   expect(sid).toMatch(/^[\w-]{22}$/);
   expect(session).toEqual({
+    capture: false,
     session_id: sid,
     state: "active",
     worker_id: "w11",

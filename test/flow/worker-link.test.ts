@@ -100,6 +100,8 @@ describe("handshake (rules/worker-link#welcome)", () => {
         replay_clock: true,
         trace: true,
         viewer_events: true,
+        session_bodies: true,
+        run_events: true,
       },
       lanes: pool.lanes(),
       load: LOAD,

@@ -26,7 +26,7 @@ const read = createRoute({
     200: bytes("The body, with its captured type"),
     206: bytes("The requested range"),
     ...NOT_MODIFIED,
-    ...fails(404, 416, 503),
+    ...fails(404, 416, 422, 503),
   },
 });
 const store = createRoute({
