@@ -42,6 +42,7 @@ export type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 export type { Convention } from "#shared/protocol/schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
 export type { Engine } from "#shared/protocol/schema/engine.ts";
+export type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 export type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 export type { Har } from "#shared/protocol/schema/har.ts";
@@ -79,14 +80,13 @@ export type {
 } from "#shared/protocol/schema/session.ts";
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 export type { ImportResult } from "#shared/protocol/schema/task-import.ts";
-export type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
+export type { Watch } from "#shared/protocol/schema/watch.ts";
+export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
+export type { Workload } from "#shared/protocol/schema/workload.ts";
 export type {
   WorkloadVersion,
   WorkloadVersionCode,
 } from "#shared/protocol/schema/workload-code.ts";
-export type { Watch } from "#shared/protocol/schema/watch.ts";
-export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
-export type { Workload } from "#shared/protocol/schema/workload.ts";
 export type { Recording, RecordingExport, VideoFormat } from "#shared/recording/record.ts";
 
 export type Health = z.infer<typeof HealthSchema>;

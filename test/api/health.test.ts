@@ -19,6 +19,7 @@ test("GET /health: status ok, store, connected workers, version (rules/operation
     status: "ok",
     store: hub.ctx.db.dialect,
     workers: 0,
+    lanes: { total: 0, busy: 0 },
     version: "test",
     degraded: [],
     disk: { status: "ok", free_bytes: expect.any(Number), reserve_bytes: expect.any(Number) },

@@ -59,7 +59,8 @@ scenarios("GET /{target_url} (rules/jobs#submit-by-path)", () => hub, [
     path: "/http://example.com/",
     headers: { accept: "text/html,*/*" },
     status: 303,
-    after: async (_, a) => expect(a.headers.get("location")).toMatch(/^\/ui\/jobs\/[0-9a-z]{14}$/),
+    after: async (_, a) =>
+      expect(a.headers.get("location")).toMatch(/^\/ui\/captures\/[0-9a-z]{14}$/),
   },
 ]);
 

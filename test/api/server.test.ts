@@ -143,6 +143,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "DELETE /workers/{id}",
       "GET /",
       "GET /archive.wacz",
+      "GET /figures",
       "GET /health",
       "GET /hosts",
       "GET /hosts/{host}",

@@ -1,6 +1,6 @@
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "bun:test";
 import { movedTo } from "#hub/ui/moved.ts";
 import { isPagePath } from "#hub/ui/page-path.ts";
 

@@ -3,7 +3,7 @@ import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { CheckAnswer, CheckTask, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import type { CheckDraft } from "#shared/protocol/schema/workload.ts";
-import { type Draft, DRAFT_SLUG, readDraft } from "../code/draft.ts";
+import { DRAFT_SLUG, type Draft, readDraft } from "../code/draft.ts";
 import type { PipelineContext } from "../context.ts";
 import { isLive } from "./is-live.ts";
 import { mayRun } from "./may-run.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { createRoute } from "#hub/platform/http/create-route.ts";
 import { nameOf } from "#hub/platform/http/caller.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";

@@ -1,5 +1,6 @@
 import type { AccessRepo } from "./access-types.ts";
 import type { QueueOptions } from "./conn.ts";
+import type { FiguresRepo } from "./figures.ts";
 import type {
   AssetsRepo,
   AttemptsRepo,
@@ -11,7 +12,6 @@ import type {
   SessionsRepo,
   WorkersRepo,
 } from "./fleet-types.ts";
-import type { FiguresRepo } from "./figures.ts";
 import type {
   ConventionsRepo,
   EnginesRepo,

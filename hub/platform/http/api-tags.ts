@@ -15,6 +15,7 @@ export const TAGS = {
   conventions: "House rules for planners.",
   settings: "What can be changed while the service runs.",
   tokens: "Tokens with roles.",
+  figures: "What the fleet does, what went wrong and why: the first page of the app in one call.",
   workers: "The browser workers and their statuses.",
   "worker uploads": "How workers hand over what they captured; only for workers.",
   health: "Whether the hub works.",

@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { IconHandFinger } from "@tabler/icons-react";
 import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
@@ -40,8 +41,10 @@ function BusyLane({ one, interval_ms }: { one: WallLane; interval_ms: number }) 
       className="home-lane"
       href={lane.job_id === null ? sessionHref(sid) : jobHref(lane.job_id)}
       title={`${title}, lane ${lane.lane_idx} of ${worker.worker_id}`}
-      aria-label={`The ${what} of ${title} on lane ${lane.lane_idx} of ${worker.worker_id}`}
     >
+      <VisuallyHidden>
+        The {what} of {title} on lane {lane.lane_idx} of {worker.worker_id},{" "}
+      </VisuallyHidden>
       <div ref={box} className="home-lane-picture">
         {picture.state === "there" && <img src={picture.url} alt="" decoding="async" />}
       </div>

@@ -3,8 +3,8 @@ import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
 import type { Degraded, Stopping } from "#shared/protocol/schema/health.ts";
-import { loginStore, whoAmI } from "../lib/logins.ts";
 import { useHealth } from "../lib/health.ts";
+import { loginStore, whoAmI } from "../lib/logins.ts";
 
 const PART: Record<Degraded["part"], string> = {
   database: "Database",

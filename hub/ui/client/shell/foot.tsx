@@ -67,7 +67,7 @@ function Lanes() {
 }
 
 /** Whether the page is dark, and the button that turns it. */
-export function ThemeButton() {
+function ThemeButton() {
   const { setColorScheme } = useMantineColorScheme();
   const dark = useComputedColorScheme("light") === "dark";
   return (

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { counted } from "#shared/kit/words.ts";
-import { call } from "../lib/http.ts";
 import { useHealth } from "../lib/health.ts";
+import { call } from "../lib/http.ts";
 import type { Place } from "./places.ts";
 
 /** A page is there before its navigation asks what else is wrong. */

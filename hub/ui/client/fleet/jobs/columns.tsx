@@ -2,8 +2,8 @@ import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
-import { Thumb } from "../../parts/thumb.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
+import { Thumb } from "../../parts/thumb.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
 import { JobDuration, JobState } from "../job/state.tsx";
 

@@ -1,7 +1,7 @@
 import { Alert, Code, Group, Stack, Text } from "@mantine/core";
 import type { CheckRun, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
-import { Copy } from "../../../parts/copy.tsx";
 import { durationText } from "../../../lib/units.ts";
+import { Copy } from "../../../parts/copy.tsx";
 
 const WORDS: Record<CheckRun["outcome"], string> = {
   success: "The task succeeded",

@@ -1,8 +1,8 @@
 import { Select, Switch, Textarea, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
-import type { Draft } from "./draft.ts";
 import { CodeEditor } from "../code/code-editor.tsx";
 import { isLanguage, Signature } from "../code/language.tsx";
+import type { Draft } from "./draft.ts";
 import { type Field, kindOf, rulesAt } from "./fields.ts";
 
 interface FieldInputProps {

@@ -3,7 +3,7 @@ import type { UseFormReturnType } from "@mantine/form";
 import { FormErrors } from "../../../parts/form-errors.tsx";
 import { type Draft, isOf } from "./draft.ts";
 import { FieldInput } from "./field-input.tsx";
-import { ALL_FIELDS, type Field, FIELDS } from "./fields.ts";
+import { ALL_FIELDS, FIELDS, type Field } from "./fields.ts";
 
 interface WorkloadFormProps {
   form: UseFormReturnType<Draft>;
