@@ -312,10 +312,25 @@ export const LAYERS: readonly Layer[] = [
     may: ["record", "lanes", "fetch"],
     packages: [],
   },
+  // What is at a place of a page, and how it is called.
+  { name: "picker", files: /^worker\/browser\/picker\//, may: ["cdp"], packages: ZOD },
+  // What people do in a browser, as steps.
+  { name: "clicks", files: /^worker\/browser\/clicks\//, may: ["cdp", "picker"], packages: ZOD },
   {
     name: "session",
     files: /^worker\/browser\/session\//,
-    may: ["cdp", "process", "record", "lanes", "fetch", "browser-llm", "page-actions", "profile"],
+    may: [
+      "cdp",
+      "process",
+      "record",
+      "lanes",
+      "fetch",
+      "browser-llm",
+      "page-actions",
+      "profile",
+      "picker",
+      "clicks",
+    ],
     packages: ["mime", "playwright-core"],
   },
   {

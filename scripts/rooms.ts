@@ -15,6 +15,7 @@ export const ROOMS: readonly Room[] = [
   { name: "shared/protocol", may: ["shared/kit"] },
   { name: "shared/archive", may: SHARED },
   { name: "shared/recording", may: SHARED },
+  { name: "shared/recorded", may: SHARED },
   { name: "shared/llm", may: SHARED },
   { name: "shared/client", may: [...SHARED, "shared/recording"] },
   // Files that earlier versions look for at these paths.
@@ -32,7 +33,10 @@ export const ROOMS: readonly Room[] = [
     may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
   },
   { name: "hub/guide", may: [...SHARED, "hub/platform"] },
-  { name: "hub/ui", may: [...SHARED, "shared/client", "shared/recording", "hub/platform"] },
+  {
+    name: "hub/ui",
+    may: [...SHARED, "shared/client", "shared/recorded", "shared/recording", "hub/platform"],
+  },
 
   { name: "worker/config.ts", may: SHARED },
   { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },

@@ -29,6 +29,7 @@ import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
 import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
+import { sessionRecordInputRoutes } from "#hub/fleet/routes/session-record-input.ts";
 import { sessionTraceRoutes } from "#hub/fleet/routes/session-traces.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
@@ -187,6 +188,7 @@ export function createHubApp(ctx: ProgramContext): App {
     sessionRoutes(ctx),
     sessionActionRoutes(ctx),
     sessionCookieRoutes(ctx),
+    sessionRecordInputRoutes(ctx),
     sessionFileRoutes(ctx),
     hostRoutes(ctx),
     hostRecipeRoutes(ctx),

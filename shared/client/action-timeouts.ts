@@ -21,6 +21,7 @@ export const ACTION_TIMEOUTS_S = {
   text: 30,
   markdown: 30,
   links: 30,
+  pick: 30,
   back: 30,
   forward: 30,
   reload: 30,

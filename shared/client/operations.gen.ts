@@ -33,6 +33,7 @@ import type { ChangeFilter, ClaimTasks, Claimed, CompleteTasks, Exchange, Exchan
 import type { QueueCounts, QueuePeek, ResetFailed, Run, RunList, SubmitResult, TaskBatch, TaskHistory, TaskIn, TaskStatus, TaskStatusQuery } from "#shared/protocol/schema/queue.ts";
 import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
+import type { RecordInput, RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 import type { SchedulePreview } from "#shared/protocol/schema/schedule.ts";
 import type { ActionFailure, ActionReply, CookieList, CreateSession, NetworkLog, PutCookies, SaveProfile, ScreenshotRequest, Session, SessionFileList, SessionList } from "#shared/protocol/schema/session.ts";
 import type { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
@@ -469,6 +470,13 @@ export interface Operations {
     answer: z.output<typeof ActionReply>;
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
+  /** Say what is at a point of the picture, and how to select it */
+  "POST /sessions/{sid}/pick": {
+    params: { sid: string | number };
+    json: z.input<(typeof READING_ACTIONS)["pick"]["args"]>;
+    answer: z.output<typeof ActionReply>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
   /** Go back */
   "POST /sessions/{sid}/back": {
     params: { sid: string | number };
@@ -578,6 +586,20 @@ export interface Operations {
     params: { sid: string | number };
     answer: null;
     refusals: Plain<404 | 409 | 413 | 422 | 502 | 503 | 504>;
+  };
+  /** Record what people do as steps, or stop */
+  "POST /sessions/{sid}/record-input": {
+    params: { sid: string | number };
+    json: z.input<typeof RecordInput>;
+    answer: z.output<typeof RecordedInput>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422 | 502 | 503 | 504>;
+  };
+  /** Read the recorded steps */
+  "GET /sessions/{sid}/record-input": {
+    params: { sid: string | number };
+    query?: { revision?: number; wait_s?: number };
+    answer: z.output<typeof RecordedInput>;
+    refusals: Plain<404 | 422 | 502 | 503 | 504>;
   };
   /** Read the network log */
   "GET /sessions/{sid}/network": {

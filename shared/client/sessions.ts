@@ -10,6 +10,7 @@ import type {
   NetworkLog,
   PastSession,
   Profile,
+  RecordedInput,
   Recording,
   RecordingExport,
   Session,
@@ -55,6 +56,13 @@ export interface OpenSession extends SessionActions, AsyncDisposable {
    * and `createReadStream` look for them.
    */
   cdpTransport(): CdpTransport;
+  /** Records what people do as steps, or stops. */
+  recordInput(on: boolean, call?: CallOptions): Promise<RecordedInput>;
+  /** The steps; with `wait_s` once there are others than in `revision`. */
+  recordedInput(
+    query?: { revision?: number; wait_s?: number },
+    call?: CallOptions,
+  ): Promise<RecordedInput>;
   saveProfile(name: string, call?: CallOptions): Promise<Profile>;
   /** Ends the session and its browser. */
   close(call?: CallOptions): Promise<void>;
@@ -188,6 +196,10 @@ function openSession(http: Http, record: Session): OpenSession {
     files: async (call) => (await http.call("GET /sessions/{sid}/files", { ...call, ...of })).files,
     file: (name, call) =>
       http.open("GET /sessions/{sid}/files/{name}", { ...call, params: { ...of.params, name } }),
+    recordInput: (on, call) =>
+      http.call("POST /sessions/{sid}/record-input", { ...call, ...of, json: { on } }),
+    recordedInput: (query = {}, call) =>
+      http.call("GET /sessions/{sid}/record-input", { ...call, ...of, query }),
     cdpTransport: () => cdpTransport(http, record.session_id),
     saveProfile: (name, call) =>
       http.call("POST /sessions/{sid}/profile/save", {

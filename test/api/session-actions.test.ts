@@ -48,6 +48,7 @@ test("every action goes to the worker with its defaults, and its answer comes ba
     wait: { seconds: 0 },
     evaluate: { code: "1" },
     set_input_files: { selector: "a", files: [] },
+    pick: { x: 1, y: 2 },
     tab: { op: "new" },
     recipe: { actions: [{ kind: "press", key: "Enter" }] },
     ask: { prompt: "what?" },

@@ -93,6 +93,7 @@ const ARGS: Record<string, object> = {
   agent: { goal: "go" },
   select_option: { selector: "#a", values: ["1"] },
   evaluate: { code: "1" },
+  pick: { x: 1, y: 2 },
   set_input_files: {
     selector: "#f",
     files: [{ name: "a.txt", mime: "text/plain", content_base64: "YQ==" }],

@@ -109,6 +109,10 @@ class Actions:
         """List the links."""
         return self.act("links", args)
 
+    def pick(self, **args: Any) -> Json:
+        """Say what is at a point of the picture, and how to select it."""
+        return self.act("pick", args)
+
     def back(self, **args: Any) -> Json:
         """Go back."""
         return self.act("back", args)

@@ -68,6 +68,15 @@ class OpenSession(Actions):
         """A downloaded file, to be read and closed (``with``)."""
         return self._http.open("GET", f"{self._base}/files/{quoted(name)}")
 
+    def record_input(self, on: bool) -> Json:
+        """Records what people do as steps, or stops."""
+        return self._http.json("POST", f"{self._base}/record-input", body={"on": on})
+
+    def recorded_input(self, revision: int = -1, wait_s: float = 0) -> Json:
+        """The steps; with ``wait_s`` once there are others than in ``revision``."""
+        path = f"{self._base}/record-input?revision={revision}&wait_s={wait_s}"
+        return self._http.json("GET", path)
+
     def save_profile(self, name: str) -> Json:
         path = f"{self._base}/profile/save"
         return self._http.json("POST", path, body={"name": name}, timeout_s=SAVE_S)

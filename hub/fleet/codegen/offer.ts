@@ -9,7 +9,17 @@ import { type ScriptedJob, say } from "./job.ts";
 /** Longer ones are programs, not steps. */
 const MAX_STEPS = 30;
 const READS = new Set<TraceStep["action"]>([
-  ...(["screenshot", "pdf", "content", "text", "markdown", "links", "tabs", "keepalive"] as const),
+  ...([
+    "screenshot",
+    "pdf",
+    "content",
+    "text",
+    "markdown",
+    "links",
+    "tabs",
+    "keepalive",
+    "pick",
+  ] as const),
   ...(["dialogs", "downloads", "read_download"] as const),
 ]);
 /** Fields whose text must not be recorded. */

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { args, frame, in_frame, picture, selector } from "./arguments.ts";
+import { args, frame, in_frame, picture, point, selector } from "./arguments.ts";
 import { looks } from "./entry.ts";
 
 /** Actions that read the page without changing it. */
@@ -58,5 +58,19 @@ export const READING_ACTIONS = {
     summary: "List the links",
     example: {},
     script: ["links(options?: Frame & Timeout): Promise<{ href: string; text: string }[]>;"],
+  }),
+  pick: looks({
+    args: args({ ...point, selector: selector.optional(), frame }).refine(
+      (a) => (a.selector !== undefined) !== (a.x !== undefined && a.y !== undefined),
+      { error: "give either selector, or x and y" },
+    ),
+    summary: "Say what is at a point of the picture, and how to select it",
+    example: { x: 320, y: 240 },
+    script: [
+      "/** What is at a point of the picture, or what a selector names: role, name, box, and selectors with their matches. */",
+      "pick(x: number, y: number, options?: Timeout): Promise<any>;",
+      "pick(selector: Selector, options?: Frame & Timeout): Promise<any>;",
+    ],
+    positions: [["x", "y"], ["selector"]],
   }),
 } as const;

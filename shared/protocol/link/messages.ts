@@ -350,7 +350,7 @@ export type HubCloseSession = z.infer<typeof HubCloseSession>;
 /**
  * One operation on a session, answered by one SessionReply. `action`: a name of SESSION_ACTIONS, or one of the hub's own
  * (`state`, `cookies_get`, `cookies_put`, `cookies_clear`, `network`, `files`, `preview`, `snapshot`, `profile_save`,
- * `run_reset`, `take_name`).
+ * `run_reset`, `take_name`, `record_input`, `recorded_input`).
  */
 export const HubSessionCall = z.object({
   type: z.literal("HubSessionCall"),

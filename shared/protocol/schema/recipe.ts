@@ -3,15 +3,36 @@ import { MAX_RECIPE_ACTIONS, MAX_RECIPES, MAX_URL_LENGTH } from "../limits.ts";
 
 const selector = z.string().min(1).max(4_096);
 const timeout_s = z.number().min(0.1).max(3_600);
+/** Selectors of iframes, from outside in. */
+const frame = z.array(selector).max(10).optional();
 
 /** One step of a recipe (rules/recipes#actions). Selectors are Playwright's; durations in seconds. */
 export const RecipeAction = z
   .discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("wait"), selector, timeout_s: timeout_s.optional() }),
-    z.strictObject({ kind: z.literal("click"), selector }),
-    z.strictObject({ kind: z.literal("fill"), selector, text: z.string().max(100_000) }),
+    z.strictObject({ kind: z.literal("wait"), selector, timeout_s: timeout_s.optional(), frame }),
+    z.strictObject({
+      kind: z.literal("click"),
+      selector,
+      click_count: z.int().min(1).max(3).optional(),
+      frame,
+    }),
+    z.strictObject({ kind: z.literal("fill"), selector, text: z.string().max(100_000), frame }),
     z.strictObject({ kind: z.literal("type"), text: z.string().max(100_000) }),
-    z.strictObject({ kind: z.literal("press"), key: z.string().min(1).max(100) }),
+    z.strictObject({
+      kind: z.literal("press"),
+      key: z.string().min(1).max(100),
+      /** The element that gets the key; absent: what has the focus. */
+      selector: selector.optional(),
+      frame,
+    }),
+    z.strictObject({
+      kind: z.literal("select_option"),
+      selector,
+      values: z.array(z.string().max(10_000)).min(1).max(1_000),
+      frame,
+    }),
+    z.strictObject({ kind: z.literal("check"), selector, frame }),
+    z.strictObject({ kind: z.literal("uncheck"), selector, frame }),
     z.strictObject({ kind: z.literal("scroll"), amount: z.number().min(-1e7).max(1e7) }),
     z.strictObject({
       kind: z.literal("navigate"),

@@ -36,7 +36,7 @@ export interface ActionContext {
 }
 
 /** Actions of the session as a whole, which `session/calls.ts` runs. */
-export type WholeSessionAction = "recipe" | "ask" | "agent" | "dialogs" | "dialog";
+export type WholeSessionAction = "recipe" | "ask" | "agent" | "pick" | "dialogs" | "dialog";
 
 /** What the actions on the active tab do, by their names. */
 export type PageActions = {

@@ -1,21 +1,15 @@
-import type { Frame, FrameLocator, Locator, Page } from "playwright-core";
+import type { Frame, Locator } from "playwright-core";
 import type { ActionContext } from "./context.ts";
 import { refused } from "./failure.ts";
+import { type FrameArg, framesOf, locatorIn } from "./selectors.ts";
 
-/** Selectors of iframes, from outside in. */
-export type FrameArg = string | string[] | undefined;
+export type { FrameArg } from "./selectors.ts";
 
-const selectorsOf = (frame: FrameArg): string[] => (frame === undefined ? [] : [frame].flat());
-
-/** The element that an action targets; Playwright looks up its frames again at every try. */
-export function target(
+/** The element that an action targets. */
+export const target = (
   { pages }: Pick<ActionContext, "pages">,
-  { selector, frame }: { selector: string; frame?: FrameArg },
-): Locator {
-  let scope: Page | FrameLocator = pages.active();
-  for (const one of selectorsOf(frame)) scope = scope.frameLocator(one);
-  return scope.locator(selector);
-}
+  element: { selector: string; frame?: FrameArg },
+): Locator => locatorIn(pages.active(), element);
 
 /**
  * The frame itself, as it is now; waits for its iframe. @throws ActionFailure page when the element has no document.
@@ -27,7 +21,7 @@ export async function frameOf(
 ): Promise<Frame> {
   const until = ctx.clock.monotonic() + timeout_ms;
   let scope = ctx.pages.active().mainFrame();
-  for (const selector of selectorsOf(frame)) {
+  for (const selector of framesOf(frame)) {
     const timeout = Math.max(1, until - ctx.clock.monotonic());
     const element = await scope.locator(selector).elementHandle({ timeout });
     const inner = await element?.contentFrame();

@@ -3,6 +3,7 @@ import type { SessionActionArgs } from "#shared/protocol/actions/session-actions
 import type { ActionContext, PageActions } from "./context.ts";
 import { refused } from "./failure.ts";
 import { frameOf } from "./frames.ts";
+import { asPlaywright } from "./selectors.ts";
 
 /** Result of every navigation: the status of the answer, or null when no request was made. */
 interface Gone {
@@ -65,7 +66,7 @@ async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Promise<n
   if (a.selector !== undefined) {
     const state = a.state ?? "visible";
     const frame = await frameOf(ctx, a.frame, left());
-    await frame.waitForSelector(a.selector, { state, timeout: left() });
+    await frame.waitForSelector(asPlaywright(a.selector), { state, timeout: left() });
   }
   return null;
 }

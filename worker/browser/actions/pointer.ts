@@ -4,6 +4,7 @@ import type { Tab } from "#shared/protocol/schema/session.ts";
 import type { ActionContext, PageActions } from "./context.ts";
 import { nextDownload } from "./downloads.ts";
 import { frameOf, target } from "./frames.ts";
+import { asPlaywright } from "./selectors.ts";
 import { listTabs } from "./tabs.ts";
 
 type Click = SessionActionArgs<"click">;
@@ -53,7 +54,7 @@ async function dragAndDrop(
   a: SessionActionArgs<"drag_and_drop">,
 ): Promise<null> {
   const frame = await frameOf(ctx, a.frame);
-  await frame.dragAndDrop(a.source, a.target, {
+  await frame.dragAndDrop(asPlaywright(a.source), asPlaywright(a.target), {
     timeout: ctx.timeout_ms,
     ...(a.source_position && { sourcePosition: a.source_position }),
     ...(a.target_position && { targetPosition: a.target_position }),

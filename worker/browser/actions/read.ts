@@ -5,6 +5,7 @@ import { ActionFailure, refused } from "./failure.ts";
 import { type FrameArg, frameOf } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 import { markdownOf } from "./markdown.ts";
+import { asPlaywright } from "./selectors.ts";
 
 /** Actions that look at the page as it is: a missing element is an error at once. */
 
@@ -17,7 +18,7 @@ async function present(
   ctx: ActionContext,
   { selector = "body", frame }: { selector?: string; frame?: FrameArg },
 ): Promise<Locator> {
-  const found = (await frameOf(ctx, frame)).locator(selector);
+  const found = (await frameOf(ctx, frame)).locator(asPlaywright(selector));
   if ((await found.count()) === 0) throw refused(`no element matches ${selector}`);
   return found.first();
 }

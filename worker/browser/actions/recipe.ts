@@ -6,6 +6,7 @@ import { evaluate } from "./evaluate.ts";
 import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber, shownKey } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
+import { locatorIn } from "./selectors.ts";
 
 /** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
 export class RecipeError extends Error {
@@ -83,6 +84,9 @@ function describeAction(action: RecipeAction): string {
     case "wait":
     case "click":
     case "fill":
+    case "select_option":
+    case "check":
+    case "uncheck":
       return `${action.kind} ${short(action.selector)}`;
     case "press":
       return `press ${shownKey(action.key)}`;
@@ -107,15 +111,27 @@ async function runAction(run: RecipeRun, action: RecipeAction, timeout: number):
   const { page, refusal } = run;
   switch (action.kind) {
     case "wait":
-      return page.waitForSelector(action.selector, { timeout });
-    case "click":
-      return page.click(action.selector, { timeout });
+      return locatorIn(page, action).first().waitFor({ timeout });
+    case "click": {
+      const clickCount = action.click_count ?? 1;
+      return locatorIn(page, action).first().click({ timeout, clickCount });
+    }
     case "fill":
       return fillSecret(run, action, timeout);
+    case "select_option":
+      return locatorIn(page, action).first().selectOption(action.values, { timeout });
+    case "check":
+    case "uncheck":
+      return locatorIn(page, action)
+        .first()
+        .setChecked(action.kind === "check", { timeout });
     case "type":
       return typeSecret(run, action);
-    case "press":
-      return page.keyboard.press(action.key);
+    case "press": {
+      const { key, selector, frame } = action;
+      if (selector === undefined) return page.keyboard.press(key);
+      return locatorIn(page, { selector, frame }).first().press(key, { timeout });
+    }
     case "scroll":
       return page.evaluate(`scrollBy({ top: ${action.amount}, behavior: "instant" })`);
     case "navigate": {

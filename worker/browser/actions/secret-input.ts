@@ -2,6 +2,7 @@ import type { Frame, Page } from "playwright-core";
 import type { Clock } from "#shared/kit/clock.ts";
 import { fillSecrets, type SecretHosts, secretRefusal } from "#shared/protocol/recipe-secrets.ts";
 import { refused } from "./failure.ts";
+import { type FrameArg, locatorIn } from "./selectors.ts";
 
 interface SecretInput {
   page: Page;
@@ -20,15 +21,17 @@ const GONE = /not attached|detached|Execution context was destroyed|Cannot find 
  */
 export async function fillSecret(
   { page, secrets, secret_hosts, clock }: SecretInput,
-  { selector, text }: { selector: string; text: string },
+  { text, ...target }: { selector: string; frame?: FrameArg; text: string },
   timeout_ms: number,
 ): Promise<void> {
   const filled = fillSecrets(text, secrets);
-  if (filled === text) return page.fill(selector, text, { timeout: timeout_ms });
+  const field = locatorIn(page, target).first();
+  if (filled === text) return field.fill(text, { timeout: timeout_ms });
   const end = clock.monotonic() + timeout_ms;
   for (;;) {
     const left = () => Math.max(1, end - clock.monotonic());
-    const element = await page.waitForSelector(selector, { state: "attached", timeout: left() });
+    const element = await field.elementHandle({ timeout: left() });
+    if (element === null) continue;
     demandHost(text, secret_hosts, await element.ownerFrame());
     try {
       return await element.fill(filled, { timeout: left() });

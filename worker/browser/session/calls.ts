@@ -22,8 +22,10 @@ import { answerDialog, listDialogs, unlessBlocked } from "./dialog-calls.ts";
 import { askPage, runAgent } from "./engine-actions.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
+import { pick } from "./pick.ts";
 import { previewOf } from "./preview.ts";
 import { runSessionRecipe } from "./recipe.ts";
+import { recordedInput, recordedToo, recordInput } from "./record-input.ts";
 import { resetRun } from "./run-reset.ts";
 import { lookForTouched } from "./touched.ts";
 
@@ -51,6 +53,7 @@ type Answer = (
 /** Actions that need more than the active tab (rules/session-actions#the-actions). */
 const WHOLE_SESSION: Record<WholeSessionAction, Answer> = {
   recipe: runSessionRecipe,
+  pick,
   dialogs: async (live) => listDialogs(live),
   dialog: (live, { args }) => answerDialog(live, args),
   ask: async (live, call, deps) =>
@@ -73,6 +76,7 @@ const OWN: Record<string, Answer> = {
   profile_save: storeProfile,
   run_reset: resetRun,
   take_name: takeName,
+  record_input: recordInput,
 };
 
 /** Chooses a name for a file that the hub's script saves, so that no captured body ever takes its place. */
@@ -130,6 +134,8 @@ const onPage =
 
 function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
   const { action } = call;
+  // It waits for what people do, and is no action of anybody.
+  if (action === "recorded_input") return recordedInput(live, call);
   const answer = OWN[action] ?? (isAction(action) ? onPage(action) : undefined);
   if (!answer)
     throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
@@ -176,7 +182,10 @@ export async function answerCall(
   live.trace?.know(Object.values(args.secrets ?? {}));
   // What only reads the session says nothing of what happened in it.
   const is_told =
-    live.recorders.size > 0 && (isAction(action) || Object.hasOwn(WHOLE_SESSION, action));
+    live.recorders.size > 0 &&
+    // A picker asks at every move of the pointer.
+    action !== "pick" &&
+    (isAction(action) || Object.hasOwn(WHOLE_SESSION, action));
   if (!is_told) return replyTo(live, link, message, deps);
   const touched = lookForTouched(live, args);
   const tab = live.activeTarget();
@@ -227,7 +236,9 @@ async function replyTo(
     const work = withDeadline(
       message.action,
       message.timeout_ms + GRACE_MS,
-      runCall(live, { ...message, link }, { ...deps, refusal: refusalIn(live, deps) }),
+      recordedToo(live, message, () =>
+        runCall(live, { ...message, link }, { ...deps, refusal: refusalIn(live, deps) }),
+      ),
     );
     const result = await Promise.race([work, ended]);
     const ms = deps.clock.monotonic() - since;

@@ -44,7 +44,10 @@ export function lookForTouched(session: Touching, args: Record<string, unknown>)
  * Where the active page begins on the picture. With a display, Chromium's own bars are above it; null when the page was
  * given a size that is not its window's.
  */
-async function originOf(session: Touching, pages: Pages): Promise<{ x: number; y: number } | null> {
+export async function originOf(
+  session: Touching,
+  pages: Pages,
+): Promise<{ x: number; y: number } | null> {
   const browser = session.browser();
   const targetId = session.activeTarget();
   if (!browser || targetId === null) return null;

@@ -9,7 +9,10 @@ type FieldName<K extends Kind> = Exclude<keyof ActionOf<K>, "kind">;
 export interface Field {
   label: string;
   hint?: string;
-  input: "line" | "text" | "code" | "number";
+  /** `list`: one per line. */
+  input: "line" | "text" | "code" | "number" | "list";
+  /** Shown only in a step that has it: recorded steps do. */
+  rare?: true;
   /** Shown in the label of a number. */
   unit?: string;
 }
@@ -30,6 +33,12 @@ const selector: Field = {
   hint: "CSS, text=… or another Playwright selector",
   input: "line",
 };
+const frame: Field = {
+  label: "In iframes",
+  hint: "Their selectors from outside in, one per line",
+  input: "list",
+  rare: true,
+};
 /** Stands for a value of the hub's environment (rules/recipes#secrets-in-recipes). */
 export const PLACEHOLDER = ["$", "{ENV:NAME}"].join("");
 const secret = `Write a secret as ${PLACEHOLDER}: its value comes from the hub's environment`;
@@ -47,19 +56,20 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
         input: "number",
         hint: "By default, the time the recipe has left",
       },
+      frame,
     },
     blank: { kind: "wait", selector: "" },
   },
   click: {
     title: "Click",
     says: "an element",
-    fields: { selector },
+    fields: { selector, click_count: { label: "Clicks", input: "number", rare: true }, frame },
     blank: { kind: "click", selector: "" },
   },
   fill: {
     title: "Fill",
     says: "set the text of a field",
-    fields: { selector, text: { label: "Text", input: "line", hint: secret } },
+    fields: { selector, text: { label: "Text", input: "line", hint: secret }, frame },
     blank: { kind: "fill", selector: "", text: "" },
   },
   type: {
@@ -71,8 +81,34 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
   press: {
     title: "Press",
     says: "one key or a combination",
-    fields: { key: { label: "Key", input: "line", hint: "Enter, Escape, Control+A" } },
+    fields: {
+      key: { label: "Key", input: "line", hint: "Enter, Escape, Control+A" },
+      selector: { ...selector, rare: true },
+      frame,
+    },
     blank: { kind: "press", key: "Enter" },
+  },
+  select_option: {
+    title: "Select",
+    says: "options of a list",
+    fields: {
+      selector,
+      values: { label: "Values", input: "list", hint: "Value or text of an option, one per line" },
+      frame,
+    },
+    blank: { kind: "select_option", selector: "", values: [] },
+  },
+  check: {
+    title: "Tick",
+    says: "a checkbox or a radio button",
+    fields: { selector, frame },
+    blank: { kind: "check", selector: "" },
+  },
+  uncheck: {
+    title: "Untick",
+    says: "a checkbox",
+    fields: { selector, frame },
+    blank: { kind: "uncheck", selector: "" },
   },
   scroll: {
     title: "Scroll",

@@ -22,17 +22,19 @@ export function StepFields({ action, name, issues, onChange }: StepFieldsProps) 
   };
   return (
     <div className="step-fields">
-      {fieldsOf(action.kind).map(([key, field]) => (
-        <StepField
-          key={key}
-          field={field}
-          rules={ruleOf(action.kind, key)}
-          name={name}
-          value={action[key]}
-          error={messageAt(issues, key)}
-          onChange={(value) => set(key, value)}
-        />
-      ))}
+      {fieldsOf(action.kind)
+        .filter(([key, { rare }]) => !rare || action[key] !== undefined)
+        .map(([key, field]) => (
+          <StepField
+            key={key}
+            field={field}
+            rules={ruleOf(action.kind, key)}
+            name={name}
+            value={action[key]}
+            error={messageAt(issues, key)}
+            onChange={(value) => set(key, value)}
+          />
+        ))}
     </div>
   );
 }
@@ -59,6 +61,21 @@ function StepField({ field, rules, name, value, error, onChange }: StepFieldProp
         title={field.hint}
         value={typeof value === "number" ? value : ""}
         onChange={(next) => onChange(next === "" ? undefined : Number(next))}
+      />
+    );
+  if (field.input === "list")
+    return (
+      <Textarea
+        {...common}
+        autosize
+        minRows={1}
+        maxRows={8}
+        placeholder={field.hint}
+        title={field.hint}
+        value={Array.isArray(value) ? value.join("\n") : ""}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.value === "" ? [] : currentTarget.value.split("\n"))
+        }
       />
     );
   const text = typeof value === "string" ? value : value === undefined ? "" : String(value);

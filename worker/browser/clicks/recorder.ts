@@ -1,0 +1,198 @@
+import { withDeadline } from "#shared/kit/clock.ts";
+import { isBrowserUi } from "../cdp/browser-ui.ts";
+import { CdpConnection, type CdpSession, type Protocol } from "../cdp/connection.ts";
+import { socketTransport } from "../cdp/transport.ts";
+import { ownSource } from "../picker/page-source.ts";
+import { createFrameBook, type FrameBook } from "./frame-book.ts";
+import { Heard, MAX_HEARD_CHARS } from "./heard.ts";
+import listen from "./listen.page.js" with { type: "text" };
+import { watchMoves } from "./moves.ts";
+import { plainAddress, stepOf } from "./step-of.ts";
+import { createStepList, createTabList, type StepList, type TabList } from "./step-list.ts";
+import type { NewStep } from "./steps.ts";
+
+interface Place {
+  tab: number;
+  url: string;
+  host: string;
+}
+
+/** What people and programs do in one browser, as steps (rules/recorded-input). */
+export interface ClickRecorder extends Pick<StepList, "state" | "beyond"> {
+  /** A step of a program, in the active tab. */
+  add(target_id: string, make: (place: Place) => NewStep): void;
+  /** While it runs, nothing is recorded. */
+  unheard<T>(work: () => Promise<T>): Promise<T>;
+  /** Takes its code out of the pages. Idempotent; `why` is for people, null when somebody asked for it. */
+  stop(why: string | null): Promise<void>;
+}
+
+const WORLD = "flotilla-clicks";
+const BINDING = "flotillaHeard";
+const START_MS = 10_000;
+const STOP_MS = 2_000;
+const PATH_MS = 3_000;
+
+/** @throws CdpError, DeadlineError when the browser cannot be listened to. */
+export async function startClickRecorder(
+  cdp_url: string,
+  active_target: string | null,
+): Promise<ClickRecorder> {
+  const connection = new CdpConnection(await socketTransport(cdp_url));
+  const frames = createFrameBook(WORLD);
+  const tabs = createTabList();
+  const list = createStepList(tabs);
+  const ears = createEars(frames, tabs, list);
+  const stop = async (why: string | null) => {
+    if (!list.end(why)) return;
+    await Promise.all(frames.worlds().map(fallSilent));
+    connection.close();
+  };
+  void connection.closed.then(() => stop("the browser was closed, or started again"));
+  try {
+    await withDeadline(
+      "listening to the browser",
+      START_MS,
+      hearAll(connection, frames, tabs, ears),
+    );
+  } catch (err) {
+    connection.close();
+    throw err;
+  }
+  if (active_target !== null) {
+    const { tab, url } = ears.placeOf(active_target);
+    list.begin(tab);
+    if (/^https?:/.test(url)) list.add(moveTo(url, tab));
+  }
+  return {
+    state: list.state,
+    beyond: list.beyond,
+    add: (target_id, make) => ears.inTurn(() => list.add(make(ears.placeOf(target_id)))),
+    unheard: ears.unheard,
+    stop,
+  };
+}
+
+interface Ears {
+  placeOf(frame_id: string): Place;
+  heard(session: CdpSession, payload: string, context_id: number): void;
+  moved(target_id: string, url: string): void;
+  /** One after the other: a frame's place takes longer to find out than the page's. */
+  inTurn(work: () => Promise<void> | void): void;
+  unheard: ClickRecorder["unheard"];
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
+
+/** Makes steps of what pages and tabs tell. */
+function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
+  let deaf = 0;
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void> | void) => {
+    turn = turn.then(work).catch(() => {});
+  };
+  const placeOf = (frame_id: string): Place => {
+    const root = frames.rootOf(frame_id);
+    const url = frames.urlOf(root);
+    return { tab: tabs.numberOf(root), url, host: hostOf(frames.urlOf(frame_id)) };
+  };
+  return {
+    placeOf,
+    inTurn,
+    heard: (session, payload, context_id) => {
+      const frame_id = frames.ofContext(session, context_id);
+      const heard = payload.length > MAX_HEARD_CHARS ? null : parsed(payload);
+      if (frame_id === null || heard === null) return;
+      if (heard.kind === "here") frames.forgetPath(frame_id);
+      // Its iframe may be gone by the time something happens in it.
+      const path = withDeadline("the place of a frame", PATH_MS, frames.pathOf(frame_id));
+      path.catch(() => {});
+      if (heard.kind === "here" || deaf > 0) return;
+      const place = placeOf(frame_id);
+      inTurn(async () => list.add(stepOf(heard, { ...place, frame: await path })));
+    },
+    moved: (target_id, url) => {
+      if (deaf === 0) inTurn(() => list.add(moveTo(url, tabs.numberOf(target_id))));
+    },
+    unheard: async (work) => {
+      deaf += 1;
+      try {
+        return await work();
+      } finally {
+        deaf -= 1;
+      }
+    },
+  };
+}
+
+/** Listens to every tab and frame, those that are there and those to come. */
+async function hearAll(
+  connection: CdpConnection,
+  frames: FrameBook,
+  tabs: TabList,
+  ears: Ears,
+): Promise<void> {
+  const { root } = connection;
+  const attach = async (info: Protocol.Target.TargetInfo): Promise<void> => {
+    const asked = { targetId: info.targetId, flatten: true };
+    const session = connection.session((await root.send("Target.attachToTarget", asked)).sessionId);
+    if (!session) return;
+    session.on("Runtime.bindingCalled", ({ name, payload, executionContextId }) => {
+      if (name === BINDING) ears.heard(session, payload, executionContextId);
+    });
+    await frames.follow(session, info);
+    if (info.type === "page") watchMoves(session, (url) => ears.moved(info.targetId, url));
+    await listenIn(session);
+  };
+  const first: Promise<void>[] = [];
+  root.on("Target.targetCreated", ({ targetInfo }) => {
+    const { type } = targetInfo;
+    if ((type !== "page" && type !== "iframe") || isBrowserUi(targetInfo)) return;
+    if (type === "page") tabs.opened(targetInfo);
+    // One that is gone again has nothing to tell.
+    first.push(attach(targetInfo).catch(() => {}));
+  });
+  await root.send("Target.setDiscoverTargets", { discover: true });
+  await Promise.all(first.splice(0));
+}
+
+/** Puts the listeners into every document of a target, those that are there and those to come. */
+async function listenIn(session: CdpSession): Promise<void> {
+  session.post("Runtime.enable");
+  await session.send("Runtime.addBinding", { name: BINDING, executionContextName: WORLD });
+  await session.send("Page.addScriptToEvaluateOnNewDocument", {
+    source: ownSource(listen),
+    worldName: WORLD,
+    runImmediately: true,
+  });
+}
+
+const fallSilent = ({ session, context_id }: { session: CdpSession; context_id: number }) =>
+  session
+    .send(
+      "Runtime.evaluate",
+      { expression: "flotillaStop()", contextId: context_id },
+      { timeout_ms: STOP_MS },
+    )
+    .catch(() => {});
+
+function parsed(payload: string): Heard | null {
+  try {
+    return Heard.parse(JSON.parse(payload));
+  } catch {
+    return null;
+  }
+}
+
+function moveTo(raw: string, tab: number): NewStep {
+  const url = new URL(raw);
+  url.username = "";
+  url.password = "";
+  const step = {
+    kind: "navigate" as const,
+    tab,
+    page: plainAddress(raw),
+    url: url.href.slice(0, 8_000),
+  };
+  return { step, field: null };
+}
