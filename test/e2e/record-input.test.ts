@@ -62,8 +62,13 @@ async function personAt(url: string, headless: boolean) {
   const recorded = (query = "") => api<RecordedInput>("GET", `${of}/record-input${query}`);
   /** Waits for steps, as the web app does. */
   const steps = async (done: (steps: RecordedStep[]) => boolean): Promise<RecordedStep[]> => {
-    for (let now = await recorded(); ; now = await recorded(`?revision=${now.revision}&wait_s=20`))
-      if (done(now.steps)) return now.steps;
+    let now = await recorded();
+    for (let i = 0; i < 60 && !done(now.steps); i += 1) {
+      const before = now.revision;
+      now = await recorded(`?revision=${before}&wait_s=15`);
+      if (now.revision === before) throw new Error(`no more steps than ${now.steps.map(short)}`);
+    }
+    return now.steps;
   };
   const end = async () => {
     await rfb.close();
@@ -76,7 +81,14 @@ async function personAt(url: string, headless: boolean) {
 const short = (step: RecordedStep): string => {
   if (step.kind === "navigate") return `navigate ${new URL(step.url).pathname}`;
   if (!("selectors" in step)) return step.kind;
-  const said = step.kind === "fill" ? `=${step.text}` : step.kind === "press" ? `=${step.key}` : "";
+  const said =
+    step.kind === "fill"
+      ? `=${step.text}`
+      : step.kind === "press"
+        ? `=${step.key}`
+        : step.kind === "click" && step.click_count > 1
+          ? ` x${step.click_count}`
+          : "";
   return `${step.kind} ${[...step.frame, step.selectors[0]?.selector].join(" > ")}${said}`;
 };
 const placeholder = ["$", "{ENV:SITE_PASSWORD}"].join("");
@@ -149,17 +161,18 @@ test("frames of other sites, shadow roots, files, tabs and programs are recorded
   await api("POST", `${person.of}/record-input`, { on: true });
   await person.clickOn("x-menu button");
   await person.clickOn("textarea", "iframe");
+  // The browser tells a frame of another process that it has the focus.
+  await person.act("wait", { selector: "textarea:focus", frame: "iframe" });
   person.rfb.type("two of them");
   await person.steps((all) => all.some((step) => step.kind === "fill"));
   await person.act("fill", { selector: "[name=q]", text: "by a program" });
   await person.act("select_option", { selector: "select", values: ["s"] });
-  await person.clickOn("li:nth-child(2) button");
-  await person.clickOn("li:nth-child(2) button");
-  await person.act("evaluate", { code: "document.querySelector('b').click()" });
+  await person.act("click", { selector: "li:nth-child(2) button", click_count: 2 });
   await person.act("navigate", { url: `${site.origin}/login` });
   await person.act("fill", { selector: "[type=password]", text: site.password });
   await person.act("tab", { op: "new", url: `${site.origin}/shop` });
-  await person.clickOn("[data-testid=go]");
+  // A program's click is input like a person's.
+  await person.act("click", { selector: "[data-testid=go]" });
   const steps = await person.steps((all) => all.at(-1)?.kind === "click" && all.at(-1)?.tab === 1);
   expect(steps.map(short)).toEqual([
     "navigate /shop",
@@ -167,8 +180,7 @@ test("frames of other sites, shadow roots, files, tabs and programs are recorded
     `fill [title="Notes"] > role=textbox[name="Note"]=two of them`,
     'fill role=searchbox[name="Search the shop"]=by a program',
     'select_option role=combobox[name="Size"]',
-    "click li:nth-of-type(2) > button",
-    "click li:nth-of-type(2) > button",
+    "click li:nth-of-type(2) > button x2",
     "navigate /login",
     `fill label="Password"=${placeholder}`,
     "tab",

@@ -19,7 +19,8 @@ export interface FrameBook {
   worlds(): World[];
 }
 
-interface World {
+/** The recorder's own place in a document. */
+export interface World {
   session: CdpSession;
   context_id: number;
 }

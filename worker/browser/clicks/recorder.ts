@@ -3,7 +3,7 @@ import { isBrowserUi } from "../cdp/browser-ui.ts";
 import { CdpConnection, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import { socketTransport } from "../cdp/transport.ts";
 import { ownSource } from "../picker/page-source.ts";
-import { createFrameBook, type FrameBook } from "./frame-book.ts";
+import { createFrameBook, type FrameBook, type World } from "./frame-book.ts";
 import { Heard, MAX_HEARD_CHARS } from "./heard.ts";
 import listen from "./listen.page.js" with { type: "text" };
 import { watchMoves } from "./moves.ts";
@@ -31,6 +31,7 @@ const WORLD = "flotilla-clicks";
 const BINDING = "flotillaHeard";
 const START_MS = 10_000;
 const STOP_MS = 2_000;
+const ANSWER_MS = 500;
 const PATH_MS = 3_000;
 
 /** @throws CdpError, DeadlineError when the browser cannot be listened to. */
@@ -119,6 +120,8 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
       try {
         return await work();
       } finally {
+        // What it did last may still be on its way: what a page answers comes after it.
+        await Promise.all(frames.worlds().map(answers));
         deaf -= 1;
       }
     },
@@ -167,7 +170,12 @@ async function listenIn(session: CdpSession): Promise<void> {
   });
 }
 
-const fallSilent = ({ session, context_id }: { session: CdpSession; context_id: number }) =>
+const answers = ({ session, context_id }: World) =>
+  session
+    .send("Runtime.evaluate", { expression: "0", contextId: context_id }, { timeout_ms: ANSWER_MS })
+    .catch(() => {});
+
+const fallSilent = ({ session, context_id }: World) =>
   session
     .send(
       "Runtime.evaluate",

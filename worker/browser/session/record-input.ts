@@ -66,7 +66,7 @@ export async function recordedToo<T>(live: Live, asked: Asked, work: () => Promi
   const { selector, frame } = asked.args;
   const look = pick(live, { args: { selector, frame }, timeout_ms: LOOK_MS });
   const seen = await withDeadline("the element", LOOK_MS, look).catch(() => null);
-  const result = await work();
+  const result = await recorder.unheard(work);
   recorder.add(target_id, (place) => make(seen, place));
   return result;
 }
