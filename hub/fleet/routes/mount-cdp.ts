@@ -59,7 +59,7 @@ export function mountCdp(
       { [CDP_CLIENT_HEADER]: writeCdpClient(c.get("caller").name ?? callersAddress(ctx, c)) },
     );
     try {
-      return upgrade(c, wrap(c, cdpSocket(ctx, session, bridge)));
+      return upgrade(c, wrap(c, cdpSocket(ctx, session, bridge, c.get("caller").name)));
     } catch (err) {
       bridge.close();
       throw err;

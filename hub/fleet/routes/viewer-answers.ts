@@ -74,7 +74,8 @@ export async function viewerStream(
   const teller = tellerOf(ctx, c, session, view_only);
   const bridge = await openScreen(bridgeOf(session), session).catch((err: Error) => err);
   try {
-    const handlers = viewerSocket(ctx, session, bridge, { view_only, teller });
+    const { name } = c.get("caller");
+    const handlers = viewerSocket(ctx, session, bridge, { view_only, teller, name });
     return upgrade(c, wrap(handlers), agreedProtocol(c));
   } catch (err) {
     if (!(bridge instanceof Error)) bridge.close();

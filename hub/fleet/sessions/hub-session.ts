@@ -6,6 +6,7 @@ import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import type { Watchers } from "./watchers.ts";
 
 /**
  * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times are of the
@@ -50,6 +51,8 @@ export interface HubSession {
   calls: number;
   /** Actions that somebody asked for. */
   actions: number;
+  /** Who is at its viewers now. */
+  readonly watchers: Watchers;
   /** As the audit log calls who opened it; null for a job's. */
   readonly opened_by: string | null;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */

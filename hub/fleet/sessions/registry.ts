@@ -12,6 +12,7 @@ import { comingBack, type HubSession, SessionOver } from "./hub-session.ts";
 import { recordEnded, recordOpened } from "./past.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
+import { createWatchers } from "./watchers.ts";
 
 export interface AddSession {
   session_id: string;
@@ -69,6 +70,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     dialogs: [],
     calls: 0,
     actions: 0,
+    watchers: createWatchers(ctx.clock),
     ended: ended.signal,
     over: (why) => ended.abort(why),
   };
@@ -188,4 +190,5 @@ export const sessionRecord = (
   title: session.title,
   tabs: session.tabs,
   dialogs: session.dialogs,
+  watchers: session.watchers.list(),
 });

@@ -6,6 +6,7 @@ import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
+import type { Watchers } from "../sessions/watchers.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
 
@@ -22,10 +23,12 @@ export function cdpSocket(
   ctx: Pick<FleetContext, "clock" | "streams">,
   session: HubSession,
   bridge: ByteStream,
+  name: string | null = null,
 ): SocketHandlers {
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
+  let watcher: ReturnType<Watchers["join"]> | null = null;
   /** What the socket could no longer take; the bridge is paused meanwhile. */
   let backlog: string[] = [];
   let full = false;
@@ -47,6 +50,7 @@ export function cdpSocket(
     open: (socket) => {
       forget = endWith(ctx, session, socket);
       keepalive = keepAlive(ctx, socket);
+      watcher = session.watchers.join({ kind: "cdp", name, mode: "control" });
       const reader = createFrameReader(MAX_CDP_FRAME_BYTES, (frame) => take(socket, frame));
       bridge.start({
         data: (chunk) => {
@@ -63,6 +67,7 @@ export function cdpSocket(
       if (typeof frame !== "string")
         return socket.close(RELAY_CLOSE.bad_data, "CDP is spoken in text frames");
       touch();
+      watcher?.acted();
       const payload = Buffer.from(frame);
       // In one write: two would be two packets.
       if (bridge.write(encodeFrame(OPCODE.text, payload, true)) > MAX_WAITING_BYTES)
@@ -79,6 +84,7 @@ export function cdpSocket(
     close: () => {
       forget();
       keepalive?.stop();
+      watcher?.leave();
       bridge.close();
       backlog = [];
     },

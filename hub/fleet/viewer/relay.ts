@@ -6,6 +6,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { type HubSession, SessionOver } from "../sessions/hub-session.ts";
 import { touchSession } from "../sessions/registry.ts";
+import type { Watchers } from "../sessions/watchers.ts";
 import { dialScreen } from "./dial.ts";
 import { type InputTeller, tellsNobody } from "./input-teller.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
@@ -80,6 +81,13 @@ export function activityOf(ctx: Pick<FleetContext, "clock">, session: HubSession
 export const openScreen = (bridge: { base: string; token: string }, session: HubSession) =>
   dialScreen(bridge, `/sessions/${session.session_id}/websockify`);
 
+interface ViewerOptions {
+  view_only: boolean;
+  teller?: InputTeller;
+  /** Of the token or link that let it in. */
+  name?: string | null;
+}
+
 /**
  * One viewer (rules/viewer#viewer-stream): bytes from the worker's bridge to the socket, and what the viewer may say back.
  * The bridge is read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
@@ -88,12 +96,13 @@ export function viewerSocket(
   ctx: Pick<FleetContext, "clock" | "streams" | "log">,
   session: HubSession,
   bridge: ByteStream | Error,
-  { view_only, teller = tellsNobody }: { view_only: boolean; teller?: InputTeller },
+  { view_only, teller = tellsNobody, name = null }: ViewerOptions,
 ): SocketHandlers {
   const filter = createRfbFilter(view_only, teller.heard);
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
+  let watcher: ReturnType<Watchers["join"]> | null = null;
   return {
     open: (socket) => {
       if (bridge instanceof Error)
@@ -101,6 +110,11 @@ export function viewerSocket(
       forget = endWith(ctx, session, socket);
       keepalive = keepAlive(ctx, socket);
       teller.came();
+      watcher = session.watchers.join({
+        kind: "viewer",
+        name,
+        mode: view_only ? "view" : "control",
+      });
       bridge.start({
         data: (chunk) => {
           if (socket.sendBinary(chunk) < 0 && socket.getBufferedAmount() > MAX_UNSENT_BYTES)
@@ -119,7 +133,9 @@ export function viewerSocket(
           if (bridge.write(bytes) > MAX_WAITING_INPUT)
             return socket.close(RELAY_CLOSE.too_much, "the worker does not read the input");
         if (screen) screenWished(session, filter, screen);
-        if (input && !view_only) touch();
+        if (!input || view_only) return;
+        touch();
+        watcher?.acted();
       } catch (err) {
         socket.close(RELAY_CLOSE.bad_data, closeReason(errorMessage(err)));
       }
@@ -131,6 +147,7 @@ export function viewerSocket(
     close: () => {
       forget();
       keepalive?.stop();
+      watcher?.leave();
       if (!(bridge instanceof Error)) bridge.close();
       viewerLeft(ctx, session, filter);
       if (!(bridge instanceof Error)) teller.left();

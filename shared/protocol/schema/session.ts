@@ -75,6 +75,18 @@ export const CreateSession = z
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;
 
+/** Somebody at a session now: at a viewer, or by a program over CDP. */
+export const SessionWatcher = z.object({
+  kind: z.enum(["viewer", "cdp"]),
+  /** Of the token or link that let it in; null: it has none. */
+  name: z.string().max(200).nullable(),
+  mode: z.enum(["view", "control"]),
+  since: z.string(),
+  /** Whether it has sent input within the last seconds. */
+  drives: z.boolean(),
+});
+export type SessionWatcher = z.infer<typeof SessionWatcher>;
+
 /** A session as the API shows it (rules/sessions#session-record). `job_id`: the job that runs in it or left it open. */
 export const Session = z
   .object({
@@ -113,6 +125,9 @@ export const Session = z
     tabs: z.int(),
     /** Dialogs of its pages that nobody has answered; those pages are blocked. */
     dialogs: z.array(Dialog),
+    watchers: z.array(SessionWatcher).optional().meta({
+      description: "Who is at its viewer, or connected over CDP, now.",
+    }),
   })
   .openapi("Session");
 export type Session = z.infer<typeof Session>;
