@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createWatchers } from "#hub/fleet/sessions/watchers.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
-test("who is at a session is listed until it leaves; who acted within ten seconds drives (rules/viewer#who-is-watching)", () => {
+test("who is at a session is listed until it leaves; who acted within ten seconds drives (rules/viewer#who-is-watching)", async () => {
   const clock = createFakeClock();
   const watchers = createWatchers(clock);
   const ines = watchers.join({ kind: "viewer", name: "ines", mode: "control" });
@@ -13,9 +13,9 @@ test("who is at a session is listed until it leaves; who acted within ten second
     [null, false],
   ]);
   ines.acted();
-  clock.advance(9_000);
+  await clock.advance(9_000);
   expect(drives()[0]).toEqual(["ines", true]);
-  clock.advance(2_000);
+  await clock.advance(2_000);
   expect(drives()[0]).toEqual(["ines", false]);
   ines.leave();
   ines.leave();

@@ -9,6 +9,7 @@ import "./app.css";
 import "./home.css";
 import "./player.css";
 import "./code.css";
+import "./session.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { startDensity } from "./lib/density.ts";
