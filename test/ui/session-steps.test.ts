@@ -70,9 +70,7 @@ test("an element is picked on the picture, with what each of its selectors match
   );
   const box = result.selectors[0]?.boxes[0];
   const canvas = await viewer.locator("#screen canvas").boundingBox();
-  const width = await viewer
-    .locator("#screen canvas")
-    .evaluate<number>("(one) => one.width" as never);
+  const width = Number(await viewer.locator("#screen canvas").getAttribute("width"));
   if (!box || !canvas) throw new Error("no picture");
   const scale = canvas.width / width;
   const at = [canvas.x + (box.x + 8) * scale, canvas.y + (box.y + 8) * scale] as const;
@@ -99,7 +97,7 @@ test("who watches is listed, the panels fold, and a phone has them under the pic
   const overflow = await page.evaluate<number>(
     "document.documentElement.scrollWidth - document.documentElement.clientWidth",
   );
-  expect(overflow).toBe(0);
+  expect(overflow).toBeLessThanOrEqual(0);
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "Fold the panels" }).click();
   await page.getByRole("button", { name: "Open the panels" }).click();

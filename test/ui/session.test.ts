@@ -32,6 +32,8 @@ test("the page goes where the address bar says, back, forward and again (rules/s
   const isAt = (path: string) =>
     until(`the session at ${path}`, 60_000, async () => (await state()).url === rig.site + path);
   await isAt("/form");
+  // Before the document is there, the page before it would be another one.
+  await page.locator(".session-address[aria-busy=false]").waitFor();
   await page.getByRole("button", { name: "Back", exact: true }).click();
   await isAt("/page");
   await page.getByRole("button", { name: "Forward", exact: true }).click();

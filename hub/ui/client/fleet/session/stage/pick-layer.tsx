@@ -24,8 +24,9 @@ export function PickLayer({ viewer, picker }: PickLayerProps) {
       className="pick-layer"
       data-on={on || undefined}
       role="presentation"
-      onPointerMove={({ nativeEvent: { offsetX, offsetY, target, currentTarget } }) => {
-        if (on && target === currentTarget) picker.point(toPicture(frame, offsetX, offsetY));
+      onPointerMove={({ clientX, clientY, currentTarget }) => {
+        const { left, top } = currentTarget.getBoundingClientRect();
+        if (on) picker.point(toPicture(frame, clientX - left, clientY - top));
       }}
       onClick={() => on && (chosen ? picker.start() : picker.choose())}
     >
