@@ -58,20 +58,24 @@ export function toScript(steps: readonly ChosenStep[]): Written<string> {
   return { starts_at, body, notes };
 }
 
-const python = (value: unknown): string =>
-  JSON.stringify(value, (_, one) => one).replace(
-    /\b(true|false|null)\b/g,
-    (word) => ({ true: "True", false: "False", null: "None" })[word] ?? word,
-  );
+/** Texts, numbers and lists are written alike in both. */
+const python = text;
 
 /** The steps as a program of the Python client; secrets come from its environment. */
 export function toPython(steps: readonly ChosenStep[]): Written<string> {
   const { starts_at, rest } = startOf(steps);
   const notes: string[] = [];
   const lines = rest.map((step) => `    ${pythonCall(step, notes)}`);
-  const imports = steps.some((step) => step.kind === "fill" && step.secret) ? "import os\n\n" : "";
-  const opened = starts_at === null ? "" : `url=${text(starts_at)}`;
-  const body = `${imports}from flotilla import Client\n\nclient = Client()\nwith client.sessions.open(${opened}) as session:\n${lines.join("\n") || "    pass"}\n`;
+  const opened = starts_at === null ? "{}" : `{"url": ${text(starts_at)}}`;
+  const body = [
+    "import os",
+    "from flotilla import create_client",
+    "",
+    'hub = create_client("http://localhost:8000", token=os.environ.get("HUB_TOKEN"))',
+    `with hub.sessions.open(${opened}) as session:`,
+    ...(lines.length > 0 ? lines : ["    pass"]),
+    "",
+  ].join("\n");
   return { starts_at, body, notes };
 }
 

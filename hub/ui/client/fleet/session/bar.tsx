@@ -79,7 +79,7 @@ export function SessionBar(props: SessionBarProps) {
         )}
         <ShareViewer sid={sid} />
         <SaveProfile session={session} />
-        <EndSession session={session} onEnded={onEnded} />
+        <EndSession size="xs" session={session} onEnded={onEnded} />
         <MoreMenu
           actions={[
             { label: "Show the recording", onClick: onRecording },

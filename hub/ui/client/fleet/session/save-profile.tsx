@@ -16,7 +16,7 @@ export function SaveProfile({ session }: { session: Session }) {
   const [opened, { open, close }] = useDisclosure(false);
   return (
     <>
-      <Button variant="default" onClick={open}>
+      <Button size="xs" variant="default" onClick={open}>
         Save profile
       </Button>
       <Modal opened={opened} onClose={close} title="Save the browser's profile">

@@ -157,6 +157,16 @@ export function StepsPanel({ session, recorded, picker, onRecord }: StepsPanelPr
               <Copy text={codeOf(written.body)} label={`Copy the ${label.toLowerCase()}`} />
             </div>
           )}
+          {saved_as.length > 0 && (
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              aria-pressed={shows_code}
+              onClick={() => setShowsCode(!shows_code)}
+            >
+              {shows_code ? "Hide the code" : "Show the code"}
+            </Button>
+          )}
           <Group gap={8} grow>
             {replay.busy ? (
               <Button
@@ -175,16 +185,6 @@ export function StepsPanel({ session, recorded, picker, onRecord }: StepsPanelPr
                 onClick={() => void replay.run(steps)}
               >
                 Try from step 1
-              </Button>
-            )}
-            {saved_as.length > 0 && (
-              <Button
-                size="xs"
-                variant="default"
-                aria-pressed={shows_code}
-                onClick={() => setShowsCode(!shows_code)}
-              >
-                {shows_code ? "Hide the code" : "Show the code"}
               </Button>
             )}
             {saved_as.length > 0 && (
