@@ -63,11 +63,9 @@ test("an element is picked on the picture, with what each of its selectors match
   const viewer = page.frameLocator("iframe");
   await viewer.getByText("Connected, view only").waitFor();
   await page.getByRole("button", { name: "Pick an element" }).click();
-  const { result } = await rig.api<{ result: { selectors: { boxes: DOMRect[] }[] } }>(
-    "POST",
-    `/sessions/${sid}/pick`,
-    { selector: "#name" },
-  );
+  const { result } = await rig.api<{
+    result: { selectors: { boxes: { x: number; y: number }[] }[] };
+  }>("POST", `/sessions/${sid}/pick`, { selector: "#name" });
   const box = result.selectors[0]?.boxes[0];
   const canvas = await viewer.locator("#screen canvas").boundingBox();
   const width = Number(await viewer.locator("#screen canvas").getAttribute("width"));

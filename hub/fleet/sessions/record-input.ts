@@ -2,7 +2,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import { RecordedInput, type RecordInput } from "#shared/protocol/schema/recorded-input.ts";
 import type { FleetContext } from "../context.ts";
 import { callSession, resultOf } from "./calls.ts";
-import type { HubSession } from "./types.ts";
+import type { HubSession } from "./hub-session.ts";
 
 /** The code of the recorder goes into every document of the browser first. */
 const START_MS = 20_000;

@@ -35,7 +35,8 @@ export function programStep({ action, args }: Asked): MakeStep | null {
       matches,
     }));
     return {
-      ...{ tab, page: plainAddress(url) },
+      tab,
+      page: plainAddress(url),
       role: seen?.element?.role ?? null,
       name: seen?.element?.name ?? "",
       selectors: rankSelectors(known?.length ? known : given),

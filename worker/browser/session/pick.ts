@@ -48,7 +48,9 @@ const picked = (
     element: { ...rest, box: moved(box, origin) },
     frame,
     selectors: selectors.map(({ by, selector, matches, boxes }) => ({
-      ...{ by, selector, matches },
+      by,
+      selector,
+      matches,
       boxes: boxes.map((one) => moved(one, origin)),
     })),
   };
