@@ -6,7 +6,7 @@ import { ownSource } from "../picker/page-source.ts";
 import { createFrameBook, type FrameBook, type World } from "./frame-book.ts";
 import { Heard, MAX_HEARD_CHARS } from "./heard.ts";
 import listen from "./listen.page.js" with { type: "text" };
-import { watchMoves } from "./moves.ts";
+import { type Look, watchMoves } from "./moves.ts";
 import { plainAddress, stepOf } from "./step-of.ts";
 import { createStepList, createTabList, type StepList, type TabList } from "./step-list.ts";
 import type { NewStep } from "./steps.ts";
@@ -21,6 +21,8 @@ interface Place {
 export interface ClickRecorder extends Pick<StepList, "state" | "beyond"> {
   /** A step of a program, in the active tab. */
   add(target_id: string, make: (place: Place) => NewStep): void;
+  /** Resolves when it listens to every tab and frame that is there now, or after READY_MS. */
+  ready(): Promise<void>;
   /** While it runs, nothing is recorded. */
   unheard<T>(work: () => Promise<T>): Promise<T>;
   /** Takes its code out of the pages. Idempotent; `why` is for people, null when somebody asked for it. */
@@ -33,6 +35,9 @@ const START_MS = 10_000;
 const STOP_MS = 2_000;
 const ANSWER_MS = 500;
 const PATH_MS = 3_000;
+const READY_MS = 2_000;
+/** Steps whose place is looked up; a page that tells of more says what no person does. */
+const MOST_WAITING = 1_000;
 
 /** @throws CdpError, DeadlineError when the browser cannot be listened to. */
 export async function startClickRecorder(
@@ -50,12 +55,14 @@ export async function startClickRecorder(
     connection.close();
   };
   void connection.closed.then(() => stop("the browser was closed, or started again"));
+  const hearing = createHearing(
+    { root: connection.root, session: (id) => connection.session(id) },
+    frames,
+    tabs,
+    ears,
+  );
   try {
-    await withDeadline(
-      "listening to the browser",
-      START_MS,
-      hearAll(connection, frames, tabs, ears),
-    );
+    await withDeadline("listening to the browser", START_MS, hearing.start());
   } catch (err) {
     connection.close();
     throw err;
@@ -69,6 +76,10 @@ export async function startClickRecorder(
     state: list.state,
     beyond: list.beyond,
     add: (target_id, make) => ears.inTurn(() => list.add(make(ears.placeOf(target_id)))),
+    ready: () =>
+      withDeadline("the recorder", READY_MS, hearing.ready()).catch(() => {
+        // A page that keeps the recorder waiting must not keep the action.
+      }),
     unheard: ears.unheard,
     stop,
   };
@@ -77,7 +88,7 @@ export async function startClickRecorder(
 interface Ears {
   placeOf(frame_id: string): Place;
   heard(session: CdpSession, payload: string, context_id: number): void;
-  moved(target_id: string, url: string): void;
+  moved(target_id: string, look: Look): void;
   /** One after the other: a frame's place takes longer to find out than the page's. */
   inTurn(work: () => Promise<void> | void): void;
   unheard: ClickRecorder["unheard"];
@@ -89,8 +100,16 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostna
 function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
   let deaf = 0;
   let turn: Promise<void> = Promise.resolve();
+  let waiting = 0;
   const inTurn = (work: () => Promise<void> | void) => {
-    turn = turn.then(work).catch(() => {});
+    if (waiting >= MOST_WAITING) return;
+    waiting += 1;
+    turn = turn
+      .then(work)
+      .catch(() => {})
+      .finally(() => {
+        waiting -= 1;
+      });
   };
   const placeOf = (frame_id: string): Place => {
     const root = frames.rootOf(frame_id);
@@ -112,8 +131,15 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
       const place = placeOf(frame_id);
       inTurn(async () => list.add(stepOf(heard, { ...place, frame: await path })));
     },
-    moved: (target_id, url) => {
-      if (deaf === 0) inTurn(() => list.add(moveTo(url, tabs.numberOf(target_id))));
+    moved: (target_id, look) => {
+      const told = deaf === 0;
+      // It takes its turn now: what is done on the new page comes after it.
+      const found = look();
+      found.catch(() => {});
+      inTurn(async () => {
+        const url = await found;
+        if (told && url !== null) list.add(moveTo(url, tabs.numberOf(target_id)));
+      });
     },
     unheard: async (work) => {
       deaf += 1;
@@ -128,35 +154,61 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
   };
 }
 
+interface Attachable {
+  root: CdpSession;
+  session: CdpConnection["session"];
+}
+
+interface Hearing {
+  /** Resolves when every tab and frame that was there has been listened to. */
+  start(): Promise<void>;
+  ready(): Promise<void>;
+}
+
 /** Listens to every tab and frame, those that are there and those to come. */
-async function hearAll(
-  connection: CdpConnection,
+function createHearing(
+  { root, session: sessionBy }: Attachable,
   frames: FrameBook,
   tabs: TabList,
   ears: Ears,
-): Promise<void> {
-  const { root } = connection;
-  const attach = async (info: Protocol.Target.TargetInfo): Promise<void> => {
+): Hearing {
+  const attaching = new Set<Promise<void>>();
+  let started = false;
+  const attach = async (info: Protocol.Target.TargetInfo, is_new: boolean): Promise<void> => {
     const asked = { targetId: info.targetId, flatten: true };
-    const session = connection.session((await root.send("Target.attachToTarget", asked)).sessionId);
+    const session = sessionBy((await root.send("Target.attachToTarget", asked)).sessionId);
     if (!session) return;
     session.on("Runtime.bindingCalled", ({ name, payload, executionContextId }) => {
       if (name === BINDING) ears.heard(session, payload, executionContextId);
     });
     await frames.follow(session, info);
-    if (info.type === "page") watchMoves(session, (url) => ears.moved(info.targetId, url));
+    if (info.type === "page")
+      watchMoves(session, is_new, (look) => ears.moved(info.targetId, look));
     await listenIn(session);
   };
-  const first: Promise<void>[] = [];
   root.on("Target.targetCreated", ({ targetInfo }) => {
     const { type } = targetInfo;
     if ((type !== "page" && type !== "iframe") || isBrowserUi(targetInfo)) return;
     if (type === "page") tabs.opened(targetInfo);
     // One that is gone again has nothing to tell.
-    first.push(attach(targetInfo).catch(() => {}));
+    const one = attach(targetInfo, started)
+      .catch(() => {})
+      .finally(() => attaching.delete(one));
+    attaching.add(one);
   });
-  await root.send("Target.setDiscoverTargets", { discover: true });
-  await Promise.all(first.splice(0));
+  const all = async () => void (await Promise.all(attaching));
+  return {
+    start: async () => {
+      await root.send("Target.setDiscoverTargets", { discover: true });
+      started = true;
+      await all();
+    },
+    ready: async () => {
+      // The browser tells of the targets that are there before it answers.
+      await root.send("Target.getTargets", {}, { timeout_ms: READY_MS });
+      await all();
+    },
+  };
 }
 
 /** Puts the listeners into every document of a target, those that are there and those to come. */

@@ -12,14 +12,25 @@ import { pick } from "./pick.ts";
 
 /** The last recording of each session, also after it was stopped. */
 const recorders = new WeakMap<Live, ClickRecorder>();
+/** Beginnings and ends, one after the other: two callers never begin two recordings. */
+const turns = new WeakMap<Live, Promise<unknown>>();
 
 const NOTHING: RecordedInput = { on: false, revision: 0, steps: [], full: false, ended: null };
 /** POST /sessions/{sid}/record-input (rules/recorded-input): a new recording, or the end of the one that goes on. */
-export async function recordInput(
+export function recordInput(
   live: Live,
   { args }: { args: Record<string, unknown> },
 ): Promise<RecordedInput> {
   const { on } = RecordInput.parse(args);
+  const turn = (turns.get(live) ?? Promise.resolve()).then(() => turnRecording(live, on));
+  turns.set(
+    live,
+    turn.catch(() => {}),
+  );
+  return turn;
+}
+
+async function turnRecording(live: Live, on: boolean): Promise<RecordedInput> {
   const before = recorders.get(live);
   if (before?.state().on === on || (!before && !on)) return before?.state() ?? NOTHING;
   if (!on) {
@@ -32,9 +43,10 @@ export async function recordInput(
   if (!browser) throw refused("the session has no browser yet");
   const recorder = await startClickRecorder(browser.cdp_url, live.activeTarget());
   recorders.set(live, recorder);
-  live.signal.addEventListener("abort", () => void recorder.stop("the session has ended"), {
-    once: true,
-  });
+  const over = () => void recorder.stop("the session has ended");
+  // It may have ended while the recorder began to listen.
+  if (live.signal.aborted) over();
+  else live.signal.addEventListener("abort", over, { once: true });
   return recorder.state();
 }
 
@@ -59,6 +71,8 @@ const UNHEARD = new Set(["recipe", "agent", "run_reset"]);
 export async function recordedToo<T>(live: Live, asked: Asked, work: () => Promise<T>): Promise<T> {
   const recorder = recorders.get(live);
   if (!recorder?.state().on) return work();
+  // A tab that the last action opened: what is done in it now counts already.
+  await recorder.ready();
   if (UNHEARD.has(asked.action)) return recorder.unheard(work);
   const target_id = live.activeTarget();
   const make = programStep(asked);
