@@ -210,6 +210,8 @@ test("a page that forges input, and one that looks for the recorder, writes no s
       field.value = "forged";
       for (const type of ["pointerdown", "click", "input", "change", "keydown"]) field.dispatchEvent(new Event(type, { bubbles: true }));
       document.querySelector("[name=stock]").click();
+      field.focus();
+      document.execCommand("insertText", false, "forged as well");
       document.querySelector("[data-testid=go]").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
       return Object.getOwnPropertyNames(globalThis).filter((name) => /flotilla/i.test(name));`,
   });
@@ -217,5 +219,30 @@ test("a page that forges input, and one that looks for the recorder, writes no s
   await person.act("wait", { seconds: 0.5 });
   const { steps } = await person.recorded();
   expect(steps.map(({ kind }) => kind).filter((kind) => kind !== "navigate")).toEqual([]);
+  await person.end();
+});
+
+test("a password stays out of the steps when its page shows it and repeats it (rules/recorded-input#secrets-in-steps)", async () => {
+  const person = await personAt(`${site.origin}/reveal`, true);
+  await api("POST", `${person.of}/record-input`, { on: true });
+  await person.clickOn("#show");
+  await person.clickOn("#entry");
+  person.rfb.type(site.password);
+  await person.steps((all) => all.some(({ kind }) => kind === "fill"));
+  await person.act("wait", { selector: `text=${site.password}` });
+  await person.clickOn("output");
+  await person.act("fill", { selector: "#entry", text: `${site.password}-2` });
+  // A form whose fields hide its own properties is described all the same.
+  await person.clickOn("#odd");
+  const steps = await person.steps((all) => all.at(-1)?.kind === "click" && all.length > 5);
+  expect(JSON.stringify(steps)).not.toContain(site.password);
+  expect(steps.map(short)).toEqual([
+    "navigate /reveal",
+    'click role=button[name="Show"]',
+    `fill #entry=${placeholder}`,
+    "click output",
+    `fill #entry=${placeholder}`,
+    'click role=button[name="Odd"]',
+  ]);
   await person.end();
 });

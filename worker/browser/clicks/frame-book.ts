@@ -9,6 +9,7 @@ export interface FrameBook {
   ofContext(session: CdpSession, context_id: number): string | null;
   /** Address of a frame's document. */
   urlOf(frame_id: string): string;
+  isKnown(frame_id: string): boolean;
   /** The outermost frame, whose id is that of its tab. */
   rootOf(frame_id: string): string;
   /** Selectors of the iframes around it, from outside in. @throws when they cannot be told. */
@@ -29,6 +30,9 @@ interface FrameNote {
   parent: string | null;
 }
 
+/** Frames of all tabs; what is done in further ones is not recorded. */
+const MOST_NOTED = 5_000;
+const MAX_ADDRESS = 8_000;
 const MOST_FRAMES = 10;
 const MOST_LEVELS = 50;
 const ASK_MS = 2_000;
@@ -54,11 +58,8 @@ export function createFrameBook(world: string): FrameBook {
     },
     ofContext: worlds.frameOf,
     urlOf: (frame_id) => frames.get(frame_id)?.url ?? "",
-    rootOf: (frame_id) => {
-      let at = frame_id;
-      for (let up = 0; up < MOST_LEVELS; up += 1) at = parentOf(at) ?? at;
-      return at;
-    },
+    isKnown: (frame_id) => frames.has(frame_id),
+    rootOf: (frame_id) => rootIn(frames, frame_id),
     pathOf: async (frame_id) => {
       const path: string[] = [];
       for (let at = frame_id; path.length <= MOST_FRAMES; ) {
@@ -74,20 +75,34 @@ export function createFrameBook(world: string): FrameBook {
   };
 }
 
+function rootIn(frames: ReadonlyMap<string, FrameNote>, frame_id: string): string {
+  let at = frame_id;
+  for (let up = 0; up < MOST_LEVELS; up += 1) at = frames.get(at)?.parent ?? at;
+  return at;
+}
+
 /** Notes the frames of a target; those of other processes are targets of their own. */
 async function followFrames(
   frames: Map<string, FrameNote>,
   session: CdpSession,
   { targetId, url, parentFrameId }: Protocol.Target.TargetInfo,
 ): Promise<void> {
-  const note = (id: string, address: string, parent: string | undefined) =>
-    frames.set(id, { url: address, parent: parent ?? frames.get(id)?.parent ?? null });
+  const note = (id: string, address: string, parent: string | undefined) => {
+    const known = frames.get(id);
+    if (!known && frames.size >= MOST_NOTED) return;
+    frames.set(id, { url: address.slice(0, MAX_ADDRESS), parent: parent ?? known?.parent ?? null });
+  };
   note(targetId, url, parentFrameId);
   session.on("Page.frameAttached", (one) => note(one.frameId, "", one.parentFrameId));
   session.on("Page.frameNavigated", ({ frame }) => note(frame.id, frame.url, frame.parentId));
   session.on("Page.frameDetached", ({ frameId, reason }) => {
     if (reason !== "swap") frames.delete(frameId);
   });
+  // A tab takes its frames with it, those of other processes too.
+  if (parentFrameId === undefined)
+    void session.closed.then(() => {
+      for (const id of frames.keys()) if (rootIn(frames, id) === targetId) frames.delete(id);
+    });
   session.post("Page.enable");
   const { frameTree } = await session.send("Page.getFrameTree");
   const noteAll = ({ frame, childFrames = [] }: typeof frameTree): void => {
@@ -134,7 +149,17 @@ function createWorlds(name: string) {
         by_context.set(keyOf(session, context.id), frame_id);
       });
       session.on("Runtime.executionContextDestroyed", ({ executionContextId }) => {
-        by_context.delete(keyOf(session, executionContextId));
+        const key = keyOf(session, executionContextId);
+        const frame_id = by_context.get(key);
+        by_context.delete(key);
+        // Its next document may have one already.
+        const now = frame_id === undefined ? undefined : by_frame.get(frame_id);
+        if (
+          frame_id !== undefined &&
+          now?.session === session &&
+          now.context_id === executionContextId
+        )
+          by_frame.delete(frame_id);
       });
       void session.closed.then(() => forget(session));
     },

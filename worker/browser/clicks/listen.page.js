@@ -2,7 +2,7 @@
 // Only events that the browser itself made count, so that no script of the page writes steps.
 
 const MOST_TYPED = 10_000;
-/** A choice that follows no key and no click is the page's own. */
+/** An entry or a choice that follows no key and no click is the page's own. */
 const GESTURE_MS = 1_500;
 const over = new AbortController();
 const on = (type, heard, more = {}) =>
@@ -34,21 +34,33 @@ function known(element) {
   return { ...described.get(element), secret: isSecret(element) };
 }
 
+/** Shorter texts stand in a page by chance. */
+const TELLING = 4;
+
+/** Whether a text says what is in a secret field: pages show passwords, and repeat them elsewhere. */
+function createShows() {
+  const hidden = secretTexts().filter((text) => text.length >= TELLING);
+  const forms = hidden.flatMap((text) => [text, squash(text), quoted(text).slice(1, -1)]);
+  return (text) => forms.some((one) => text.includes(one));
+}
+
 function tell(kind, element, more) {
   const { tag, role, name, type, secret, selectors } = element.seen;
-  flotillaHeard(
-    JSON.stringify({
-      kind,
-      field: element.field,
-      tag,
-      role,
-      name,
-      type,
-      secret,
-      selectors,
-      ...more,
-    }),
-  );
+  const shows = createShows();
+  const repeats = !secret && typeof more.text === "string" && shows(more.text);
+  const said = {
+    kind,
+    field: element.field,
+    tag,
+    role,
+    name: shows(name) ? "" : name,
+    type,
+    secret: secret || repeats,
+    selectors: selectors.filter(({ selector }) => !shows(selector)),
+    ...more,
+  };
+  if (repeats) said.text = "";
+  if (said.selectors.length > 0) flotillaHeard(JSON.stringify(said));
 }
 
 const seenNow = (element) => ({ field: fieldOf(element), seen: describe(element, false) });
@@ -79,6 +91,21 @@ const handsOn = (element) => {
   return Boolean(label?.control && element !== label.control && meantBy(element) === element);
 };
 
+/** Before the page can answer: a button beside a password shows what is in it. */
+for (const type of ["pointerdown", "keydown", "focusin"])
+  on(type, (event) => {
+    notePasswords(document);
+    for (const node of event.composedPath()) if (node instanceof ShadowRoot) notePasswords(node);
+  });
+// Scripts can enter text as if somebody had typed it: without a person's hand on the page, it is theirs.
+for (const type of ["compositionstart", "compositionupdate", "paste", "drop", "pointerup"])
+  on(type, () => {
+    gesture = performance.now();
+  });
+on("pointermove", ({ buttons }) => {
+  if (buttons !== 0) gesture = performance.now();
+});
+
 on("pointerdown", (event) => {
   gesture = performance.now();
   const element = target(event);
@@ -104,12 +131,13 @@ const typedIn = (element) => (element.isContentEditable ? element.innerText : el
 function entered(event) {
   const found = target(event);
   if (!(found instanceof Element) || !isText(found)) return;
+  if (performance.now() - gesture > GESTURE_MS) return;
   const element = found.isContentEditable ? editableOf(found) : found;
   const seen = seenFirst(element);
   // What is entered there stays in the page.
   tell("fill", seen, {
     text: seen.seen.secret ? "" : (typedIn(element) ?? "").slice(0, MOST_TYPED),
-    autocomplete: element.getAttribute("autocomplete") ?? "",
+    autocomplete: attributeOf(element, "autocomplete") ?? "",
   });
 }
 on("input", entered);
@@ -177,5 +205,6 @@ on("scrollend", () => {
   }, 500);
 });
 
+globalThis.flotillaHolds = (text) => secretTexts().includes(text);
 globalThis.flotillaStop = () => over.abort();
 flotillaHeard(JSON.stringify({ kind: "here" }));

@@ -1,4 +1,4 @@
-import { withDeadline } from "#shared/kit/clock.ts";
+import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import { CdpConnection, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import { socketTransport } from "../cdp/transport.ts";
@@ -21,6 +21,8 @@ interface Place {
 export interface ClickRecorder extends Pick<StepList, "state" | "beyond"> {
   /** A step of a program, in the active tab. */
   add(target_id: string, make: (place: Place) => NewStep): void;
+  /** Whether a field that is, or once was, secret holds this text; true when a page does not say. */
+  isSecret(text: string): Promise<boolean>;
   /** Resolves when it listens to every tab and frame that is there now, or after READY_MS. */
   ready(): Promise<void>;
   /** While it runs, nothing is recorded. */
@@ -76,6 +78,7 @@ export async function startClickRecorder(
     state: list.state,
     beyond: list.beyond,
     add: (target_id, make) => ears.inTurn(() => list.add(make(ears.placeOf(target_id)))),
+    isSecret: async (text) => (await Promise.all(frames.worlds().map(holds(text)))).some(Boolean),
     ready: () =>
       withDeadline("the recorder", READY_MS, hearing.ready()).catch(() => {
         // A page that keeps the recorder waiting must not keep the action.
@@ -122,7 +125,7 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
     heard: (session, payload, context_id) => {
       const frame_id = frames.ofContext(session, context_id);
       const heard = payload.length > MAX_HEARD_CHARS ? null : parsed(payload);
-      if (frame_id === null || heard === null) return;
+      if (frame_id === null || heard === null || !frames.isKnown(frame_id)) return;
       if (heard.kind === "here") frames.forgetPath(frame_id);
       // Its iframe may be gone by the time something happens in it.
       const path = withDeadline("the place of a frame", PATH_MS, frames.pathOf(frame_id));
@@ -226,6 +229,20 @@ const answers = ({ session, context_id }: World) =>
   session
     .send("Runtime.evaluate", { expression: "0", contextId: context_id }, { timeout_ms: ANSWER_MS })
     .catch(() => {});
+
+const holds =
+  (text: string) =>
+  async ({ session, context_id }: World): Promise<boolean> => {
+    const expression = `flotillaHolds(${JSON.stringify(text)})`;
+    const asked = { expression, contextId: context_id, returnByValue: true };
+    try {
+      const { result } = await session.send("Runtime.evaluate", asked, { timeout_ms: ANSWER_MS });
+      return result.value !== false;
+    } catch (err) {
+      // A document that is gone holds nothing.
+      return err instanceof DeadlineError;
+    }
+  };
 
 const fallSilent = ({ session, context_id }: World) =>
   session

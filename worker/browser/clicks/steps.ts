@@ -13,7 +13,12 @@ type WithoutId<S> = S extends unknown ? Omit<S, "id"> : never;
 
 interface Kept extends NewStep {
   id: number;
+  chars: number;
 }
+
+/** All steps together: a page's selectors and texts may be long, and whoever reads the steps gets all of them. */
+const MAX_STEPS_CHARS = 1_000_000;
+const charsOf = ({ step }: NewStep): number => JSON.stringify(step).length;
 
 /** The steps of one recording, in order, each as short as it can be. */
 export interface Steps {
@@ -30,8 +35,8 @@ export function createSteps(): Steps {
   let kept: Kept[] = [];
   let made = 0;
   let full = false;
-  const replace = (old: Kept, next: NewStep) => {
-    kept = kept.map((one) => (one === old ? { ...next, id: old.id } : one));
+  const replace = (old: Kept, next: NewStep, chars: number) => {
+    kept = kept.map((one) => (one === old ? { ...next, id: old.id, chars } : one));
   };
   return {
     add: (next) => {
@@ -40,14 +45,17 @@ export function createSteps(): Steps {
         kept = kept.slice(0, -1);
       const last = kept.at(-1);
       const before = last && continued(kept, last, next);
+      const one = before ? merged(before, next) : next;
+      const chars = charsOf(one);
+      const others = kept.reduce((sum, { chars: each }) => sum + each, 0) - (before?.chars ?? 0);
+      full = others + chars > MAX_STEPS_CHARS || (!before && kept.length >= MAX_RECIPE_ACTIONS);
+      if (full) return false;
       if (before) {
-        replace(before, merged(before, next));
+        replace(before, one, chars);
         return true;
       }
-      full = kept.length >= MAX_RECIPE_ACTIONS;
-      if (full) return false;
       made += 1;
-      kept = [...kept, { ...next, id: made }];
+      kept = [...kept, { ...next, id: made, chars }];
       return true;
     },
     list: () => kept.map(({ step, id }) => ({ ...step, id }) as RecordedStep),

@@ -7,11 +7,26 @@ const MOST_ELEMENTS = 20_000;
 
 const squash = (text) => (text ?? "").replace(/[\s\u00a0\u200b\u00ad]+/g, " ").trim();
 
+/** A field of a form can have the name of any method: what is called on it is the browser's own. */
+const attributeOf = (element, name) => Element.prototype.getAttribute.call(element, name);
+
+const getterOf = (proto, key) => {
+  const { get } = Object.getOwnPropertyDescriptor(proto, key);
+  return (node) => get.call(node);
+};
+const parentElementOf = getterOf(Node.prototype, "parentElement");
+const textContentOf = getterOf(Node.prototype, "textContent");
+const childrenOf = getterOf(Element.prototype, "children");
+const shadowOf = getterOf(Element.prototype, "shadowRoot");
+const localNameOf = getterOf(Element.prototype, "localName");
+const slotOf = getterOf(Element.prototype, "assignedSlot");
+const rootOf = (node) => Node.prototype.getRootNode.call(node);
+
 /** The parent as the eye sees it: through slots and out of shadow roots. */
 const parentOf = (node) =>
-  node.assignedSlot ??
-  node.parentElement ??
-  (node.getRootNode() instanceof ShadowRoot ? node.getRootNode().host : null);
+  slotOf(node) ??
+  parentElementOf(node) ??
+  (rootOf(node) instanceof ShadowRoot ? rootOf(node).host : null);
 
 /** Every element below, in open shadow roots too; no more than MOST_ELEMENTS. */
 function allBelow(root) {
@@ -22,7 +37,8 @@ function allBelow(root) {
     while (walker.nextNode() && found.length < MOST_ELEMENTS) {
       const element = walker.currentNode;
       found.push(element);
-      if (element.shadowRoot) roots.push(element.shadowRoot);
+      const shadow = shadowOf(element);
+      if (shadow) roots.push(shadow);
     }
   }
   return found;
@@ -79,16 +95,16 @@ function inputRole(element) {
 
 /** Null for what has no role of its own. */
 function roleOf(element) {
-  const said = (element.getAttribute("role") ?? "")
+  const said = (attributeOf(element, "role") ?? "")
     .toLowerCase()
     .split(/\s+/)
     .find((role) => KNOWN_ROLES.has(role));
   if (said) return said === "none" || said === "presentation" ? null : said;
-  const tag = element.localName;
-  if (tag === "a" || tag === "area") return element.hasAttribute("href") ? "link" : null;
+  const tag = localNameOf(element);
+  if (tag === "a" || tag === "area") return attributeOf(element, "href") !== null ? "link" : null;
   if (tag === "input") return inputRole(element);
   if (tag === "select") return element.multiple || element.size > 1 ? "listbox" : "combobox";
-  if (tag === "img") return element.getAttribute("alt") === "" && !element.title ? null : "img";
+  if (tag === "img") return attributeOf(element, "alt") === "" && !element.title ? null : "img";
   if (tag === "td")
     return element.closest("table")?.matches("[role=grid],[role=treegrid]") ? "gridcell" : "cell";
   return TAG_ROLES[tag] ?? null;
@@ -101,8 +117,8 @@ const NAMED_BY_CONTENT = new Set(
 );
 
 const isSeen = (element) =>
-  element.checkVisibility({ visibilityProperty: true }) &&
-  element.closest("[aria-hidden=true]") === null;
+  Element.prototype.checkVisibility.call(element, { visibilityProperty: true }) &&
+  Element.prototype.closest.call(element, "[aria-hidden=true]") === null;
 
 /** What a style sheet puts before or after: only plain text. */
 function drawnText(element, pseudo) {
@@ -126,11 +142,11 @@ function contentText(node, depth, budget) {
   budget.left -= 1;
   if (
     depth > 0 &&
-    (!node.checkVisibility({ visibilityProperty: true }) ||
-      node.getAttribute("aria-hidden") === "true")
+    (!Element.prototype.checkVisibility.call(node, { visibilityProperty: true }) ||
+      attributeOf(node, "aria-hidden") === "true")
   )
     return "";
-  const label = depth > 0 ? squash(node.getAttribute("aria-label")) : "";
+  const label = depth > 0 ? squash(attributeOf(node, "aria-label")) : "";
   if (label) return label;
   if (node.localName === "img" || (node.localName === "input" && node.type === "image"))
     return node.alt ?? "";
@@ -138,7 +154,7 @@ function contentText(node, depth, budget) {
   const children =
     node.localName === "slot" && node.assignedNodes().length > 0
       ? node.assignedNodes()
-      : (node.shadowRoot ?? node).childNodes;
+      : (shadowOf(node)?.childNodes ?? node.childNodes);
   let text = drawnText(node, "::before");
   for (const child of children) text += contentText(child, depth + 1, budget);
   text += drawnText(node, "::after");
@@ -149,18 +165,21 @@ function contentText(node, depth, budget) {
 const textIn = (element) => squash(contentText(element, 0, { left: 4_000 }));
 
 const byIds = (element, attribute) =>
-  squash(element.getAttribute(attribute))
+  squash(attributeOf(element, attribute))
     .split(" ")
-    .map((id) => id && element.getRootNode().getElementById?.(id))
+    .map((id) => id && rootOf(element).getElementById?.(id))
     .filter(Boolean);
 
+const labelsOf = (element) => (localNameOf(element) === "form" ? [] : [...(element.labels ?? [])]);
+
 function nativeName(element) {
-  const { localName: tag, type } = element;
+  const { type } = element;
+  const tag = localNameOf(element);
   if (tag === "input" && ["button", "submit", "reset"].includes(type))
     return squash(element.value) || { submit: "Submit", reset: "Reset" }[type] || "";
   if (tag === "input" && type === "image")
     return squash(element.alt) || squash(element.value) || "Submit";
-  const labels = element.labels ? [...element.labels].map(textIn).filter(Boolean) : [];
+  const labels = labelsOf(element).map(textIn).filter(Boolean);
   if (labels.length > 0) return squash(labels.join(" "));
   if (tag === "img" || tag === "area") return squash(element.alt);
   if (tag === "fieldset") return squash(element.querySelector(":scope > legend")?.textContent);
@@ -171,7 +190,7 @@ function nativeName(element) {
 function nameOf(element, role) {
   const named = squash(byIds(element, "aria-labelledby").map(textIn).join(" "));
   if (named) return named;
-  const label = squash(element.getAttribute("aria-label"));
+  const label = squash(attributeOf(element, "aria-label"));
   if (label) return label;
   const native = nativeName(element);
   if (native) return native;
@@ -179,9 +198,9 @@ function nameOf(element, role) {
     const text = textIn(element);
     if (text) return text;
   }
-  const title = squash(element.getAttribute("title"));
+  const title = squash(attributeOf(element, "title"));
   if (title) return title;
   return ["input", "textarea"].includes(element.localName)
-    ? squash(element.getAttribute("placeholder"))
+    ? squash(attributeOf(element, "placeholder"))
     : "";
 }

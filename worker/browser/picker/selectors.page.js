@@ -13,31 +13,53 @@ const MADE =
 
 /** Fields that have shown a password once stay secret, whatever their page makes of them. */
 const secrets = new WeakSet();
+const secret_fields = [];
+const MOST_SECRETS = 200;
+
+function keepSecret(field) {
+  if (secrets.has(field)) return;
+  secrets.add(field);
+  if (secret_fields.length < MOST_SECRETS) secret_fields.push(new WeakRef(field));
+}
+
+/** What the secret fields hold now. */
+const secretTexts = () =>
+  secret_fields.map((one) => one.deref()?.value).filter((text) => typeof text === "string");
 
 function isSecret(element) {
   const said = [
-    element.name,
-    element.id,
-    element.getAttribute("aria-label"),
-    element.placeholder,
+    attributeOf(element, "name"),
+    attributeOf(element, "id"),
+    attributeOf(element, "aria-label"),
+    attributeOf(element, "placeholder"),
   ].join(" ");
-  const kind = element.getAttribute("autocomplete") ?? "";
+  const kind = attributeOf(element, "autocomplete") ?? "";
   if (
     element.type === "password" ||
     SECRET_KIND.test(kind) ||
     (element.localName === "input" && SECRET_NAME.test(said))
   )
-    secrets.add(element);
+    keepSecret(element);
   return secrets.has(element);
 }
 
-const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+/** What a password field is told now stays known when the page shows it. */
+function notePasswords(root) {
+  for (const field of root.querySelectorAll("input[type=password]")) keepSecret(field);
+}
+
+const inLine = (character) => `\\${character.charCodeAt(0).toString(16)} `;
+/** A line break would end the text, and with it the selector. */
+const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/[\n\r\f]/g, inLine)}"`;
 
 /** Every element that a CSS selector names, open shadow roots included. */
 function deepAll(css, root = document) {
   const found = [];
   const roots = [root];
-  for (const element of allBelow(root)) if (element.shadowRoot) roots.push(element.shadowRoot);
+  for (const element of allBelow(root)) {
+    const shadow = shadowOf(element);
+    if (shadow) roots.push(shadow);
+  }
   for (const each of roots) {
     try {
       found.push(...each.querySelectorAll(css));
@@ -64,20 +86,17 @@ function sameRole(role, name) {
 const labelTexts = (element) => {
   const by = byIds(element, "aria-labelledby");
   if (by.length > 0) return by.map((one) => squash(one.textContent));
-  const label = squash(element.getAttribute("aria-label"));
-  return [
-    ...(label ? [label] : []),
-    ...[...(element.labels ?? [])].map((one) => squash(one.textContent)),
-  ];
+  const label = squash(attributeOf(element, "aria-label"));
+  return [...(label ? [label] : []), ...labelsOf(element).map((one) => squash(one.textContent))];
 };
 
 const sameLabel = (text) =>
   allBelow(document)
     .filter(
       (element) =>
-        element.labels?.length > 0 ||
-        element.hasAttribute("aria-label") ||
-        element.hasAttribute("aria-labelledby"),
+        labelsOf(element).length > 0 ||
+        attributeOf(element, "aria-label") !== null ||
+        attributeOf(element, "aria-labelledby") !== null,
     )
     .slice(0, MOST_NAMES * 5)
     .filter((element) => labelTexts(element).includes(text));
@@ -87,26 +106,30 @@ const sameText = (text) =>
   allBelow(document).filter(
     (element) =>
       !["SCRIPT", "STYLE", "HEAD", "HTML"].includes(element.tagName) &&
-      element.textContent.length < 4 * text.length + 200 &&
-      squash(element.textContent) === text &&
-      ![...element.children].some((child) => squash(child.textContent) === text),
+      textContentOf(element).length < 4 * text.length + 200 &&
+      squash(textContentOf(element)) === text &&
+      ![...childrenOf(element)].some((child) => squash(textContentOf(child)) === text),
   );
 
+const classesOf = getterOf(Element.prototype, "classList");
+
+/** Attributes are asked for, not properties: a form's own are hidden by fields of the same name. */
 function ownCss(element) {
-  const { localName: tag, id } = element;
-  if (id && !MADE.test(id)) return `#${CSS.escape(id)}`;
-  const name = element.getAttribute("name");
+  const tag = CSS.escape(localNameOf(element));
+  const id = attributeOf(element, "id");
+  if (id && id.length < 80 && !MADE.test(id)) return `#${CSS.escape(id)}`;
+  const name = attributeOf(element, "name");
   if (name && name.length < 80) return `${tag}[name=${quoted(name)}]`;
-  const classes = [...element.classList]
+  const classes = [...classesOf(element)]
     .filter((one) => !MADE.test(one) && one.length < 40)
     .slice(0, 2);
   return tag + classes.map((one) => `.${CSS.escape(one)}`).join("");
 }
 
 const placeOf = (element) => {
-  const same = [...(element.parentNode?.children ?? [])].filter(
-    ({ localName }) => localName === element.localName,
-  );
+  const parent = parentElementOf(element);
+  const around = parent ? childrenOf(parent) : rootOf(element).children;
+  const same = [...around].filter((one) => localNameOf(one) === localNameOf(element));
   return same.length > 1 ? `:nth-of-type(${same.indexOf(element) + 1})` : "";
 };
 
@@ -117,7 +140,7 @@ function cssWithin(element, root) {
     return found.length === 1 && found[0] === element;
   };
   let css = "";
-  for (let at = element, depth = 0; at && depth < 12; at = at.parentElement, depth += 1) {
+  for (let at = element, depth = 0; at && depth < 12; at = parentElementOf(at), depth += 1) {
     const tail = css === "" ? "" : ` > ${css}`;
     const own = ownCss(at);
     if (isAlone(own + tail)) return own + tail;
@@ -131,7 +154,7 @@ function cssWithin(element, root) {
 function cssOf(element) {
   const parts = [];
   for (let at = element; at; ) {
-    const root = at.getRootNode();
+    const root = rootOf(at);
     parts.unshift(cssWithin(at, root));
     at = root instanceof ShadowRoot ? root.host : null;
   }
@@ -145,7 +168,7 @@ const matchesOf = (parts) =>
   );
 
 const boxOf = (element) => {
-  const { x, y, width, height } = element.getBoundingClientRect();
+  const { x, y, width, height } = Element.prototype.getBoundingClientRect.call(element);
   return { x, y, width, height };
 };
 
@@ -160,15 +183,16 @@ function waysTo(element, role, name) {
   for (const text of labelTexts(element).slice(0, 1))
     if (text !== "" && text.length <= 120) add("label", `label=${quoted(text)}`, sameLabel(text));
   for (const attribute of TEST_IDS) {
-    const id = element.getAttribute(attribute);
-    if (id) add("test_id", `[${attribute}=${quoted(id)}]`, deepAll(`[${attribute}=${quoted(id)}]`));
+    const id = attributeOf(element, attribute);
+    if (id && id.length <= 120 && !/\n/.test(id))
+      add("test_id", `[${attribute}=${quoted(id)}]`, deepAll(`[${attribute}=${quoted(id)}]`));
   }
   for (const by of ["placeholder", "alt", "title"]) {
-    const text = element.getAttribute(by);
+    const text = attributeOf(element, by);
     if (text && text.length <= 120 && !/\n/.test(text))
       add(by, `[${by}=${quoted(text)}]`, deepAll(`[${by}=${quoted(text)}]`));
   }
-  const text = element.isContentEditable ? "" : squash(element.textContent);
+  const text = element.isContentEditable ? "" : squash(textContentOf(element));
   if (text !== "" && text.length <= 80 && !["select", "textarea"].includes(element.localName))
     add("text", `text=${quoted(text)}`, sameText(text));
   const parts = cssOf(element);
@@ -184,7 +208,7 @@ function describe(element, boxes) {
   const role = roleOf(element);
   const name = nameOf(element, role).slice(0, MAX_NAME);
   return {
-    tag: element.localName,
+    tag: localNameOf(element),
     role,
     name,
     type: element.localName === "input" ? element.type : null,
@@ -205,7 +229,7 @@ const ACTS =
 /** What a person means by pointing at it: the button, not the picture on it. */
 function meantBy(element) {
   for (let at = element, up = 0; at && up < 12; at = parentOf(at), up += 1)
-    if (at.matches?.(ACTS)) return at;
+    if (at instanceof Element && Element.prototype.matches.call(at, ACTS)) return at;
   return element;
 }
 
@@ -217,8 +241,9 @@ function elementAt(x, y) {
     const inner = root.elementFromPoint(x, y);
     if (!inner || inner === found) break;
     found = inner;
-    if (!inner.shadowRoot) break;
-    root = inner.shadowRoot;
+    const shadow = shadowOf(inner);
+    if (!shadow) break;
+    root = shadow;
   }
   return found;
 }

@@ -81,6 +81,9 @@ export async function recordedToo<T>(live: Live, asked: Asked, work: () => Promi
   const look = pick(live, { args: { selector, frame }, timeout_ms: LOOK_MS });
   const seen = await withDeadline("the element", LOOK_MS, look).catch(() => null);
   const result = await recorder.unheard(work);
+  const { text } = asked.args;
+  if (seen?.element && typeof text === "string" && text !== "" && (await recorder.isSecret(text)))
+    seen.element.secret = true;
   recorder.add(target_id, (place) => make(seen, place));
   return result;
 }

@@ -46,6 +46,17 @@ customElements.define("x-menu", class extends HTMLElement {
 
 const NOTES = `<form onsubmit="return false"><label>Note <textarea name="note"></textarea></label><button>Keep</button></form>`;
 
+/** A password field that a button turns into a plain one, whose text is repeated, in a form whose fields hide its properties. */
+const REVEAL = `<form onsubmit="return false">
+<input name="id" type="hidden"><input name="labels" type="hidden"><input name="children" type="hidden"><input name="localName" type="hidden">
+<input id="entry" type="password"><button id="show" type="button">Show</button><output>–</output>
+<button id="odd" type="button" name="two\nlines">Odd</button></form>
+<script>
+const entry = document.getElementById("entry");
+document.getElementById("show").onclick = () => (entry.type = "text");
+entry.oninput = () => (document.querySelector("output").textContent = entry.value);
+</script>`;
+
 export function startRecordableSite(): RecordableSite {
   const user = "ada@harbour.example";
   const password = `pw-${crypto.randomUUID()}`;
@@ -62,6 +73,7 @@ export function startRecordableSite(): RecordableSite {
         return Response.redirect(good ? "/shop" : "/login", 303);
       }
       if (pathname === "/shop") return html("Shop", shop(`http://localhost:${port}`));
+      if (pathname === "/reveal") return html("Reveal", REVEAL);
       if (pathname === "/notes") return html("Notes", NOTES);
       if (pathname === "/results") {
         sent.push(Object.fromEntries(searchParams));
