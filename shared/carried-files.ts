@@ -4,11 +4,11 @@
  */
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
   "worker/browser/clicks/listen.page.js":
-    "6d6788b5ab12d44d8a7216009a7c4f8718a935d0c6ceabd19b8f0731373ca75a",
+    "0efa9a3016a5e4dd70184c68b8ad72018f49645628e49782b9903413f479f213",
   "worker/browser/picker/names.page.js":
-    "66808c54db6cf9a7de2b8c6c6dc049a7518c11d965cde30bba013d4a38182a65",
+    "17fd2671bcc52a04b79e6d81e37012c8b32363c8c76b567b3dd9a23744c1a2d4",
   "worker/browser/picker/selectors.page.js":
-    "1c3d38468b6c4ebc70992cafbdc01e5e54b629da573e2b3de10be8f611e3a1ea",
+    "470647ac275030a27f2c89aa1ea1d1a2f40ecb5943f072def4fd0080473a9546",
   "worker/tasks/flotilla_store.py":
     "b2b9963ae3bba7acf8e33cdd654f17d64bcd372fc26b48fb0bafc1607618f148",
   "worker/tasks/runner.py": "1af6c17795a8073b5a4f8e747f08332f4687fd9490b9c1982ac6727ba83c1853",
