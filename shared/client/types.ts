@@ -80,7 +80,7 @@ export type {
 } from "#shared/protocol/schema/session.ts";
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 export type { ImportResult } from "#shared/protocol/schema/task-import.ts";
-export type { RecordedInput, RecordedStep } from "#shared/protocol/schema/recorded-input.ts";
+export type { RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 export type { Watch } from "#shared/protocol/schema/watch.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";

@@ -40,7 +40,6 @@ export type ElementSelector = z.infer<typeof ElementSelector>;
 
 /** The same with where its elements are on the picture; outer parts of the list when there are many. */
 const PickedSelector = ElementSelector.extend({ boxes: z.array(PickBox).max(MAX_BOXES) });
-export type PickedSelector = z.infer<typeof PickedSelector>;
 
 /** What the action `pick` answers (rules/session-actions#pick). Names and texts are the page's: not to be trusted. */
 export const Picked = z.object({

@@ -61,5 +61,3 @@ export function useReplay(sid: string) {
     },
   };
 }
-
-export type Replay = ReturnType<typeof useReplay>;
