@@ -71,6 +71,7 @@ export type {
   TaskStatus,
 } from "#shared/protocol/schema/queue.ts";
 export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
+export type { RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 export type {
   ActionReply,
   PastSession,
@@ -80,7 +81,6 @@ export type {
 } from "#shared/protocol/schema/session.ts";
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 export type { ImportResult } from "#shared/protocol/schema/task-import.ts";
-export type { RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 export type { Watch } from "#shared/protocol/schema/watch.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";

@@ -6,9 +6,9 @@ import { ownSource } from "../picker/page-source.ts";
 import { createFrameBook, type FrameBook, type World } from "./frame-book.ts";
 import { Heard, MAX_HEARD_CHARS } from "./heard.ts";
 import listen from "./listen.page.js" with { type: "text" };
-import { type Look, watchMoves } from "./moves.ts";
-import { plainAddress, stepOf } from "./step-of.ts";
+import { createMoves, type LookAtMoves } from "./moves.ts";
 import { createStepList, createTabList, type StepList, type TabList } from "./step-list.ts";
+import { plainAddress, stepOf } from "./step-of.ts";
 import type { NewStep } from "./steps.ts";
 
 interface Place {
@@ -91,7 +91,7 @@ export async function startClickRecorder(
 interface Ears {
   placeOf(frame_id: string): Place;
   heard(session: CdpSession, payload: string, context_id: number): void;
-  moved(target_id: string, look: Look): void;
+  moved(target_id: string, look: LookAtMoves): void;
   /** One after the other: a frame's place takes longer to find out than the page's. */
   inTurn(work: () => Promise<void> | void): void;
   unheard: ClickRecorder["unheard"];
@@ -140,8 +140,8 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
       const found = look();
       found.catch(() => {});
       inTurn(async () => {
-        const url = await found;
-        if (told && url !== null) list.add(moveTo(url, tabs.numberOf(target_id)));
+        const urls = await found;
+        if (told) for (const url of urls) list.add(moveTo(url, tabs.numberOf(target_id)));
       });
     },
     unheard: async (work) => {
@@ -176,6 +176,7 @@ function createHearing(
   ears: Ears,
 ): Hearing {
   const attaching = new Set<Promise<void>>();
+  const moves = new Map<string, LookAtMoves>();
   let started = false;
   const attach = async (info: Protocol.Target.TargetInfo, is_new: boolean): Promise<void> => {
     const asked = { targetId: info.targetId, flatten: true };
@@ -185,8 +186,11 @@ function createHearing(
       if (name === BINDING) ears.heard(session, payload, executionContextId);
     });
     await frames.follow(session, info);
-    if (info.type === "page")
-      watchMoves(session, is_new, (look) => ears.moved(info.targetId, look));
+    if (info.type === "page") {
+      const look = createMoves(session, is_new);
+      moves.set(info.targetId, look);
+      ears.moved(info.targetId, look);
+    }
     await listenIn(session);
   };
   root.on("Target.targetCreated", ({ targetInfo }) => {
@@ -199,6 +203,12 @@ function createHearing(
       .finally(() => attaching.delete(one));
     attaching.add(one);
   });
+  // A page tells of its new document before the browser has written it into the tab's history.
+  root.on("Target.targetInfoChanged", ({ targetInfo: { targetId } }) => {
+    const look = moves.get(targetId);
+    if (look) ears.moved(targetId, look);
+  });
+  root.on("Target.targetDestroyed", ({ targetId }) => void moves.delete(targetId));
   const all = async () => void (await Promise.all(attaching));
   return {
     start: async () => {

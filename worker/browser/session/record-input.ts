@@ -5,8 +5,8 @@ import {
   RecordInput,
 } from "#shared/protocol/schema/recorded-input.ts";
 import { ActionFailure, refused } from "../actions/failure.ts";
-import { type ClickRecorder, startClickRecorder } from "../clicks/recorder.ts";
 import { type Asked, programStep } from "../clicks/program-step.ts";
+import { type ClickRecorder, startClickRecorder } from "../clicks/recorder.ts";
 import type { Live } from "./live.ts";
 import { pick } from "./pick.ts";
 

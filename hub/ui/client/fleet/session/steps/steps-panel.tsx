@@ -8,7 +8,7 @@ import { toRecipe } from "#shared/recorded/to-recipe.ts";
 import { toPython, toScript } from "#shared/recorded/to-script.ts";
 import { Copy } from "../../../parts/copy.tsx";
 import type { Picker } from "../stage/use-picker.ts";
-import { type SavedAs, SaveDialog } from "./save-dialog.tsx";
+import { SaveDialog, type SavedAs } from "./save-dialog.tsx";
 import { StepRow } from "./step-row.tsx";
 import type { Recorded } from "./use-recorded.ts";
 import { useReplay } from "./use-replay.ts";
