@@ -24,6 +24,7 @@ import pg21 from "./pg/0021_host_record.sql" with { type: "text" };
 import pg22 from "./pg/0022_cpu_minutes.sql" with { type: "text" };
 import pg23 from "./pg/0023_recording_bodies.sql" with { type: "text" };
 import pg24 from "./pg/0024_workload_code.sql" with { type: "text" };
+import pg25 from "./pg/0025_failures.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -49,6 +50,7 @@ import sqlite21 from "./sqlite/0021_host_record.sql" with { type: "text" };
 import sqlite22 from "./sqlite/0022_cpu_minutes.sql" with { type: "text" };
 import sqlite23 from "./sqlite/0023_recording_bodies.sql" with { type: "text" };
 import sqlite24 from "./sqlite/0024_workload_code.sql" with { type: "text" };
+import sqlite25 from "./sqlite/0025_failures.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -81,6 +83,7 @@ export const pgMigrations: Migration[] = [
   { name: "0022_cpu_minutes", sql: pg22 },
   { name: "0023_recording_bodies", sql: pg23 },
   { name: "0024_workload_code", sql: pg24 },
+  { name: "0025_failures", sql: pg25 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -109,4 +112,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0022_cpu_minutes", sql: sqlite22 },
   { name: "0023_recording_bodies", sql: sqlite23 },
   { name: "0024_workload_code", sql: sqlite24 },
+  { name: "0025_failures", sql: sqlite25 },
 ];

@@ -91,6 +91,8 @@ export function defineQueueTables(c: ColumnKit) {
       pk: c.str("pk").notNull(),
       extra: c.json<unknown>("extra"),
       last_error: c.str("last_error"),
+      /** Of the failure of its last attempt (rules/failures#fingerprints), beside `last_error`. */
+      fingerprint: c.str("fingerprint"),
       created_at: c.time("created_at").notNull(),
     },
     (t) => [
@@ -103,6 +105,11 @@ export function defineQueueTables(c: ColumnKit) {
       c.index("tasks_due_idx").on(t.run_at).where(sql`state = 3`),
       c.index("tasks_delayed_idx").on(t.workload_id, t.task_id).where(sql`state = 3`),
       c.index("tasks_failed_idx").on(t.workload_id, t.task_id).where(sql`state = 2`),
+      // Tasks that never failed pay nothing for it.
+      c
+        .index("tasks_fingerprint_idx")
+        .on(t.fingerprint, t.task_id)
+        .where(sql`fingerprint is not null`),
     ],
   );
 
@@ -124,12 +131,22 @@ export function defineQueueTables(c: ColumnKit) {
       output: c.json<unknown>("output"),
       error: c.str("error"),
       truncated: c.bool("truncated").notNull().default(false),
+      /** Null for a success, a cancelled run, and what was recorded before there were fingerprints. */
+      fingerprint: c.str("fingerprint"),
     },
     (t) => [
       c.uniqueIndex("runs_attempt_idx").on(t.task_id, t.epoch),
       c.index("runs_workload_idx").on(t.workload_id, t.run_id),
       // Failures among millions of successes; successes pay nothing for it.
-      c.index("runs_failed_idx").on(t.finished_at).where(sql`outcome <> 0`),
+      // All that grouping them reads, because a row holds what the run put out.
+      c
+        .index("runs_failed_idx")
+        .on(t.finished_at, t.run_id, t.fingerprint, t.workload_id, t.worker_id, t.outcome)
+        .where(sql`outcome <> 0`),
+      c
+        .index("runs_fingerprint_idx")
+        .on(t.fingerprint, t.run_id)
+        .where(sql`fingerprint is not null`),
       c.index("runs_workload_failed_idx").on(t.workload_id, t.run_id).where(sql`outcome <> 0`),
     ],
   );

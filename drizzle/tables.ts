@@ -70,6 +70,10 @@ export function defineTables(c: ColumnKit) {
       /** Null until it is compared, and where there was nothing to compare it with. */
       changed: c.bool("changed"),
       changes: c.json<JobChanges>("changes"),
+      /** Of its failure (rules/failures#fingerprints). */
+      fingerprint: c.str("fingerprint"),
+      /** The job that runs it again: there is at most one, whoever retries it and however often. */
+      retried_as: c.str("retried_as"),
     },
     (t) => [
       c.index("jobs_created_idx").on(t.created_at, t.job_id),
@@ -81,6 +85,10 @@ export function defineTables(c: ColumnKit) {
         .index("jobs_watch_created_idx")
         .on(t.watch_id, t.created_at, t.job_id)
         .where(sql`watch_id is not null`),
+      c
+        .index("jobs_fingerprint_created_idx")
+        .on(t.fingerprint, t.created_at, t.job_id)
+        .where(sql`fingerprint is not null`),
       c
         .index("jobs_changed_created_idx")
         .on(t.changed, t.created_at, t.job_id)

@@ -18,10 +18,12 @@ export const LAYERS: readonly Layer[] = [
   { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
   { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
 
+  // What failures are grouped by.
+  { name: "platform/failures", files: /^hub\/platform\/failures\//, may: [], packages: [] },
   {
     name: "platform/db",
     files: /^hub\/platform\/db\//,
-    may: [],
+    may: ["platform/failures"],
     packages: ["drizzle-orm", "better-sqlite3", "postgres"],
   },
   // Signs requests to S3.
@@ -41,7 +43,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "platform/http",
     files: /^hub\/platform\/http\//,
-    may: ["platform"],
+    may: ["platform", "platform/failures"],
     packages: [
       ...HONO,
       "swagger-ui-dist",
@@ -126,6 +128,8 @@ export const LAYERS: readonly Layer[] = [
     ],
     packages: [...ZOD, "client-zip"],
   },
+  // Failed jobs in groups, and what is done to many jobs.
+  { name: "fleet/failures", files: /^hub\/fleet\/failures\//, may: ["fleet/jobs"], packages: ZOD },
   { name: "fleet/imports", files: /^hub\/fleet\/imports\//, may: ["fleet/jobs"], packages: ZOD },
   // What two jobs captured, compared; pages that are captured and compared again and again.
   {

@@ -13,6 +13,7 @@ import type { PipelineContext } from "./context.ts";
 import { maskDbUrl } from "./mask-db-url.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { deployRoutes } from "./routes/deploy.ts";
+import { failureRoutes } from "./routes/failures.ts";
 import { objectRoutes } from "./routes/objects.ts";
 import { pluginStoreRoutes } from "./routes/plugin-store.ts";
 import { pluginRoutes } from "./routes/plugins.ts";
@@ -76,6 +77,7 @@ export function controlRoutes(ctx: PipelineContext) {
     taskImportRoutes(ctx),
     runRoutes(ctx),
     taskStatusRoutes(ctx),
+    failureRoutes(ctx),
     pluginRoutes(ctx),
     pluginStoreRoutes(ctx),
     objectRoutes(ctx),
@@ -99,7 +101,7 @@ export function controlRoutes(ctx: PipelineContext) {
  * answer.
  */
 const KEYED =
-  /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
+  /^\/api\/v1\/((workloads|failures|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
 
 /** Calls that change something may carry Idempotency-Key (rules/pipeline-api#idempotency-keys). */
 function onceWithKey(

@@ -45,6 +45,7 @@ export interface PipelineContext extends PlatformContext {
     | "runs"
     | "run_notes"
     | "views"
+    | "triage"
     | "flow"
     | "gpus"
     | "cpu_minutes"

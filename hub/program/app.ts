@@ -15,6 +15,7 @@ import { hostCookieRoutes } from "#hub/fleet/routes/host-cookies.ts";
 import { hostRecipeRoutes } from "#hub/fleet/routes/host-recipes.ts";
 import { hostRoutes } from "#hub/fleet/routes/hosts.ts";
 import { jobEventRoutes } from "#hub/fleet/routes/job-events.ts";
+import { jobFailureRoutes } from "#hub/fleet/routes/job-failures.ts";
 import { jobFileRoutes } from "#hub/fleet/routes/job-files.ts";
 import { jobScreenshotRoutes } from "#hub/fleet/routes/job-screenshot.ts";
 import { jobRoutes } from "#hub/fleet/routes/jobs.ts";
@@ -175,6 +176,7 @@ export function createHubApp(ctx: ProgramContext): App {
   const parts = [
     healthRoutes(ctx),
     figuresRoutes(ctx),
+    jobFailureRoutes(ctx),
     jobRoutes(ctx),
     attemptRoutes(ctx),
     jobFileRoutes(ctx),

@@ -1,3 +1,4 @@
+import { failureCalls } from "./failures.ts";
 import { type ClientOptions, createHttp } from "./http.ts";
 import { jobCalls } from "./jobs.ts";
 import { conventionCalls, engineCalls, presetCalls, settingCalls, skillCalls } from "./library.ts";
@@ -9,6 +10,7 @@ import { workloadCalls } from "./workloads.ts";
 export type { CdpTransport } from "./cdp-transport.ts";
 export { FlotillaError, type Issue } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
+export type { TaskAction } from "./failures.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
 export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
@@ -26,12 +28,21 @@ export type {
   ExecutorCheck,
   FigureRange,
   Figures,
+  FailureGroup,
+  FailureList,
+  FailureQuery,
+  FailureSelection,
   FleetSettings,
   Host,
   ImportResult,
   Job,
+  JobChangesMade,
   JobEvent,
+  JobFailureGroup,
+  JobFailureList,
+  JobFailureQuery,
   JobList,
+  JobSelection,
   JobStatus,
   LinkList,
   PastSession,
@@ -49,8 +60,10 @@ export type {
   StoredCookie,
   SubmitJobInput,
   SubmitResult,
+  TaskChanges,
   TaskIn,
   TaskInput,
+  TaskSelection,
   TaskStatus,
   TokenUsage,
   Watch,
@@ -70,7 +83,7 @@ export type {
 
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
- * `fleet` and `workloads`. It runs in Bun, in Node from version 20.3 on and in browsers, and has no dependencies. Every
+ * `fleet`, `workloads` and `failures`. It runs in Bun, in Node from version 20.3 on and in browsers, and has no dependencies. Every
  * call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
 export function createClient(options: ClientOptions) {
@@ -89,6 +102,7 @@ export function createClient(options: ClientOptions) {
     settings: settingCalls(http),
     fleet: fleetCalls(http),
     workloads: workloadCalls(http),
+    failures: failureCalls(http),
   };
 }
 

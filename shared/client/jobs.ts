@@ -10,12 +10,16 @@ import type {
   AttemptSummary,
   ExportRecordingInput,
   Job,
+  JobChangesMade,
   JobComparison,
   JobDocument,
   JobEvent,
+  JobFailureList,
+  JobFailureQuery,
   JobList,
   JobListQuery,
   JobResult,
+  JobSelection,
   LinkList,
   Recording,
   RecordingExport,
@@ -44,6 +48,8 @@ const BODY_MS = 60_000;
 
 /** An archive may be long, and the link slow. */
 const IMPORT_MS = 1_800_000;
+/** One call works for 20 s, and its last job may take a while. */
+const ACT_MS = 120_000;
 
 /** Two pages are read, after others that wait for their turn. */
 const COMPARISON_MS = 180_000;
@@ -180,6 +186,19 @@ export function jobCalls(http: Http) {
       query: Partial<Omit<JobListQuery, "since" | "until">> = {},
       call?: CallOptions,
     ): Promise<JobList> => http.call("GET /jobs", { ...call, query }),
+    /** Failed jobs in groups, of all hosts or one. */
+    failures: (query: JobFailureQuery = {}, call?: CallOptions): Promise<JobFailureList> =>
+      http.call("GET /jobs/failures", { ...call, query }),
+    /**
+     * Submits again, cancels or deletes the jobs that a filter finds; with `dry_run` it says how many it would be. A long
+     * call ends with `complete: false`: the same call goes on.
+     */
+    actOn: (
+      action: "retry" | "cancel" | "delete",
+      filter: JobSelection,
+      call?: CallOptions,
+    ): Promise<JobChangesMade> =>
+      http.call(`POST /jobs/${action}`, { timeout_ms: ACT_MS, ...call, json: filter }),
     /** A completed job made of a web archive: a WACZ file, or a WARC file compressed or not. */
     import: (archive: CallBody, call: CallOptions = {}): Promise<Job> =>
       http.call("POST /jobs/import", {

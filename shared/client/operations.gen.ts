@@ -17,6 +17,7 @@ import type { DirectUpload, DirectUploadBody, DirectUploadDone } from "#shared/p
 import type { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ErrorBody, TooBusy } from "#shared/protocol/schema/error.ts";
 import type { CheckExecutor, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
+import type { FailureList, FailureMove, FailureSelection, JobChangesMade, JobFailureList, JobSelection, TaskChanges, TaskMove, TaskSelection } from "#shared/protocol/schema/failure.ts";
 import type { Figures } from "#shared/protocol/schema/figures.ts";
 import type { FleetSettings, PatchFleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import type { DashboardOverview, FlowLayout, FlowRates, FlowSnapshot, GpuMetrics, RunsSummary, WorkersCpu } from "#shared/protocol/schema/flow.ts";
@@ -64,6 +65,30 @@ export interface Operations {
     answer: z.output<typeof Figures>;
     refusals: Plain<422 | 503>;
   };
+  /** Failed jobs in groups, by what they have in common */
+  "GET /jobs/failures": {
+    query?: { host?: string; fingerprint?: string; worker?: string; since?: string; until?: string; text?: string; sort?: "last_seen" | "count"; buckets?: number; limit?: number; cursor?: string };
+    answer: z.output<typeof JobFailureList>;
+    refusals: Plain<422>;
+  };
+  /** Submit the failed jobs that a filter finds again */
+  "POST /jobs/retry": {
+    json: z.input<typeof JobSelection>;
+    answer: z.output<typeof JobChangesMade>;
+    refusals: Plain<400 | 409 | 413 | 415 | 422>;
+  };
+  /** Cancel the queued and running jobs that a filter finds */
+  "POST /jobs/cancel": {
+    json: z.input<typeof JobSelection>;
+    answer: z.output<typeof JobChangesMade>;
+    refusals: Plain<400 | 409 | 413 | 415 | 422>;
+  };
+  /** Delete the failed jobs that a filter finds, with their files */
+  "POST /jobs/delete": {
+    json: z.input<typeof JobSelection>;
+    answer: z.output<typeof JobChangesMade>;
+    refusals: Plain<400 | 409 | 413 | 415 | 422>;
+  };
   /** Submit a job */
   "POST /jobs": {
     json: z.input<typeof SubmitJob>;
@@ -72,7 +97,7 @@ export interface Operations {
   };
   /** List jobs, newest first */
   "GET /jobs": {
-    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; changed?: boolean; q?: string; since?: string; until?: string; limit?: number; cursor?: string };
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; since?: string; until?: string; limit?: number; cursor?: string };
     answer: z.output<typeof JobList>;
     refusals: Plain<422>;
   };
@@ -1348,13 +1373,13 @@ export interface Operations {
   /** Runs of a workload, newest first */
   "GET /api/v1/workloads/{slug}/runs": {
     params: { slug: string | number };
-    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; brief?: boolean };
+    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; fingerprint?: string; brief?: boolean };
     answer: z.output<typeof RunList>;
     refusals: Plain<404 | 422>;
   };
   /** Runs of all workloads, newest first */
   "GET /api/v1/runs": {
-    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; brief?: boolean };
+    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; fingerprint?: string; brief?: boolean };
     answer: z.output<typeof RunList>;
     refusals: Plain<422>;
   };
@@ -1375,6 +1400,64 @@ export interface Operations {
     params: { slug: string | number };
     json: z.input<typeof TaskStatusQuery>;
     answer: z.output<typeof TaskStatus>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Failed runs in groups, by what they have in common */
+  "GET /api/v1/failures": {
+    query?: { workload?: string; fingerprint?: string; worker?: string; since?: string; until?: string; text?: string; sort?: "last_seen" | "count"; buckets?: number; limit?: number; cursor?: string };
+    answer: z.output<typeof FailureList>;
+    refusals: Plain<404 | 422>;
+  };
+  /** Retry the failed tasks that a filter finds */
+  "POST /api/v1/workloads/{slug}/tasks/retry": {
+    params: { slug: string | number };
+    json: z.input<typeof TaskSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Cancel the pending and claimed tasks that a filter finds */
+  "POST /api/v1/workloads/{slug}/tasks/cancel": {
+    params: { slug: string | number };
+    json: z.input<typeof TaskSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Delete the failed tasks that a filter finds */
+  "POST /api/v1/workloads/{slug}/tasks/delete": {
+    params: { slug: string | number };
+    json: z.input<typeof TaskSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Move the tasks that a filter finds to another workload's queue */
+  "POST /api/v1/workloads/{slug}/tasks/move": {
+    params: { slug: string | number };
+    json: z.input<typeof TaskMove>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Retry the failed tasks of a group, in all workloads */
+  "POST /api/v1/failures/retry": {
+    json: z.input<typeof FailureSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Cancel the pending and claimed tasks whose last attempt failed like this group */
+  "POST /api/v1/failures/cancel": {
+    json: z.input<typeof FailureSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Delete the failed tasks of a group, in all workloads */
+  "POST /api/v1/failures/delete": {
+    json: z.input<typeof FailureSelection>;
+    answer: z.output<typeof TaskChanges>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
+  };
+  /** Move the tasks of a group to another workload's queue */
+  "POST /api/v1/failures/move": {
+    json: z.input<typeof FailureMove>;
+    answer: z.output<typeof TaskChanges>;
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
   };
   /** Static file of a plugin's pages */

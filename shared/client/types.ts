@@ -4,6 +4,13 @@ import type { JobResult as JobResultSchema } from "#shared/protocol/schema/asset
 import type { PutConvention } from "#shared/protocol/schema/convention.ts";
 import type { StoredCookie as StoredCookieSchema } from "#shared/protocol/schema/cookie.ts";
 import type { PutEngine } from "#shared/protocol/schema/engine.ts";
+import type {
+  FailureQuery as FailureQuerySchema,
+  FailureSelection as FailureSelectionSchema,
+  JobFailureQuery as JobFailureQuerySchema,
+  JobSelection as JobSelectionSchema,
+  TaskSelection as TaskSelectionSchema,
+} from "#shared/protocol/schema/failure.ts";
 import type { Health as HealthSchema } from "#shared/protocol/schema/health.ts";
 import type { PutHost } from "#shared/protocol/schema/host.ts";
 import type { SubmitJob } from "#shared/protocol/schema/job.ts";
@@ -44,6 +51,14 @@ export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie
 export type { Engine } from "#shared/protocol/schema/engine.ts";
 export type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 export type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
+export type {
+  FailureGroup,
+  FailureList,
+  JobChangesMade,
+  JobFailureGroup,
+  JobFailureList,
+  TaskChanges,
+} from "#shared/protocol/schema/failure.ts";
 export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 export type { Har } from "#shared/protocol/schema/har.ts";
 export type { Host } from "#shared/protocol/schema/host.ts";
@@ -99,6 +114,11 @@ export type QueueState = (typeof QUEUE_STATES)[number];
 /** In requests, fields with a default may be left out. */
 export type ExportRecordingInput = z.input<typeof ExportRecording>;
 export type CreateSessionInput = z.input<typeof CreateSession>;
+export type FailureQuery = Partial<z.output<typeof FailureQuerySchema>>;
+export type JobFailureQuery = Partial<z.output<typeof JobFailureQuerySchema>>;
+export type FailureSelection = z.input<typeof FailureSelectionSchema>;
+export type JobSelection = z.input<typeof JobSelectionSchema>;
+export type TaskSelection = z.input<typeof TaskSelectionSchema>;
 export type LoginRecipeInput = z.input<typeof LoginRecipeSchema>;
 export type PutConventionInput = z.input<typeof PutConvention>;
 export type PutEngineInput = z.input<typeof PutEngine>;

@@ -24,6 +24,8 @@ export interface RunFilter {
   cursor?: string;
   success?: boolean;
   pk?: string;
+  /** Of a group of failures. */
+  fingerprint?: string;
 }
 
 export interface QueuePage {

@@ -9,6 +9,7 @@ from ._fleet import Fleet
 from ._http import Http
 from ._jobs import Jobs
 from ._sessions import ACTIONS, OpenSession, Sessions
+from ._failures import Failures
 from ._workloads import Workloads
 
 __all__ = [
@@ -32,6 +33,7 @@ class Client:
         self.jobs = Jobs(http)
         self.sessions = Sessions(http)
         self.workloads = Workloads(http)
+        self.failures = Failures(http)
         self.fleet = Fleet(http)
 
 

@@ -11,6 +11,7 @@ SUBMIT_PATIENCE_S = 600.0
 BODY_S = 60.0
 COMPARISON_S = 180.0
 IMPORT_S = 1800.0
+ACT_S = 120.0
 POLL_S = 0.5
 PATIENCE_S = 30.0
 MAY_PASS = (0, 502, 503, 504)
@@ -128,6 +129,17 @@ class Jobs:
     def list(self, **query: Any) -> Json:
         """One page, newest first; ``next_cursor`` is the ``cursor`` of the next."""
         return self._http.json("GET", f"/jobs{query_of(query)}")
+
+    def failures(self, **query: Any) -> Json:
+        """Failed jobs in groups, of all hosts or one."""
+        return self._http.json("GET", f"/jobs/failures{query_of(query)}")
+
+    def act_on(self, action: str, **filter: Any) -> Json:
+        """Submits again (``retry``), cancels or deletes the jobs that a filter finds.
+
+        With ``dry_run=True`` it says how many it would be. A long call ends with ``complete`` false: the same call goes on.
+        """
+        return self._http.json("POST", f"/jobs/{quoted(action)}", body=filter, timeout_s=ACT_S)
 
     def import_archive(self, path: str) -> Json:
         """A completed job made of a web archive: a WACZ file, or a WARC file compressed or not."""

@@ -71,6 +71,8 @@ export const newRow = (
   watch_id: watch?.watch_id ?? null,
   changed: null,
   changes: null,
+  fingerprint: null,
+  retried_as: null,
 });
 
 export interface SubmitOptions {
@@ -174,6 +176,23 @@ export async function submitCapture(
   if (!(await ctx.db.jobs.insertWith(row, { key: null, attempt, watch }))) return null;
   await placeJob(ctx, row);
   return jobRecord(row, await ctx.db.jobs.queuePosition(row.job_id));
+}
+
+/**
+ * Stores a job that runs another again, and asks for a lane without waiting for it.
+ * @returns null, and nothing is stored, when that job was run again already, or is gone.
+ * @throws AppError what `submitJob` refuses
+ */
+export async function submitRetry(
+  ctx: FleetContext,
+  input: SubmitJob,
+  retry_of: string,
+): Promise<Job | null> {
+  const { row, script } = await prepare(ctx, input, null, null);
+  const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
+  if (!(await ctx.db.jobs.insertWith(row, { key: null, attempt, retry_of }))) return null;
+  await placeJob(ctx, row);
+  return jobRecord(row);
 }
 
 /**

@@ -2,6 +2,7 @@ import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/queue-store.ts";
 import { PLAIN_COLUMNS, type PlainColumn } from "#hub/platform/db/queue/run-columns.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
+import { fingerprintOf } from "#hub/platform/failures/fingerprint.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import {
   type DoneItem,
@@ -151,6 +152,7 @@ export async function failTasks(
           ...printed(item),
           outcome: item.outcome,
           error: cleanText(item.error),
+          fingerprint: fingerprintOf(item.error, item.stderr),
           retry_after_ms: item.retry_after_ms,
           no_retry: item.no_retry,
         })),

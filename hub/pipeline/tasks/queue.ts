@@ -17,7 +17,7 @@ import {
 import type { PipelineContext } from "../context.ts";
 
 /** In the API a delayed task is pending. */
-const STATES: Record<QueueRow["state"], readonly number[]> = {
+export const STATES: Record<QueueRow["state"], readonly number[]> = {
   pending: [TASK_STATE.ready, TASK_STATE.delayed],
   claimed: [TASK_STATE.claimed],
   failed: [TASK_STATE.failed],

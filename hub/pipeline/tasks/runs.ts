@@ -8,7 +8,7 @@ import { NO_NOTES, notesRecord } from "./notes.ts";
 import { searchRuns } from "./search-runs.ts";
 
 /** Stands for the workload of a run once the workload is deleted. */
-const DELETED = "(deleted)";
+export const DELETED = "(deleted)";
 
 /** A run as the wire shows it (rules/pipeline-runs#fields-of-a-run). */
 export const runRecord = (row: RunRow): Run => ({
@@ -27,6 +27,7 @@ export const runRecord = (row: RunRow): Run => ({
   stderr: row.stderr,
   truncated: row.truncated,
   error: row.error,
+  fingerprint: row.fingerprint,
   ...(row.notes === null ? NO_NOTES : notesRecord(row.notes)),
 });
 

@@ -1,5 +1,6 @@
 import type { RunsRepo } from "#hub/platform/db/pipeline-types.ts";
 import type { RunRow } from "#hub/platform/db/rows.ts";
+import { UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
 import type { PipelineContext } from "../context.ts";
 
 /**
@@ -21,9 +22,13 @@ export interface RunPage {
 const lastId = (rows: readonly RunRow[]): number | null => rows.at(-1)?.run_id ?? null;
 
 /** Whether an index gives the runs in order, however few of all runs they are. */
-const isIndexed = ({ workload_id, before: _, limit: _l, brief: _b, success, ...rest }: RunFilter) =>
-  Object.values(rest).every((value) => value === undefined) &&
-  (success === undefined || (success === false && workload_id !== undefined));
+function isIndexed(filter: RunFilter): boolean {
+  const { workload_id, before: _, limit: _l, brief: _b, success, fingerprint, ...rest } = filter;
+  if (Object.values(rest).some((value) => value !== undefined)) return false;
+  if (fingerprint !== undefined)
+    return fingerprint !== UNKNOWN && workload_id === undefined && success === undefined;
+  return success === undefined || (success === false && workload_id !== undefined);
+}
 
 /** The oldest run that may have ended at `time` or after it, by bisecting ids; `end` when there is none. */
 async function firstAt(

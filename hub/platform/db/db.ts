@@ -35,6 +35,7 @@ import { skillsRepo } from "./skills.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db } from "./storage.ts";
 import { supervisedRepo } from "./supervised.ts";
+import { triageRepo } from "./triage/repo.ts";
 import { viewsRepo } from "./views.ts";
 import { watchesRepo } from "./watches.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
@@ -115,6 +116,7 @@ export function toDb(conn: Conn): Db {
     runs: guarded(runsRepo(conn)),
     run_notes: guarded(runNotesRepo(conn)),
     views: guarded(viewsRepo(conn)),
+    triage: guarded(triageRepo(conn)),
     flow: guarded(flowRepo(conn)),
     gpus: guarded(gpusRepo(conn)),
     cpu_minutes: guarded(cpuMinutesRepo(conn)),

@@ -41,6 +41,16 @@ export interface FinishJob {
   final_state?: JobRow["final_state"];
 }
 
+/** Jobs that somebody asks for; the filters narrow one another. */
+export interface JobFilter extends Partial<Omit<JobListQuery, "cursor" | "limit">> {
+  /** In one of these states. */
+  statuses?: readonly JobRow["status"][] | undefined;
+  /** In the error. */
+  text?: string | undefined;
+  /** Only those that nobody has run again by a filter. */
+  not_retried?: boolean | undefined;
+}
+
 /** Rows that are stored together with a new job. */
 interface JobCompany {
   key: { key: string; owner: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
@@ -51,6 +61,8 @@ interface JobCompany {
    * replaces; null for one that somebody asked for.
    */
   watch?: { watch_id: string; due_at: number | null; next_at: number | null } | null;
+  /** The job that it runs again, which then names it; there is no other. */
+  retry_of?: string | null;
 }
 
 /**
@@ -61,7 +73,8 @@ export interface JobsRepo {
   insert(row: JobRow): Promise<void>;
   /**
    * Stores the job with what belongs to it, in one transaction: the answer of its Idempotency-Key, so that no crash makes a
-   * second job of the same call, the script it is to run, and the watch that it captures for. False, and nothing stored, when
+   * second job of the same call, the script it is to run, the watch that it captures for, and the job that it runs again,
+   * which nobody has run again before. False, and nothing stored, when
    * the key has an answer already, is gone, or another process has taken it over; or when its watch is not due, is gone or
    * has a capture under way.
    */
@@ -69,9 +82,10 @@ export interface JobsRepo {
   get(job_id: string): Promise<JobRow | null>;
   /** Newest first by (created_at, job_id), at most `limit`. `before` is the last row of the page before. */
   list(
-    filter: Omit<JobListQuery, "cursor">,
+    filter: JobFilter & { limit: number },
     before: { created_at: number; job_id: string } | null,
   ): Promise<JobRow[]>;
+  count(filter: JobFilter): Promise<number>;
   /** queued and unassigned → running. */
   claim(input: ClaimJob): Promise<JobRow | null>;
   /** running under this lease → queued, unassigned (the assignment was not delivered). */

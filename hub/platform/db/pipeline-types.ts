@@ -74,6 +74,8 @@ export interface RunsRepo {
     /** Ended from here on, and before there. */
     since?: number | undefined;
     until?: number | undefined;
+    /** `unknown`: failures without one. */
+    fingerprint?: string | undefined;
     /** Only runs from this one on, which bounds a search that no index serves. */
     from?: number | undefined;
     /** Without what they put out and printed. */

@@ -1,8 +1,10 @@
 import { and, asc, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { UNKNOWN } from "../failures/fingerprint.ts";
 import type { Conn } from "./conn.ts";
 import type { RunsRepo } from "./pipeline-types.ts";
 import type { RunRow } from "./rows.ts";
 import { taskStates } from "./task-states.ts";
+import { walkBack } from "./triage/walk.ts";
 
 /**
  * Runs of one workload, and their order. On Postgres this is a range with the workload in the order, because it
@@ -75,10 +77,15 @@ export function runsRepo(conn: Conn): RunsRepo {
       const of = workload_id === undefined ? null : ofWorkload(conn, workload_id);
       // Within bounds of run_id the workload is one value, so SQLite seeks to the bounds as well.
       const bounded = from !== undefined;
+      const alike =
+        bounded || of !== null || filter.fingerprint === undefined || filter.fingerprint === UNKNOWN
+          ? null
+          : walkBack(conn, runs.fingerprint, filter.fingerprint, runs.run_id, filter.before);
       return selectRuns(
         conn,
         and(
           bounded ? given(workload_id, (id) => eq(runs.workload_id, id)) : of?.where,
+          alike?.where,
           given(filter.before, (id) => lt(runs.run_id, id)),
           given(from, (id) => gte(runs.run_id, id)),
           given(filter.success, (is) =>
@@ -87,10 +94,15 @@ export function runsRepo(conn: Conn): RunsRepo {
           given(filter.pk, (pk) => eq(runs.pk, pk)),
           given(filter.outcome, (code) => eq(runs.outcome, code)),
           given(filter.worker_id, (id) => eq(runs.worker_id, id)),
+          given(filter.fingerprint, (one) =>
+            one === UNKNOWN
+              ? sql`outcome not in (0, 5) and ${runs.fingerprint} is null`
+              : eq(runs.fingerprint, one),
+          ),
           given(filter.since, (at) => gte(runs.finished_at, at)),
           given(filter.until, (at) => lt(runs.finished_at, at)),
         ),
-        (bounded ? null : of?.newest) ?? newest,
+        (bounded ? null : (of?.newest ?? alike?.order)) ?? newest,
         limit,
         brief,
       );

@@ -41,6 +41,7 @@ import type {
   SchedulesRepo,
   ViewsRepo,
 } from "./view-types.ts";
+import type { TriageRepo } from "./triage/types.ts";
 import type { WatchesRepo } from "./watch-types.ts";
 
 /**
@@ -66,6 +67,7 @@ export interface Db {
   runs: RunsRepo;
   run_notes: RunNotesRepo;
   views: ViewsRepo;
+  triage: TriageRepo;
   flow: FlowRepo;
   gpus: GpusRepo;
   cpu_minutes: CpuMinutesRepo;

@@ -21,6 +21,7 @@ export const TAGS = {
   health: "Whether the hub works.",
   control: "Whether the control plane works, and what it is.",
   workloads: "Named task queues: their settings, tasks and runs.",
+  failures: "Failed runs in groups, and what is done to many tasks at once.",
   runs: "Every attempt at a task, over all workloads.",
   "pull workers": "The workers of the pipeline: claims, leases, reports, load.",
   plugins: "Plugins with their pages, state and blobs.",

@@ -6,6 +6,8 @@ import {
   DATA,
   DB,
   DRY_RUN,
+  EXPIRES,
+  FAILURE_FLAGS,
   type Flag,
   HEADLESS,
   HOST,
@@ -19,6 +21,7 @@ import {
   PREFIX,
   REDIS,
   SLOTS,
+  TASK_FILE,
   TIMEOUT,
   TLS,
   WORKER_ID,
@@ -170,15 +173,7 @@ export const COMMANDS = {
     about:
       "list, create and revoke tokens with roles; logs in with SVC_API_TOKEN or SVC_ADMIN_PASSWORD",
     words: ["list|create|revoke", "[NAME|ID]", "[viewer|submitter|operator|admin]"],
-    flags: [
-      ...CLIENT,
-      {
-        name: "expires",
-        value: "DURATION",
-        help: "how long the new token is valid, such as 12h or 90d (until it is revoked)",
-      },
-      JSON_OUT,
-    ],
+    flags: [...CLIENT, EXPIRES, JSON_OUT],
   },
   submit: {
     kind: "client",
@@ -186,12 +181,7 @@ export const COMMANDS = {
     words: ["SLUG", "[PK…]"],
     flags: [
       ...CLIENT,
-      {
-        name: "file",
-        short: "f",
-        value: "FILE",
-        help: "one task a line, a key or {pk, extra, …} as JSON; - reads standard input",
-      },
+      TASK_FILE,
       ...TABLE_FLAGS,
       { name: "wait", help: "wait until the tasks are done; exit 1 if any failed" },
       JSON_OUT,
@@ -214,6 +204,18 @@ export const COMMANDS = {
       { name: "limit", value: "N", help: "how many, newest first (50; with --follow 10)" },
       JSON_OUT,
     ],
+  },
+  failures: {
+    kind: "client",
+    about: "list failures in groups, or retry, cancel, delete or move what a filter finds",
+    words: ["[list|retry|cancel|delete|move]"],
+    flags: [...CLIENT, ...FAILURE_FLAGS],
+  },
+  retry: {
+    kind: "client",
+    about: "retry the failed tasks or jobs that a filter finds; shows how many before it does",
+    words: [],
+    flags: [...CLIENT, ...FAILURE_FLAGS],
   },
   guide: {
     kind: "guide",

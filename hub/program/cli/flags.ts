@@ -197,3 +197,37 @@ export const OPTION: Flag = {
   help: "any job option, e.g. idle_seconds=1",
 };
 export const JSON_OUT: Flag = { name: "json", help: "print JSON" };
+
+/** What failures, and the tasks or jobs behind them, are found by. */
+export const FAILURE_FLAGS: readonly Flag[] = [
+  { name: "jobs", help: "jobs of the fleet; without it tasks of the pipeline" },
+  { name: "fingerprint", value: "PRINT", help: "of one group, as `failures` lists it" },
+  { name: "workload", value: "SLUG", help: "tasks of this workload (all)" },
+  { name: "host", value: "HOST", help: "with --jobs: jobs of this host" },
+  { name: "worker", value: "ID", help: "that failed on this worker" },
+  { name: "text", value: "TEXT", help: "with this in the error, in any case" },
+  { name: "since", value: "TIME", help: "that failed from then on, such as 2026-01-31T08:00:00Z" },
+  { name: "until", value: "TIME", help: "that failed before then" },
+  { name: "state", value: "STATE", help: "to act on: pending, claimed or failed tasks alone" },
+  { name: "status", value: "STATUS", help: "with --jobs, to act on: jobs in this state alone" },
+  {
+    name: "to",
+    value: "SLUG",
+    help: "for move: the workload in whose queue they wait from then on",
+  },
+  { name: "limit", value: "N", help: "how many groups are listed (50)" },
+  { name: "yes", help: "do it; without it the command says how many it would be" },
+  JSON_OUT,
+];
+
+export const EXPIRES: Flag = {
+  name: "expires",
+  value: "DURATION",
+  help: "how long the new token is valid, such as 12h or 90d (until it is revoked)",
+};
+export const TASK_FILE: Flag = {
+  name: "file",
+  short: "f",
+  value: "FILE",
+  help: "one task a line, a key or {pk, extra, …} as JSON; - reads standard input",
+};

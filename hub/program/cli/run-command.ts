@@ -7,6 +7,7 @@ import { type FlagValues, flagOverrides } from "./args.ts";
 import type { ClientCommand } from "./commands.ts";
 import { runDiffCommand } from "./diff.ts";
 import { EXIT, UsageError } from "./exit.ts";
+import { runFailuresCommand } from "./failures.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import { DEFAULT_HUB } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
@@ -44,6 +45,16 @@ function fetchAsked(word: string, flags: FlagValues) {
   const preset = flags.preset?.at(-1) ?? null;
   return { url: checkTarget(word), preset, options, out: flags.out?.at(-1) ?? null };
 }
+
+const jobsAsked = (flags: FlagValues) => ({
+  status: flags.status?.at(-1),
+  limit: flags.limit?.at(-1),
+});
+
+const linkAsked = (flags: FlagValues) => ({
+  mode: flags.mode?.at(-1),
+  expires: flags.expires?.at(-1),
+});
 
 const auditAsked = (flags: FlagValues) => {
   const names = ["who", "method", "route", "status", "since", "until", "limit"];
@@ -87,14 +98,13 @@ export async function runClientCommand(
         signal,
       });
     switch (command) {
-      case "fetch": {
-        const request = { ...fetchAsked(word, flags), json };
-        return await runFetchCommand({ ...deps, clock: systemClock, signal }, request);
-      }
-      case "jobs": {
-        const filter = { status: flags.status?.at(-1), limit: flags.limit?.at(-1) };
-        return await runJobsCommand(deps, filter, json);
-      }
+      case "fetch":
+        return await runFetchCommand(
+          { ...deps, clock: systemClock, signal },
+          { ...fetchAsked(word, flags), json },
+        );
+      case "jobs":
+        return await runJobsCommand(deps, jobsAsked(flags), json);
       case "workers":
         return await runWorkersCommand(deps, json);
       case "engines":
@@ -110,10 +120,8 @@ export async function runClientCommand(
         return await runFleetCommand({ ...deps, env }, words, json);
       case "tokens":
         return await runTokensCommand({ ...deps, env }, words, flags.expires?.at(-1), json);
-      case "link": {
-        const given = { mode: flags.mode?.at(-1), expires: flags.expires?.at(-1) };
-        return await runLinkCommand({ ...deps, env }, words, given, json);
-      }
+      case "link":
+        return await runLinkCommand({ ...deps, env }, words, linkAsked(flags), json);
       case "audit":
         return await runAuditCommand({ ...deps, env }, auditAsked(flags), json);
       case "watch":
@@ -128,6 +136,9 @@ export async function runClientCommand(
           word,
           videoAsked(flags),
         );
+      case "failures":
+      case "retry":
+        return await runFailuresCommand(deps, command === "retry" ? command : word, flags);
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

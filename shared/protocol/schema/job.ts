@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
 import { targetFault } from "../target-url.ts";
 import { RegistrySlug } from "./engine.ts";
+import { Fingerprint } from "./fingerprint.ts";
 import { JobChanges } from "./job-changes.ts";
 import { JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
 import { QueryBoolean } from "./page.ts";
@@ -189,6 +190,13 @@ export const Job = z
         "Whether a capture of a watch has changed; null until it is compared, for a watch's first one and for all other jobs",
     }),
     changes: JobChanges.nullable(),
+    fingerprint: z.string().nullable().openapi({
+      description:
+        "Names its failure: the same for jobs that failed alike; null for others, and for failures recorded before there were fingerprints",
+    }),
+    retried_as: z.string().nullable().openapi({
+      description: "The job that runs it again, once somebody has retried it by a filter",
+    }),
   })
   .openapi("Job");
 export type Job = z.infer<typeof Job>;
@@ -215,6 +223,7 @@ export const JobListQuery = z.object({
   host: z.string().max(253).optional(),
   worker_id: z.string().max(64).optional(),
   watch: z.string().max(64).optional().openapi({ description: "Captures of this watch" }),
+  fingerprint: Fingerprint.optional(),
   changed: QueryBoolean.optional().openapi({
     description: "Captures of watches that had changed, or had not",
   }),

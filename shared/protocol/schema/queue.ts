@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
 import { Notes } from "./executor.ts";
+import { Fingerprint } from "./fingerprint.ts";
 import { NextCursor, NumberCursor, QueryBoolean } from "./page.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
@@ -114,6 +115,8 @@ export const Run = z
     stderr: z.string(),
     truncated: z.boolean(),
     error: z.string().nullable(),
+    /** Names the failure: the same for runs that failed alike; null for others, and for failures recorded before there were fingerprints. */
+    fingerprint: z.string().nullable(),
     /** The task's notes (`ctx.progress` and `ctx.log`), including the last ones from a worker that died. */
     ...Notes.shape,
   })
@@ -163,6 +166,7 @@ const limitUpTo = (max: number) =>
     /** Runs that ended at `since` or later, and before `until`. */
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),
+    fingerprint: Fingerprint.optional(),
     /** Without their output, streams and notes: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */
     brief: QueryBoolean.default(false),
   });

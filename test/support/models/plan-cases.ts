@@ -1,9 +1,11 @@
 import type { Conn } from "#hub/platform/db/conn.ts";
 import { flowRepo } from "#hub/platform/db/flow.ts";
+import * as BULK from "#hub/platform/db/queue/postgres-bulk.ts";
 import * as SQL from "#hub/platform/db/queue/postgres-statements.ts";
 import { retentionRepo } from "#hub/platform/db/retention/repo.ts";
 import { runNotesRepo } from "#hub/platform/db/run-notes.ts";
 import { runsRepo } from "#hub/platform/db/runs.ts";
+import { triageRepo } from "#hub/platform/db/triage/repo.ts";
 import { viewsRepo } from "#hub/platform/db/views.ts";
 import { type Recorded, recordStatements } from "../fakes/recorded-statements.ts";
 
@@ -11,6 +13,8 @@ import { type Recorded, recordStatements } from "../fakes/recorded-statements.ts
 export const LARGE = ["tasks", "runs", "run_logs", "run_notes", "rate_minutes"];
 const NOW = 1_700_000_000_000;
 const ids = (n: number) => Array.from({ length: n }, (_, i) => 1 + i * 7);
+const TASK = { task_id: 7, pk: "k5" };
+const PIECE = { before: { finished_at: NOW, run_id: 7 }, since: NOW - 9, bucket_ms: 1_000 };
 const listOf = (values: unknown[]) => `{${values.join(",")}}`;
 export const repeat = <T>(n: number, value: T): T[] => new Array<T>(n).fill(value);
 
@@ -69,6 +73,62 @@ const REPO_CASES: {
     name: "states of tasks by their keys",
     index: "tasks_pk_idx",
     call: (c) => runsRepo(c).taskStates(3, ["k5", "k6"]),
+  },
+  {
+    ...{ name: "runs that failed alike", index: "runs_fingerprint_idx" },
+    call: (c) => runsRepo(c).list({ fingerprint: "k5", limit: 50 }),
+  },
+  {
+    ...{ name: "runs that failed alike, a later page", index: "runs_fingerprint_idx" },
+    call: (c) => runsRepo(c).list({ fingerprint: "k5", before: 90_000, limit: 50 }),
+  },
+  {
+    ...{ name: "groups: where a piece begins", index: "runs_failed_idx" },
+    call: (c) => triageRepo(c).placeBefore({ finished_at: NOW, run_id: 7 }, NOW - 9, 20_000),
+  },
+  {
+    ...{ name: "groups: count a piece", index: "runs_failed_idx" },
+    call: (c) => triageRepo(c).countFailures({ ...PIECE, from: PIECE.before }, {}),
+  },
+  {
+    ...{ name: "groups: count one of a workload", index: "runs_failed_idx" },
+    call: (c) =>
+      triageRepo(c).countFailures(
+        { ...PIECE, from: null },
+        { workload_id: 3, worker_id: "w", fingerprint: "k5", text: "x" },
+      ),
+  },
+  {
+    ...{ name: "groups: first seen", index: "runs_fingerprint_idx" },
+    call: (c) => triageRepo(c).firstSeen(["k5", "k6"]),
+  },
+  {
+    ...{ name: "groups: examples", index: /runs_pkey|rowid/ },
+    call: (c) => triageRepo(c).examples([7, 8]),
+  },
+  {
+    ...{ name: "tasks by fingerprint", index: "tasks_fingerprint_idx" },
+    call: (c) =>
+      triageRepo(c).findTasks({ workload_id: null, states: [2], fingerprint: "k5" }, TASK, 1_000),
+  },
+  {
+    ...{ name: "tasks by fingerprint, counted", index: "tasks_fingerprint_idx" },
+    call: (c) =>
+      triageRepo(c).countTasks({ workload_id: 3, states: [2], fingerprint: "k5" }, null, 20_000),
+  },
+  {
+    ...{ name: "failed tasks by a text", index: "tasks_failed_idx" },
+    call: (c) => triageRepo(c).findTasks({ workload_id: 3, states: [2], text: "x" }, TASK, 1_000),
+  },
+  {
+    ...{ name: "failed tasks by when they failed", index: /tasks_failed_idx/ },
+    call: (c) =>
+      triageRepo(c).countTasks({ workload_id: 3, states: [2], since: NOW }, null, 20_000),
+  },
+  {
+    ...{ name: "waiting tasks by a text", index: "tasks_pk_idx" },
+    call: (c) =>
+      triageRepo(c).findTasks({ workload_id: 3, states: [0, 3], text: "x" }, TASK, 1_000),
   },
   { name: "a run", index: /runs_pkey|rowid/, call: (c) => runsRepo(c).get(77) },
   {
@@ -186,6 +246,10 @@ export const QUEUE_CASES: Case[] = (
     ["expire", "tasks_lease_idx", SQL.EXPIRED],
     ["promote", /^(?=.*tasks_due_idx)(?=.*tasks_pkey)/, SQL.PROMOTE],
     ["cancel", "tasks_pk_idx", SQL.CANCEL],
+    ["change many: retry", "tasks_pkey", BULK.RETRY_FOUND],
+    ["change many: remove", "tasks_pkey", BULK.REMOVE_FOUND],
+    ["change many: move", /^(?=.*tasks_pkey)(?=.*tasks_pk_idx)/, BULK.MOVE_FOUND],
+    ["change many: look again", "tasks_pkey", BULK.STILL_FOUND],
     ["reset-failed", /^(?=.*tasks_failed_idx)(?=.*tasks_pkey)/, SQL.RESET_FAILED],
     ["peek at failed", "tasks_failed_idx", SQL.PEEK_FAILED, [3, 50, 0, 9]],
     ["peek at all", /tasks_/, SQL.PEEK, [3, "{0,1,2,3}", 50, 0, 9]],
@@ -199,12 +263,15 @@ insert into workloads (slug, name, description, enabled, supervisor_enabled, exe
   select 'w' || g, 'w', '', true, false, 'command', '{}', 0, 1, 60, 3, '[]', '{}', '[]', 'UTC', 0, 0
   from generate_series(1, 10) g;
 insert into tasks (workload_id, state, priority, max_attempts, epoch, worker, worker_id, claimed_at, lease_until, run_at, pk,
-    created_at)
+    created_at, fingerprint)
   select 1 + g % 10, s, 0, 3, case s when 1 then 1 else 0 end, case s when 1 then 'w' end, case s when 1 then 'w' end,
-    case s when 1 then ${NOW} end, case s when 1 then ${NOW} + g end, ${NOW} + g, 'k' || g, ${NOW}
+    case s when 1 then ${NOW} end, case s when 1 then ${NOW} + g end, ${NOW} + g, 'k' || g, ${NOW},
+    case when s > 1 then 'k' || g % 9 end
   from (select g, (array[0,0,0,0,0,1,2,2,3,3])[1 + (g / 10) % 10] as s from generate_series(1, ${rows}) g) x;
-insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms)
-  select 1 + g % 10, g, 'k' || g, 1, 1, case when g % 50 = 0 then 1 else 0 end, 'w', ${NOW} + g, ${NOW} + g, 1
+insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms,
+    fingerprint)
+  select 1 + g % 10, g, 'k' || g, 1, 1, case when g % 50 = 0 then 1 else 0 end, 'w', ${NOW} + g, ${NOW} + g, 1,
+    case when g % 50 = 0 then 'k' || (g / 50) % 9 end
   from generate_series(1, ${rows}) g;
 insert into run_logs select g, repeat('x', 300), '' from generate_series(1, ${rows}) g;
 insert into run_notes select g, 1, 0.5, 'halfway', to_json(array[repeat('x', 300)])::jsonb, 0, 1, ${NOW} + g from generate_series(1, ${rows}) g;

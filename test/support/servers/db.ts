@@ -116,6 +116,8 @@ export function jobRow(fields: Partial<JobRow> = {}): JobRow {
     watch_id: null,
     changed: null,
     changes: null,
+    fingerprint: null,
+    retried_as: null,
     ...fields,
   };
 }

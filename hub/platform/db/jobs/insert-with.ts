@@ -9,7 +9,7 @@ import { rowValues } from "../row-values.ts";
  */
 export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {
   const { jobs, attempts, idempotency_keys: keys, watches } = t;
-  return async (row, { key, attempt, watch }) => {
+  return async (row, { key, attempt, watch, retry_of = null }) => {
     const open = key && and(eq(keys.key, key.key), eq(keys.owner, key.owner), isNull(keys.answer));
     const due =
       watch &&
@@ -18,15 +18,18 @@ export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWi
         isNull(watches.capturing),
         watch.due_at === null ? undefined : eq(watches.next_at, watch.due_at),
       );
+    const free = retry_of === null ? null : and(eq(jobs.job_id, retry_of), isNull(jobs.retried_as));
     const conditions: SQL[] = [];
     if (open) conditions.push(sql`exists (select 1 from ${keys} where ${open})`);
     if (due) conditions.push(sql`exists (select 1 from ${watches} where ${due})`);
+    if (free) conditions.push(sql`exists (select 1 from ${jobs} where ${free})`);
     const allowed = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
     const statements: Statement[] = [];
     // When two calls believe that it is theirs, the second waits here and then finds it taken.
     if (open) statements.push(lockRows(q.select({ key: keys.key }).from(keys).where(open)));
     if (due)
       statements.push(lockRows(q.select({ watch_id: watches.watch_id }).from(watches).where(due)));
+    if (free) statements.push(lockRows(q.select({ job_id: jobs.job_id }).from(jobs).where(free)));
     const inserted = statements.length;
     statements.push(
       q
@@ -51,6 +54,10 @@ export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWi
           .set({ ...moved, capturing: row.job_id, taken_until: 0 })
           .where(due),
       );
+    }
+    if (free) {
+      const made = sql`exists (select 1 from ${jobs} made where made.job_id = ${row.job_id})`;
+      statements.push(q.update(jobs).set({ retried_as: row.job_id }).where(and(free, made)));
     }
     const results = await atomic(statements);
     return (results[inserted] ?? []).length > 0;

@@ -1,4 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
+import { fingerprintOf } from "../../failures/fingerprint.ts";
 import type { Conn } from "../conn.ts";
 import { first } from "../first.ts";
 import type { FinishJob, JobsRepo } from "../fleet-types.ts";
@@ -7,7 +8,11 @@ import type { JobRow } from "../rows.ts";
 import { ENDED, type Ended, type JobStatements, placeholders } from "./statements.ts";
 import { finishedAt, heldBy, waiting } from "./which.ts";
 
-const ended = ({ now, ...end }: FinishJob) => ({ ...end, finished_at: now });
+const ended = ({ now, ...end }: FinishJob) => ({
+  ...end,
+  finished_at: now,
+  fingerprint: end.status === "failed" ? fingerprintOf(end.error ?? "") : null,
+});
 
 const isWhole = (end: Partial<Ended>): end is Ended =>
   Object.keys(ENDED).every((name) => end[name as keyof Ended] !== undefined);

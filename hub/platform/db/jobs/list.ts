@@ -1,18 +1,12 @@
-import { and, desc, eq, gte, like, lte, type SQL, sql } from "drizzle-orm";
-import { cleanText } from "#drizzle/clean.ts";
+import { and, count, desc, eq, gte, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { UNKNOWN } from "../../failures/fingerprint.ts";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { Conn } from "../conn.ts";
-import type { JobsRepo } from "../fleet-types.ts";
+import type { JobFilter, JobsRepo } from "../fleet-types.ts";
+import { has } from "../like.ts";
 import { position } from "./which.ts";
 
-type Result = NonNullable<Parameters<JobsRepo["list"]>[0]["result"]>;
-
-/** In a LIKE pattern (with `escape '\'`), `%` and `_` of the text stand for themselves. */
-const likePart = (text: string): string => `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
-
-/** SQLite's LIKE ignores the case of ASCII letters, Postgres' does not: lower both; other letters match as written. */
-const urlHas = ({ url }: Conn["t"]["jobs"], text: string): SQL =>
-  sql`(${like(sql`lower(${url})`, likePart(text.toLowerCase()))} escape '\\' or ${like(url, likePart(text))} escape '\\')`;
+type Result = NonNullable<JobFilter["result"]>;
 
 /** What became of it; a page that answered with an error is no success, although the capture is. */
 function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): SQL | undefined {
@@ -23,29 +17,53 @@ function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): 
   return eq(status, result);
 }
 
-/** A page of jobs by what a person asks for. */
-export function listJobs({ q, t: { jobs } }: Conn): JobsRepo["list"] {
-  return async (filter, before) =>
-    q
-      .select()
-      .from(jobs)
-      .where(
-        and(
-          filter.status === undefined ? undefined : eq(jobs.status, filter.status),
-          filter.result === undefined ? undefined : hasResult(jobs, filter.result),
-          filter.mode === undefined ? undefined : eq(jobs.mode, filter.mode),
-          filter.host === undefined ? undefined : eq(jobs.host, filter.host),
-          filter.worker_id === undefined ? undefined : eq(jobs.worker_id, filter.worker_id),
-          filter.watch === undefined ? undefined : eq(jobs.watch_id, filter.watch),
-          filter.changed === undefined ? undefined : eq(jobs.changed, filter.changed),
-          filter.q === undefined || filter.q === "" ? undefined : urlHas(jobs, filter.q),
-          filter.since === undefined ? undefined : gte(jobs.created_at, filter.since),
-          filter.until === undefined ? undefined : lte(jobs.created_at, filter.until),
-          before === null
-            ? undefined
-            : sql`${position(jobs)} < (${sql.param(before.created_at, jobs.created_at)}, ${sql.param(before.job_id, jobs.job_id)})`,
-        ),
-      )
-      .orderBy(desc(jobs.created_at), desc(jobs.job_id))
-      .limit(filter.limit);
+const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined) =>
+  value === undefined ? undefined : condition(value);
+
+/** What a person asks for. */
+export function conditionOf(jobs: Conn["t"]["jobs"], filter: JobFilter): SQL | undefined {
+  return and(
+    given(filter.status, (status) => eq(jobs.status, status)),
+    given(filter.statuses, (all) => inArray(jobs.status, [...all])),
+    given(filter.result, (result) => hasResult(jobs, result)),
+    given(filter.mode, (mode) => eq(jobs.mode, mode)),
+    given(filter.host, (host) => eq(jobs.host, host)),
+    given(filter.worker_id, (id) => eq(jobs.worker_id, id)),
+    given(filter.watch, (id) => eq(jobs.watch_id, id)),
+    given(filter.fingerprint, (one) =>
+      one === UNKNOWN
+        ? and(eq(jobs.status, "failed"), isNull(jobs.fingerprint))
+        : eq(jobs.fingerprint, one),
+    ),
+    given(filter.changed, (is) => eq(jobs.changed, is)),
+    given(filter.q || undefined, (text) => has(jobs.url, text)),
+    given(filter.text, (text) => has(jobs.error, text)),
+    given(filter.since, (at) => gte(jobs.created_at, at)),
+    given(filter.until, (at) => lte(jobs.created_at, at)),
+    filter.not_retried === true ? isNull(jobs.retried_as) : undefined,
+  );
+}
+
+/** A page of jobs by what a person asks for, and how many there are. */
+export function listJobs({ q, t: { jobs } }: Conn): Pick<JobsRepo, "list" | "count"> {
+  return {
+    list: async (filter, before) =>
+      q
+        .select()
+        .from(jobs)
+        .where(
+          and(
+            conditionOf(jobs, filter),
+            before === null
+              ? undefined
+              : sql`${position(jobs)} < (${sql.param(before.created_at, jobs.created_at)}, ${sql.param(before.job_id, jobs.job_id)})`,
+          ),
+        )
+        .orderBy(desc(jobs.created_at), desc(jobs.job_id))
+        .limit(filter.limit),
+    count: async (filter) => {
+      const [row] = await q.select({ n: count() }).from(jobs).where(conditionOf(jobs, filter));
+      return row?.n ?? 0;
+    },
+  };
 }

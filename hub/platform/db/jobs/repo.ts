@@ -16,7 +16,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
     insert: statements.insert,
     insertWith: insertWith(conn),
     get: statements.get,
-    list: listJobs(conn),
+    ...listJobs(conn),
     ...jobQueue(conn),
     ...leasedJobs(conn, statements),
     ...runningJobs(conn),

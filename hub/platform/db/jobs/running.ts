@@ -1,4 +1,5 @@
 import { and, asc, eq, inArray, lte, notInArray, type SQL } from "drizzle-orm";
+import { fingerprintOf } from "../../failures/fingerprint.ts";
 import type { Conn } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { finishedAt } from "./which.ts";
@@ -17,7 +18,12 @@ export function runningJobs({
   const failRunning = async (error: string, now: number, ...of: SQL[]) =>
     q
       .update(jobs)
-      .set({ status: "failed", error, finished_at: finishedAt(jobs, now) })
+      .set({
+        status: "failed",
+        error,
+        fingerprint: fingerprintOf(error),
+        finished_at: finishedAt(jobs, now),
+      })
       .where(and(runs, ...of))
       .returning();
   return {

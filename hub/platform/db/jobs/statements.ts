@@ -28,6 +28,7 @@ export const ENDED = {
   title: true,
   capture: true,
   final_state: true,
+  fingerprint: true,
 } as const;
 type Claimed = Pick<JobRow, keyof typeof CLAIMED>;
 export type Ended = Pick<JobRow, keyof typeof ENDED>;

@@ -1,5 +1,6 @@
 import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
+import { fingerprintOf } from "../../failures/fingerprint.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Counter } from "./deltas.ts";
 import { type FailedTask, MAX_CRASHES, type ReleasedTask } from "./queue-store.ts";
@@ -53,17 +54,25 @@ export function afterFailure(
   };
 }
 
+const OVERDUE = "the run did not end within its timeout";
+const EXPIRED = "lease expired";
+const PRINTS = { [OVERDUE]: fingerprintOf(OVERDUE), [EXPIRED]: fingerprintOf(EXPIRED) };
+
 /** For an attempt that ended without a report, because its lease or its time was over. */
 export const afterExpiry = (
   task: Attempted,
   overdue: boolean,
   backoff: Backoff,
   random: number,
-): Verdict & { outcome: number; error: string } => ({
-  ...afterEnd(task, true, backoff, random),
-  outcome: outcomeCode(overdue ? "timeout" : "lease_expired"),
-  error: overdue ? "the run did not end within its timeout" : "lease expired",
-});
+): Verdict & { outcome: number; error: string; fingerprint: string } => {
+  const error = overdue ? OVERDUE : EXPIRED;
+  return {
+    ...afterEnd(task, true, backoff, random),
+    outcome: outcomeCode(overdue ? "timeout" : "lease_expired"),
+    error,
+    fingerprint: PRINTS[error],
+  };
+};
 
 /** For a task that is given back: ready at once, or after the time that it asked to wait. */
 export const afterRelease = ({ retry_after_ms, reason }: ReleasedTask) => ({

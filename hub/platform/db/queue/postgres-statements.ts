@@ -7,7 +7,7 @@ import { columnsOf, REPORTED_COLUMNS } from "./run-columns.ts";
  */
 
 /** Evaluated once for each statement; the bare call would be made for every row, at some 10 µs each. */
-const NOW = "(select flotilla_now())";
+export const NOW = "(select flotilla_now())";
 const refs = "unnest($1::text::bigint[], $2::text::bigint[]) i(task_id, epoch)";
 const fence = "t.task_id = i.task_id and t.epoch = i.epoch and i.epoch % 2 = 1";
 /** What a task loses when nobody holds it any more. */
@@ -112,7 +112,7 @@ with inp as (
     i(task_id, epoch, state, wait, crashes, outcome, ms, claimed_at, worker_id, ${OF_FAILURE.names})),
 upd as (
   update tasks t set state = i.state, epoch = t.epoch + 1, run_at = ${NOW} + i.wait, crash_count = i.crashes,
-    last_error = i.error, ${FREED}
+    last_error = i.error, fingerprint = i.fingerprint, ${FREED}
   from inp i where ${fence}
   returning t.task_id, t.workload_id, t.pk, t.attempt, i.epoch, i.outcome, i.ms, i.claimed_at as began_at,
     i.worker_id as ran_by, ${OF_FAILURE.told})

@@ -15,12 +15,13 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
+import { changeTasks } from "./postgres-bulk.ts";
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
+import { cancel, promote } from "./postgres-one-by-one.ts";
 import * as SQL from "./postgres-statements.ts";
 import { freeNames, list, querier, reportedLists, type Tx, writeDeltas } from "./postgres-tx.ts";
 import type {
   AttemptRef,
-  CancelledTask,
   DoneTask,
   ExpiredTask,
   FailedTask,
@@ -82,6 +83,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): QueueStore {
     expire: (limit) => inTransaction((tx) => expire(tx, limit)),
     promote: (limit) => inTransaction((tx) => promote(tx, limit)),
     cancel: (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
+    change: (change, tasks) => changeTasks(inTransaction, change, tasks),
     resetFailed: (workload_id, limit, pk) =>
       inTransaction(async (tx) => {
         const rows =
@@ -370,8 +372,18 @@ async function renew(
 async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {
   const rows = await tx.q<Held & { overdue: boolean; backoff: Backoff }>(SQL.EXPIRED, [limit]);
   const failures = rows.map((task): Failure => {
-    const { error, ...verdict } = afterExpiry(task, task.overdue, task.backoff, tx.random());
-    return { ...verdict, task, duration_ms: null, report: { error, truncated: false } };
+    const { error, fingerprint, ...verdict } = afterExpiry(
+      task,
+      task.overdue,
+      task.backoff,
+      tx.random(),
+    );
+    return {
+      ...verdict,
+      task,
+      duration_ms: null,
+      report: { error, fingerprint, truncated: false },
+    };
   });
   await giveBack(tx, failures, "expired");
   return rows.map(({ task_id, epoch, workload_id, worker }) => ({
@@ -380,18 +392,4 @@ async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {
     workload_id,
     worker,
   }));
-}
-
-async function promote(tx: Tx, limit: number): Promise<Map<number, number>> {
-  const rows = await tx.q<{ workload_id: number; n: number }>(SQL.PROMOTE, [limit]);
-  for (const { workload_id, n } of rows) tx.deltas.move(workload_id, "delayed", "ready", n);
-  return new Map(rows.map(({ workload_id, n }) => [workload_id, n]));
-}
-
-async function cancel(tx: Tx, workload_id: number, pk: string): Promise<CancelledTask | null> {
-  const [task] = await tx.q<CancelledTask>(SQL.CANCEL, [workload_id, pk]);
-  if (!task) return null;
-  tx.deltas.move(workload_id, counterOf(task.state), null);
-  if (task.state === TASK_STATE.claimed) tx.deltas.ran(workload_id, false);
-  return task;
 }

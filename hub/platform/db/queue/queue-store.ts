@@ -161,6 +161,29 @@ export interface CancelledTask {
   worker: string | null;
 }
 
+/** A task as it was found: a change applies only while it is still so. */
+export interface FoundTask extends AttemptRef {
+  workload_id: number;
+  pk: string;
+  state: number;
+}
+
+/**
+ * What happens to many tasks at once (rules/failures#acting-by-filter). `retry`: failed ones become ready, with all
+ * their attempts. `remove`: they leave the queue; a claimed one gets a run `cancelled`. `move`: they wait in another
+ * workload's queue, with all their attempts, unless their key is there already.
+ */
+export type TaskChange =
+  | { kind: "retry" | "remove" }
+  | { kind: "move"; to: { workload_id: number; max_attempts: number } };
+
+export interface Changed {
+  /** Those that were changed; what is missing had moved on meanwhile, or is a duplicate. */
+  tasks: FoundTask[];
+  /** Not moved, because the other queue has their keys. */
+  duplicates: number;
+}
+
 /**
  * The queue of one database. Every transition out of `claimed` is fenced by (task_id, epoch, worker); times are the
  * database's own (on SQLite: this process's). Delivery is at least once, recording exactly once.
@@ -177,6 +200,8 @@ export interface QueueStore {
   promote(limit: number): Promise<Map<number, number>>;
   /** Removes a task; a claimed one gets a run `cancelled`, and its late report is stale. Null: no such task. */
   cancel(workload_id: number, pk: string): Promise<CancelledTask | null>;
+  /** Changes those of the tasks that are still as they were found, in one statement. */
+  change(change: TaskChange, tasks: readonly FoundTask[]): Promise<Changed>;
   /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; returns how many. */
   resetFailed(workload_id: number, limit: number, pk?: string): Promise<number>;
   /** In the order of their ids. */

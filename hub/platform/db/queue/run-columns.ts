@@ -18,6 +18,7 @@ export const REPORTED_COLUMNS = {
   output: { of: "success", sent: "text", cast: "jsonb" },
   error: { of: "failure", sent: "text" },
   truncated: { of: "both", sent: "bool" },
+  fingerprint: { of: "failure", sent: "text" },
 } as const satisfies Partial<Record<keyof Run, ReportedColumn>>;
 
 type Columns = typeof REPORTED_COLUMNS;

@@ -3,6 +3,7 @@ import type { Places } from "./limits.ts";
 import { REPORTED } from "./outcome.ts";
 import type { QueueCounts, QueueRow } from "./queue-store.ts";
 import { columnsOf } from "./run-columns.ts";
+import { bulkStatements, type Prepare } from "./sqlite-bulk-statements.ts";
 
 const REPORTED_NAMES = columnsOf("both");
 
@@ -28,10 +29,6 @@ const MAX_ATTEMPTS =
 const QUEUE_ROW = `task_id, pk, state, attempt, coalesce(case when follows_workload then
     (select w.max_attempts from workloads w where w.workload_id = tasks.workload_id) end, max_attempts) as max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
   last_error, extra, created_at`;
-
-type Prepare = <P extends unknown[] | object, R = unknown>(
-  sql: string,
-) => Client.Statement<P extends unknown[] ? P : [P], R>;
 
 /** Tasks that come in and are claimed, within the limits of their workload. */
 const claimStatements = (prepare: Prepare) => ({
@@ -91,8 +88,9 @@ const heldStatements = (prepare: Prepare) => ({
     run_at: number;
     crash_count: number;
     last_error: string;
+    fingerprint: string | null;
   }>(`update tasks set state = @state, epoch = epoch + 1, run_at = @run_at, crash_count = @crash_count,
-         last_error = @last_error, worker = null, worker_id = null, lease_until = null, deadline_at = null,
+         last_error = @last_error, fingerprint = @fingerprint, worker = null, worker_id = null, lease_until = null, deadline_at = null,
          claimed_at = null
        where task_id = @task_id and epoch = @epoch`),
   release: prepare<
@@ -196,5 +194,6 @@ export function prepareStatements(client: Client.Database) {
     ...heldStatements(prepare),
     ...operatorStatements(prepare),
     ...runStatements(prepare),
+    ...bulkStatements(prepare),
   };
 }

@@ -22,6 +22,9 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
+import { changeTasks } from "./sqlite-bulk.ts";
+import { prepareStatements, } from "./sqlite-statements.ts";
+import { type Tx, writeRun } from "./sqlite-tx.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -50,13 +53,6 @@ export interface SqliteQueueOptions {
   /** In [0, 1): spreads retries. */
   random: () => number;
   onFreed?: QueueOptions["onFreed"];
-}
-
-interface Tx {
-  now: number;
-  s: SqliteStatements;
-  random: () => number;
-  deltas: Deltas;
 }
 
 /** Reports first: the slots they free are filled by the claims of the same turn. */
@@ -101,6 +97,7 @@ export function openSqliteQueue(options: SqliteQueueOptions): QueueStore {
     expire: async (limit) => inTransaction((tx) => expire(tx, limit)),
     promote: async (limit) => inTransaction((tx) => promote(tx, limit)),
     cancel: async (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
+    change: async (change, tasks) => inTransaction((tx) => changeTasks(tx, change, tasks)),
     resetFailed: async (workload_id, limit, pk) =>
       inTransaction((tx) => {
         const { changes } =
@@ -226,51 +223,6 @@ function take(tx: Tx, op: ClaimOp, most: number): ClaimedTask[] {
   return rows.map((row) => ({ ...row, workload_id, claimed_at: tx.now }));
 }
 
-interface Ended {
-  workload_id: number;
-  pk: string;
-  attempt: number;
-  worker_id: string | null;
-  claimed_at: number;
-}
-
-const REPORTED = columnsOf("both");
-/** SQLite has no booleans. */
-const bound = (value: ReturnType<typeof storedValue>): string | number | null =>
-  typeof value === "boolean" ? Number(value) : value;
-
-function writeRun(
-  tx: Tx,
-  ref: AttemptRef,
-  task: Ended,
-  end: AnyColumns & {
-    outcome: number;
-    duration_ms: number;
-    stdout?: string;
-    stderr?: string;
-  },
-): number {
-  const { stdout = "", stderr = "" } = end;
-  const values = [
-    task.workload_id,
-    ref.task_id,
-    task.pk,
-    task.attempt,
-    ref.epoch,
-    end.outcome,
-    task.worker_id,
-    task.claimed_at,
-    tx.now,
-    end.duration_ms,
-  ];
-  for (const name of REPORTED) values.push(bound(storedValue(name, end)));
-  const { lastInsertRowid } = tx.s.insertRun.run(...values);
-  const run_id = Number(lastInsertRowid);
-  if (stdout !== "" || stderr !== "") tx.s.insertLog.run(run_id, stdout, stderr);
-  tx.deltas.ran(task.workload_id, end.outcome === SUCCESS);
-  return run_id;
-}
-
 /** The answer to a report whose attempt is over: the same as before when it is the same report. */
 function answerAgain(tx: Tx, ref: AttemptRef, success: boolean): Report {
   const { task_id, epoch } = ref;
@@ -298,21 +250,27 @@ function fail(tx: Tx, worker: string, backoff: Backoff, item: FailedTask): Repor
   const task = tx.s.held.get(task_id, epoch, worker);
   if (!task) return answerAgain(tx, item, false);
   const verdict = afterFailure(task, item, backoff, tx.random());
-  giveBack(tx, task_id, epoch, verdict, item.error);
+  giveBack(tx, item, verdict, item);
   const run_id = writeRun(tx, item, task, { ...item, outcome: outcomeCode(item.outcome) });
   tx.deltas.move(task.workload_id, "claimed", verdict.final ? "failed" : "delayed");
   tx.deltas.count(task.workload_id, "failed");
   return { task_id, epoch, status: "ok", run_id };
 }
 
-function giveBack(tx: Tx, task_id: number, epoch: number, end: Verdict, last_error: string): void {
+function giveBack(
+  tx: Tx,
+  { task_id, epoch }: AttemptRef,
+  end: Verdict,
+  { error, fingerprint = null }: Pick<FailedTask, "error" | "fingerprint">,
+): void {
   tx.s.giveBack.run({
     task_id,
     epoch,
     state: end.final ? TASK_STATE.failed : TASK_STATE.delayed,
     run_at: tx.now + (end.final ? 0 : end.wait),
     crash_count: end.crashes,
-    last_error,
+    last_error: error,
+    fingerprint,
   });
 }
 
@@ -334,9 +292,10 @@ function expire(tx: Tx, limit: number): ExpiredTask[] {
     const overdue = task.deadline_at !== null && task.deadline_at <= tx.now;
     const backoff = JSON.parse(task.backoff) as Backoff;
     const end = afterExpiry(task, overdue, backoff, tx.random());
-    const { outcome, error } = end;
-    giveBack(tx, task_id, epoch, end, error);
-    writeRun(tx, task, task, { outcome, error, duration_ms: tx.now - task.claimed_at });
+    const { outcome, error, fingerprint } = end;
+    giveBack(tx, task, end, end);
+    const duration_ms = tx.now - task.claimed_at;
+    writeRun(tx, task, task, { outcome, error, fingerprint, duration_ms });
     tx.deltas.move(workload_id, "claimed", end.final ? "failed" : "delayed");
     tx.deltas.count(workload_id, "expired");
     return { task_id, epoch, workload_id, worker: task.worker };

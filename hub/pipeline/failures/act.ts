@@ -1,0 +1,185 @@
+import { TASK_STATE } from "#drizzle/queue-tables.ts";
+import type { FoundTask, TaskChange } from "#hub/platform/db/queue/queue-store.ts";
+import type { TaskFilter, TaskPlace } from "#hub/platform/db/triage/types.ts";
+import { UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
+import { invalid } from "#shared/kit/errors.ts";
+import {
+  MAX_EXAMPLES,
+  type TaskChanges,
+  type TaskSelection,
+} from "#shared/protocol/schema/failure.ts";
+import type { QueueRow } from "#shared/protocol/schema/queue.ts";
+import type { PipelineContext } from "../context.ts";
+import { STATES, stateName } from "../tasks/queue.ts";
+import { DELETED } from "../tasks/runs.ts";
+
+/** What can be done to many tasks at once (rules/failures#acting-by-filter). */
+export type TaskAction = "retry" | "cancel" | "delete" | "move";
+type StateName = QueueRow["state"];
+
+/** The states that an action is for. */
+const FOR: Record<TaskAction, readonly StateName[]> = {
+  retry: ["failed"],
+  cancel: ["pending", "claimed"],
+  delete: ["failed"],
+  move: ["failed", "pending"],
+};
+/** Tasks of one statement: small enough that claims and reports do not wait for it. */
+const BATCH = 1_000;
+/** Tasks that one statement counts. */
+const COUNTED = 20_000;
+/** After this time a call answers with what is done, and the caller goes on with the same call. */
+const ACT_MS = 20_000;
+
+export interface Asked extends TaskSelection {
+  action: TaskAction;
+  workload?: string | undefined;
+  to?: string | undefined;
+}
+
+interface Act {
+  change: TaskChange;
+  /** One for each workload, or one for all of them by their fingerprint. */
+  filters: TaskFilter[];
+  dry_run: boolean;
+}
+
+/** The ways to the tasks. Those without a fingerprint are met workload by workload. */
+async function filtersOf(ctx: PipelineContext, asked: Asked): Promise<TaskFilter[]> {
+  const { action, workload, fingerprint, state, since, until } = asked;
+  const wanted = FOR[action];
+  if (state !== undefined && !wanted.includes(state))
+    throw invalid(["body", "state"], `must be ${wanted.join(" or ")} to ${action} tasks`);
+  const filter = {
+    states: (state === undefined ? wanted : [state]).flatMap((name) => STATES[name]),
+    fingerprint: fingerprint === UNKNOWN ? null : fingerprint,
+    text: asked.text,
+    worker_id: asked.worker,
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until),
+  };
+  if (workload !== undefined) {
+    const { workload_id } = await ctx.pipeline.workloads.require(workload);
+    return [{ ...filter, workload_id }];
+  }
+  if (filter.fingerprint) return [{ ...filter, workload_id: null }];
+  const all = await ctx.db.workloads.list();
+  // Only failed tasks: what has not failed has no fingerprint either, and is not meant.
+  const states = filter.states.filter((code) => code === TASK_STATE.failed);
+  if (states.length === 0)
+    throw invalid(["body", "state"], "only failed tasks can be without a fingerprint");
+  return all.map(({ workload_id }) => ({ ...filter, states, workload_id }));
+}
+
+async function actOf(ctx: PipelineContext, asked: Asked): Promise<Act> {
+  const filters = await filtersOf(ctx, asked);
+  const { action, to, dry_run } = asked;
+  if (action === "retry") return { change: { kind: "retry" }, filters, dry_run };
+  if (action !== "move") return { change: { kind: "remove" }, filters, dry_run };
+  const target = await ctx.pipeline.workloads.find(to ?? "");
+  if (!target) throw invalid(["body", "to"], "no workload has this name");
+  const { workload_id, max_attempts } = target;
+  if (filters.some((filter) => filter.workload_id === workload_id) && asked.workload !== undefined)
+    throw invalid(["body", "to"], "the tasks are in the queue of this workload already");
+  const others = filters
+    .filter((filter) => filter.workload_id !== workload_id)
+    .map((filter) => ({ ...filter, except: workload_id }));
+  return { change: { kind: "move", to: { workload_id, max_attempts } }, filters: others, dry_run };
+}
+
+type Done = Omit<TaskChanges, "dry_run" | "examples"> & { found: FoundTask[] };
+const NOTHING = { matched: 0, changed: 0, moved_on: 0, complete: true, duplicates: 0 };
+
+/** Runs `piece` from where the last one ended, until it is at the end of every way; false when it is late. */
+async function walkAll(
+  filters: readonly TaskFilter[],
+  isLate: () => boolean,
+  piece: (filter: TaskFilter, after: TaskPlace | null) => Promise<TaskPlace | null>,
+): Promise<boolean> {
+  for (const filter of filters) {
+    let after: TaskPlace | null = null;
+    do {
+      if (isLate()) return false;
+      after = await piece(filter, after);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    } while (after !== null);
+  }
+  return true;
+}
+
+/** How many it would be, and a few of them. */
+async function preview(
+  { db }: PipelineContext,
+  { filters }: Act,
+  isLate: () => boolean,
+): Promise<Done> {
+  const done: Done = { ...NOTHING, found: [] };
+  done.complete = await walkAll(filters, isLate, async (filter, after) => {
+    const { n, last } = await db.triage.countTasks(filter, after, COUNTED);
+    done.matched += n;
+    return last;
+  });
+  await walkAll(filters, isLate, async (filter, after) => {
+    if (done.found.length >= Math.min(MAX_EXAMPLES, done.matched)) return null;
+    const { found, last } = await db.triage.findTasks(filter, after, BATCH);
+    done.found.push(...found.slice(0, MAX_EXAMPLES - done.found.length));
+    return last;
+  });
+  return done;
+}
+
+/** Piece by piece, each one statement: what a crash leaves is either changed or as it was. */
+async function changeAll(
+  ctx: PipelineContext,
+  { filters, change }: Act,
+  isLate: () => boolean,
+): Promise<Done> {
+  const done: Done = { ...NOTHING, found: [] };
+  done.complete = await walkAll(filters, isLate, async (filter, after) => {
+    const { found, last } = await ctx.db.triage.findTasks(filter, after, BATCH);
+    if (found.length === 0) return last;
+    done.found.push(...found.slice(0, MAX_EXAMPLES - done.found.length));
+    const { tasks, duplicates } = await ctx.pipeline.store.change(change, found);
+    done.matched += found.length;
+    done.changed += tasks.length;
+    done.duplicates += duplicates;
+    done.moved_on += found.length - tasks.length - duplicates;
+    wakeFor(ctx, change, tasks);
+    return last;
+  });
+  return done;
+}
+
+/** Claims that wait are answered at once. */
+function wakeFor({ pipeline }: PipelineContext, change: TaskChange, tasks: readonly FoundTask[]) {
+  if (change.kind === "remove" || tasks.length === 0) return;
+  if (change.kind === "move") return pipeline.wake(change.to.workload_id, tasks.length);
+  const ready = new Map<number, number>();
+  for (const { workload_id } of tasks) ready.set(workload_id, (ready.get(workload_id) ?? 0) + 1);
+  for (const [workload_id, n] of ready) pipeline.wake(workload_id, n);
+}
+
+/**
+ * Retries, cancels, deletes or moves the tasks that a filter finds, or says how many it would be.
+ * @throws AppError not_found, invalid
+ */
+export async function actOnTasks(ctx: PipelineContext, asked: Asked): Promise<TaskChanges> {
+  const act = await actOf(ctx, asked);
+  const late = ctx.clock.monotonic() + ACT_MS;
+  const isLate = () => ctx.clock.monotonic() >= late || ctx.pipeline.stopping.aborted;
+  const does = act.dry_run ? preview : changeAll;
+  const { found, ...done } = await does(ctx, act, isLate);
+  const slug = new Map((await ctx.db.workloads.list()).map((one) => [one.workload_id, one.slug]));
+  const examples = found.map(({ workload_id, pk, state }) => ({
+    workload: slug.get(workload_id) ?? DELETED,
+    pk,
+    state: stateName(state),
+  }));
+  const { action, workload, fingerprint, to } = asked;
+  if (!act.dry_run)
+    ctx.log.info(
+      { action, workload, fingerprint, to, matched: done.matched, changed: done.changed },
+      "tasks changed by a filter",
+    );
+  return { dry_run: act.dry_run, ...done, examples };
+}
