@@ -50,7 +50,6 @@ export type { Convention } from "#shared/protocol/schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
 export type { Engine } from "#shared/protocol/schema/engine.ts";
 export type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
-export type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 export type {
   FailureGroup,
   FailureList,
@@ -59,6 +58,7 @@ export type {
   JobFailureList,
   TaskChanges,
 } from "#shared/protocol/schema/failure.ts";
+export type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 export type { Har } from "#shared/protocol/schema/har.ts";
 export type { Host } from "#shared/protocol/schema/host.ts";

@@ -33,6 +33,7 @@ import type {
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
 import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
+import type { TriageRepo } from "./triage/types.ts";
 import type {
   CpuMinutesRepo,
   FlowRepo,
@@ -41,7 +42,6 @@ import type {
   SchedulesRepo,
   ViewsRepo,
 } from "./view-types.ts";
-import type { TriageRepo } from "./triage/types.ts";
 import type { WatchesRepo } from "./watch-types.ts";
 
 /**

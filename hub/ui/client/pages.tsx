@@ -92,6 +92,15 @@ const ALL: PageEntry[] = [
     file: pageFile(() => import("./fleet/watch.tsx")),
   },
   {
+    path: "/ui/captures/failures",
+    title: "Failed captures",
+    place: "captures",
+    fleet: true,
+    guide: "/guide/rules/failures",
+    nav: { label: "Failures", words: "failed grouped retry fingerprint triage" },
+    file: pageFile(() => import("./fleet/job-failures.tsx")),
+  },
+  {
     path: "/ui/captures/:job_id",
     title: "Capture",
     place: "captures",
@@ -123,6 +132,14 @@ const ALL: PageEntry[] = [
     guide: "/guide/rules/pipeline-runs",
     nav: { label: "Runs", key: "r", words: "failures attempts" },
     file: pageFile(() => import("./pipeline/runs.tsx")),
+  },
+  {
+    path: "/ui/pipelines/failures",
+    title: "Failures",
+    place: "pipelines",
+    guide: "/guide/rules/failures",
+    nav: { label: "Failures", words: "failed grouped retry fingerprint triage" },
+    file: pageFile(() => import("./pipeline/failures.tsx")),
   },
   {
     path: "/ui/pipelines/flow",

@@ -1,6 +1,6 @@
 import { and, count, desc, eq, gte, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
-import { UNKNOWN } from "../../failures/fingerprint.ts";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
+import { UNKNOWN } from "../../failures/fingerprint.ts";
 import type { Conn } from "../conn.ts";
 import type { JobFilter, JobsRepo } from "../fleet-types.ts";
 import { has } from "../like.ts";

@@ -1,8 +1,8 @@
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import { counterOf, outcomeCode } from "./outcome.ts";
+import type { Changed, FoundTask, TaskChange } from "./queue-store.ts";
 import { asFound } from "./sqlite-bulk-statements.ts";
 import { type Tx, writeRun } from "./sqlite-tx.ts";
-import type { Changed, FoundTask, TaskChange } from "./queue-store.ts";
 
 export function changeTasks(tx: Tx, change: TaskChange, tasks: readonly FoundTask[]): Changed {
   if (change.kind === "move") return move(tx, change.to, tasks);

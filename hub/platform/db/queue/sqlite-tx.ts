@@ -1,8 +1,8 @@
 import type { Deltas } from "./deltas.ts";
 import { SUCCESS } from "./outcome.ts";
+import type { AttemptRef } from "./queue-store.ts";
 import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
-import type { AttemptRef } from "./queue-store.ts";
 
 /** A transaction of the queue, and its changes of the counters. */
 export interface Tx {

@@ -22,9 +22,6 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
-import { changeTasks } from "./sqlite-bulk.ts";
-import { prepareStatements, } from "./sqlite-statements.ts";
-import { type Tx, writeRun } from "./sqlite-tx.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -41,8 +38,9 @@ import type {
   ReleasedTask,
   Report,
 } from "./queue-store.ts";
-import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
-import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
+import { changeTasks } from "./sqlite-bulk.ts";
+import { prepareStatements } from "./sqlite-statements.ts";
+import { type Tx, writeRun } from "./sqlite-tx.ts";
 
 export interface SqliteQueueOptions {
   client: Client.Database;

@@ -32,6 +32,9 @@ export function Page() {
   return (
     <>
       <PageHead title="Captures">
+        <Button component={Link} href="/ui/captures/failures" variant="default">
+          Failures grouped
+        </Button>
         <Button component={Link} href="/ui/captures/new" leftSection={<IconPlus size={16} />}>
           New capture
         </Button>

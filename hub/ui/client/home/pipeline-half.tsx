@@ -43,6 +43,9 @@ export function PipelineHalf({ overview }: { overview: DashboardOverview }) {
         ) : (
           <>
             <RunTable label="Recent failures" runs={failures} onOpen={showRun} />
+            <Anchor component={Link} href="/ui/pipelines/failures" size="sm" mr="md">
+              Failures grouped
+            </Anchor>
             <Anchor component={Link} href={runsHref({ outcome: "failed" })} size="sm">
               Every failure
             </Anchor>

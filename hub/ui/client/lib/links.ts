@@ -17,7 +17,7 @@ export const watchHref = (watch_id: string): string => `/ui/captures/schedules/$
 export const sessionHref = (session_id: string): string => `/ui/browsers/${seg(session_id)}`;
 
 /** Pages beside workloads; a workload of such a name is reached by the longer address. */
-const TAKEN = ["runs", "flow", "workloads"];
+const TAKEN = ["runs", "flow", "failures", "workloads"];
 
 export const workloadHref = (slug: string, query: Query = {}): string =>
   withQuery(`/ui/pipelines/${TAKEN.includes(slug) ? "workloads/" : ""}${seg(slug)}`, query);

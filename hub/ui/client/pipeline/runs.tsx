@@ -1,6 +1,7 @@
 import { Button, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useFilters } from "../lib/filters.ts";
 import { momentOf } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
@@ -14,7 +15,7 @@ import { RunDrawer } from "./run/drawer.tsx";
 import { RunTable } from "./run/run-table.tsx";
 
 const LIMIT = 50;
-const NONE = { workload: "", outcome: "", worker: "", since: "", until: "" };
+const NONE = { workload: "", outcome: "", worker: "", fingerprint: "", since: "", until: "" };
 const OUTCOMES = [
   { value: "failed", label: "every failure" },
   ...["success", "error", "timeout", "lease_expired", "crashed", "cancelled"].map((value) => ({
@@ -26,9 +27,10 @@ const OUTCOMES = [
 type Filters = typeof NONE;
 
 /** The query of the API for what the address says. */
-const askFor = ({ outcome, worker, since, until }: Filters, before?: string) => ({
+const askFor = ({ outcome, worker, fingerprint, since, until }: Filters, before?: string) => ({
   ...(outcome === "failed" ? { success: false } : { outcome }),
   worker_id: worker,
+  fingerprint,
   since: momentOf(since),
   until: momentOf(until),
   before,
@@ -131,7 +133,11 @@ export function Page() {
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
   return (
     <>
-      <PageHead title="Runs" note="Every attempt of a task that has ended, newest first." />
+      <PageHead title="Runs" note="Every attempt of a task that has ended, newest first.">
+        <Button component={Link} href="/ui/pipelines/failures" variant="default">
+          Failures grouped
+        </Button>
+      </PageHead>
       <FilterBar filters={filters} set={set} />
       <Loadable query={runs}>
         {({ runs: rows, next_before }) => (

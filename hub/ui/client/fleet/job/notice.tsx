@@ -1,7 +1,8 @@
-import { Alert, Button, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconClock, IconPlayerPlay } from "@tabler/icons-react";
 import { Link } from "wouter";
 import type { Job, WaitingFor } from "#shared/protocol/schema/job.ts";
+import { withQuery } from "../../lib/http.ts";
 import { jobHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
 import { Elapsed } from "../../parts/text.tsx";
@@ -25,6 +26,15 @@ export function JobNotice({ job }: { job: Job }) {
         </Text>
         {job.status === "failed" && <Text size="sm">{adviceFor(job.error)}</Text>}
         {job.status === "failed" && <FailureLink job={job} />}
+        {job.fingerprint !== null && (
+          <Anchor
+            component={Link}
+            size="sm"
+            href={withQuery("/ui/captures/failures", { group: job.fingerprint })}
+          >
+            What failed alike
+          </Anchor>
+        )}
       </Stack>
     </Alert>
   );

@@ -15,6 +15,7 @@ export const NO_FILTERS = {
   mode: "",
   host: "",
   worker: "",
+  fingerprint: "",
   since: "",
   until: "",
   page: "",

@@ -1,5 +1,7 @@
-import { Alert, Code, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Code, Stack, Text, Title } from "@mantine/core";
+import { Link } from "wouter";
 import type { QueueRow } from "#shared/protocol/schema/queue.ts";
+import { withQuery } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText, timeText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
@@ -24,6 +26,15 @@ export function RunDetails({ run_id }: { run_id: string }) {
               <Text size="sm" className="wrap" ff="monospace">
                 {run.error}
               </Text>
+              {run.fingerprint !== null && (
+                <Anchor
+                  component={Link}
+                  size="sm"
+                  href={withQuery("/ui/pipelines/failures", { group: run.fingerprint })}
+                >
+                  What failed alike
+                </Anchor>
+              )}
             </Alert>
           )}
           {run.truncated && (

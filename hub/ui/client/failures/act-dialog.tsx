@@ -1,0 +1,137 @@
+import { Button, Group, Loader, Modal, Select, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useChange } from "../lib/query.ts";
+import { countText } from "../lib/units.ts";
+import { ErrorNote } from "../parts/states.tsx";
+
+/** What a call answers that acts on many, or says how many it would be. */
+export interface Made {
+  matched: number;
+  changed: number;
+  moved_on: number;
+  complete: boolean;
+  duplicates?: number;
+  refused?: number;
+}
+export type Action = "retry" | "cancel" | "delete" | "move";
+export type Act = (action: Action, asked: { dry_run: boolean; to?: string }) => Promise<Made>;
+
+const WORDS: Record<Action, { verb: string; done: string; follows: string }> = {
+  retry: { verb: "Retry", done: "retried", follows: "They run again, with all their attempts." },
+  cancel: {
+    verb: "Cancel",
+    done: "cancelled",
+    follows: "What waits leaves the queue, what runs is stopped.",
+  },
+  delete: { verb: "Delete", done: "deleted", follows: "They cannot be brought back." },
+  move: {
+    verb: "Move",
+    done: "moved",
+    follows: "They wait in the other workload's queue, with all their attempts.",
+  },
+};
+
+export const manyText = (n: number, what: string): string =>
+  `${countText(n)} ${what}${n === 1 ? "" : "s"}`;
+
+function doneText(action: Action, what: string, made: Made): string {
+  const parts = [`${manyText(made.changed, what)} ${WORDS[action].done}`];
+  if (made.moved_on > 0) parts.push(`${countText(made.moved_on)} had moved on meanwhile`);
+  if (made.duplicates) parts.push(`${countText(made.duplicates)} are in the other queue already`);
+  if (made.refused) parts.push(`${countText(made.refused)} refused`);
+  return parts.join("; ");
+}
+
+/** A call ends after a while; the same call goes on, because it finds only what is left. */
+async function untilDone(call: () => Promise<Made>): Promise<Made> {
+  const sum = await call();
+  for (let last = sum; !last.complete && last.changed > 0; ) {
+    last = await call();
+    sum.changed += last.changed;
+    sum.moved_on += last.moved_on;
+    sum.complete = last.complete;
+  }
+  return sum;
+}
+
+/** How many an action would be; read again when the dialog opens. */
+export const usePreview = (key: readonly unknown[], act: Act, action: Action | null, to?: string) =>
+  useQuery({
+    queryKey: ["preview", ...key, action, to],
+    queryFn: () => act(action ?? "retry", { dry_run: true, ...(to === undefined ? {} : { to }) }),
+    enabled: action !== null && (action !== "move" || to !== undefined),
+  });
+
+interface ActDialogProps {
+  /** Null while it is closed. */
+  action: Action | null;
+  what: "task" | "capture";
+  /** Names what is acted on, for what was read before. */
+  name: readonly unknown[];
+  act: Act;
+  /** Workloads to move to. */
+  targets?: string[];
+  onClose: () => void;
+}
+
+/** Says how many it will be, and does it. */
+export function ActDialog({ action, what, name, act, targets = [], onClose }: ActDialogProps) {
+  const [to, setTo] = useState<string>();
+  const preview = usePreview(name, act, action, action === "move" ? to : undefined);
+  const { verb, follows } = WORDS[action ?? "retry"];
+  const doIt = useChange(
+    (chosen: Action) =>
+      untilDone(() => act(chosen, { dry_run: false, ...(chosen === "move" && to ? { to } : {}) })),
+    {
+      done: (made, chosen) => doneText(chosen, what, made),
+      failed: "Not all of them were changed",
+      onDone: onClose,
+    },
+  );
+  const n = preview.data?.matched ?? 0;
+  const many = `${preview.data?.complete === false ? "at least " : ""}${manyText(n, what)}`;
+  return (
+    <Modal opened={action !== null} onClose={onClose} title={`${verb} ${what}s`} centered>
+      <Stack>
+        {action === "move" && (
+          <Select
+            label="To the queue of"
+            placeholder="Choose a workload"
+            searchable
+            data={targets}
+            value={to ?? null}
+            onChange={(slug) => setTo(slug ?? undefined)}
+          />
+        )}
+        {preview.error ? (
+          <ErrorNote error={preview.error} title="They could not be counted" />
+        ) : null}
+        {preview.isFetching ? (
+          <Loader size="sm" aria-label="Counting" />
+        ) : (
+          preview.data && (
+            <Text size="sm">
+              {n === 0
+                ? `There is no ${what} to ${verb.toLowerCase()}.`
+                : `This is for ${many}. ${follows}`}
+            </Text>
+          )
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            No, go back
+          </Button>
+          <Button
+            color={action === "delete" || action === "cancel" ? "red" : undefined}
+            disabled={n === 0 || preview.isFetching}
+            loading={doIt.isPending}
+            onClick={() => action && doIt.mutate(action)}
+          >
+            {n === 0 ? verb : `${verb} ${many}`}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

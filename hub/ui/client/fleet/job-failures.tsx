@@ -1,0 +1,69 @@
+import type { JobFailureGroup } from "#shared/protocol/schema/failure.ts";
+import type { Act } from "../failures/act-dialog.tsx";
+import { GroupFilters, GroupPanels, type ShownGroup, sinceOf } from "../failures/groups.tsx";
+import { useFilters } from "../lib/filters.ts";
+import { call, withQuery } from "../lib/http.ts";
+import { jobHref } from "../lib/links.ts";
+import { useGet } from "../lib/query.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+
+const NONE = { host: "", text: "", hours: "24", group: "" };
+const ACTIONS = ["delete"] as const;
+
+const shown = ({ example, hosts, ...group }: JobFailureGroup): ShownGroup => ({
+  ...group,
+  places: hosts,
+  traceback: example?.traceback ?? null,
+  example: example && {
+    label: example.url,
+    href: jobHref(example.job_id),
+    at: example.finished_at,
+  },
+  href: withQuery("/ui/captures", { fingerprint: group.fingerprint }),
+});
+
+/** Failed captures in groups: what failed, how often, and what to do about all of them. */
+export function Page() {
+  const [{ host, text, hours, group }, set] = useFilters(NONE);
+  const since = sinceOf(hours);
+  const failures = useGet("/jobs/failures", { query: { host, text, since, limit: 100 } });
+  const act =
+    ({ fingerprint }: ShownGroup): Act =>
+    (action, { dry_run }) =>
+      call(`POST /jobs/${action === "move" ? "retry" : action}`, {
+        json: {
+          dry_run,
+          fingerprint,
+          ...(host === "" ? {} : { host }),
+          ...(text === "" ? {} : { text }),
+        },
+      });
+  return (
+    <>
+      <PageHead title="Failed captures" />
+      <GroupFilters filters={{ text, hours }} set={set} />
+      <Loadable query={failures}>
+        {({ items, complete, counted_since }) =>
+          items.length === 0 ? (
+            <Empty title="Nothing has failed">
+              {text === ""
+                ? "No capture has failed in this time."
+                : "Another text, or a longer time, may show some."}
+            </Empty>
+          ) : (
+            <GroupPanels
+              groups={items.map(shown)}
+              chosen={group}
+              choose={(fingerprint) => set({ group: fingerprint })}
+              what="capture"
+              actions={ACTIONS}
+              act={act}
+              counted_since={complete ? null : counted_since}
+            />
+          )
+        }
+      </Loadable>
+    </>
+  );
+}
