@@ -28,8 +28,15 @@ async function failTasks(slug: string, errors: Record<string, string>): Promise<
   const { pipeline } = hub.ctx;
   const { workload_id } = await pipeline.workloads.require(slug);
   const { tasks } = await pipeline.turns.call({
-    ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max: 1_000 },
-    ...{ lease_ms: 60_000, timeout_ms: null, max_in_flight: null, rate_limit: null },
+    op: "claim",
+    worker: "w",
+    worker_id: "worker-1",
+    workload_id,
+    max: 1_000,
+    lease_ms: 60_000,
+    timeout_ms: null,
+    max_in_flight: null,
+    rate_limit: null,
   });
   const { failTasks: report } = await import("#hub/pipeline/pull/reports.ts");
   const printed = { duration_ms: 3, stdout: "", truncated: false };
@@ -37,9 +44,15 @@ async function failTasks(slug: string, errors: Record<string, string>): Promise<
     hub.ctx,
     "w",
     tasks.map(({ task_id, epoch, pk }, i) => ({
-      ...{ task_id, epoch, ...printed, workload: slug, outcome: "error" as const },
-      ...{ error: errors[pk] ?? "", stderr: TRACE(i, errors[pk] ?? "") },
-      ...{ retry_after_ms: null, no_retry: false },
+      task_id,
+      epoch,
+      ...printed,
+      workload: slug,
+      outcome: "error" as const,
+      error: errors[pk] ?? "",
+      stderr: TRACE(i, errors[pk] ?? ""),
+      retry_after_ms: null,
+      no_retry: false,
     })),
   );
 }
@@ -66,8 +79,12 @@ describe("GET /api/v1/failures (rules/failures#groups)", () => {
     expect(body).toMatchObject({ complete: true, bucket_s: 21_600, next_cursor: null });
     expect(body.items).toMatchObject([
       {
-        ...{ kind: "OSError", message: "no file ‹path›", count: 2, trend: [0, 0, 0, 2] },
-        ...{ workloads: [slug], workers: ["worker-1"] },
+        kind: "OSError",
+        message: "no file ‹path›",
+        count: 2,
+        trend: [0, 0, 0, 2],
+        workloads: [slug],
+        workers: ["worker-1"],
         example: { workload: slug, pk: "a2", attempt: 1, worker_id: "worker-1" },
       },
       { kind: "KeyError", message: "‹text›", count: 1 },
@@ -115,7 +132,12 @@ describe("acting by filter (rules/failures#acting-by-filter)", () => {
     const act = (body: unknown) => api("POST", "/failures/retry", body);
     const preview = await act({ fingerprint, workload: slug, dry_run: true });
     expect(preview.body).toEqual({
-      ...{ dry_run: true, matched: 2, changed: 0, moved_on: 0, duplicates: 0, complete: true },
+      dry_run: true,
+      matched: 2,
+      changed: 0,
+      moved_on: 0,
+      duplicates: 0,
+      complete: true,
       examples: [
         { workload: slug, pk: "a1", state: "failed" },
         { workload: slug, pk: "a2", state: "failed" },
@@ -185,10 +207,5 @@ describe("acting by filter (rules/failures#acting-by-filter)", () => {
     expect(answer.body).toMatchObject({ matched: 0, complete: true });
     const old = await api("POST", "/failures/retry", { fingerprint: "unknown", dry_run: true });
     expect(old.body).toMatchObject({ matched: 0 });
-  });
-
-  test("the audit log has the call", async () => {
-    const { body } = await hub.call("GET", "/audit?route=/api/v1/failures/retry");
-    expect(JSON.stringify(body)).toContain("/api/v1/failures/retry");
   });
 });

@@ -46,7 +46,10 @@ describe("GET /jobs/failures (rules/failures#groups)", () => {
     expect(body).toMatchObject({ complete: true, next_cursor: null, bucket_s: 43_200 });
     expect(body.items).toMatchObject([
       {
-        ...{ kind: "ERR_NAME_NOT_RESOLVED", count: 2, trend: [0, 2], hosts: ["a.invalid"] },
+        kind: "ERR_NAME_NOT_RESOLVED",
+        count: 2,
+        trend: [0, 2],
+        hosts: ["a.invalid"],
         example: { job_id: ids[1], href: `/jobs/${ids[1]}`, url: "http://a.invalid/two" },
       },
       { kind: "Error", message: "the page did not come to rest within ‹n› s", count: 1 },

@@ -30,7 +30,10 @@ const fail = (
   error = "it broke",
 ) =>
   rig.call({
-    ...{ op: "fail", worker: "w1", workload_id: id, backoff: BACKOFF },
+    op: "fail",
+    worker: "w1",
+    workload_id: id,
+    backoff: BACKOFF,
     items: tasks.map((ref) => failed(ref, { no_retry: true, fingerprint, error })),
   });
 

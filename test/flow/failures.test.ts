@@ -22,7 +22,9 @@ async function flotilla(
     err: (text) => {
       seen.err += text;
     },
-    ...{ width: 200, live: false, liveWidth: 120 },
+    width: 200,
+    live: false,
+    liveWidth: 120,
   };
   const env = { SVC_HUB: rig.hub().url };
   const { signal } = new AbortController();
@@ -57,8 +59,10 @@ def run(pk, extra, ctx):
 `,
   );
   const { status, text } = await api("POST", "/workloads", {
-    ...{ slug, executor_type: "python_module", executor_config: { source_path, module: "plugin" } },
-    ...{ max_attempts: 1 },
+    slug,
+    executor_type: "python_module",
+    executor_config: { source_path, module: "plugin" },
+    max_attempts: 1,
   });
   if (status !== 201) throw new Error(text);
   return { mend: () => rm(broken) };

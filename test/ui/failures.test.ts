@@ -15,7 +15,10 @@ beforeAll(async () => {
   rig = await uiRig();
   const argv = ["sh", "-c", 'echo "disk /dev/sda$0 is full" >&2; exit 3'];
   await rig.api("POST", "/api/v1/workloads", {
-    ...{ slug: SLUG, executor_type: "command", executor_config: { argv }, max_attempts: 1 },
+    slug: SLUG,
+    executor_type: "command",
+    executor_config: { argv },
+    max_attempts: 1,
   });
   const items = ["k1", "k2", "k3"].map((pk) => ({ pk }));
   await rig.api("POST", `/api/v1/workloads/${SLUG}/tasks/batch`, { items });

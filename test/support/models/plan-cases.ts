@@ -75,23 +75,28 @@ const REPO_CASES: {
     call: (c) => runsRepo(c).taskStates(3, ["k5", "k6"]),
   },
   {
-    ...{ name: "runs that failed alike", index: "runs_fingerprint_idx" },
+    name: "runs that failed alike",
+    index: "runs_fingerprint_idx",
     call: (c) => runsRepo(c).list({ fingerprint: "k5", limit: 50 }),
   },
   {
-    ...{ name: "runs that failed alike, a later page", index: "runs_fingerprint_idx" },
+    name: "runs that failed alike, a later page",
+    index: "runs_fingerprint_idx",
     call: (c) => runsRepo(c).list({ fingerprint: "k5", before: 90_000, limit: 50 }),
   },
   {
-    ...{ name: "groups: where a piece begins", index: "runs_failed_idx" },
+    name: "groups: where a piece begins",
+    index: "runs_failed_idx",
     call: (c) => triageRepo(c).placeBefore({ finished_at: NOW, run_id: 7 }, NOW - 9, 20_000),
   },
   {
-    ...{ name: "groups: count a piece", index: "runs_failed_idx" },
+    name: "groups: count a piece",
+    index: "runs_failed_idx",
     call: (c) => triageRepo(c).countFailures({ ...PIECE, from: PIECE.before }, {}),
   },
   {
-    ...{ name: "groups: count one of a workload", index: "runs_failed_idx" },
+    name: "groups: count one of a workload",
+    index: "runs_failed_idx",
     call: (c) =>
       triageRepo(c).countFailures(
         { ...PIECE, from: null },
@@ -99,34 +104,41 @@ const REPO_CASES: {
       ),
   },
   {
-    ...{ name: "groups: first seen", index: "runs_fingerprint_idx" },
+    name: "groups: first seen",
+    index: "runs_fingerprint_idx",
     call: (c) => triageRepo(c).firstSeen(["k5", "k6"]),
   },
   {
-    ...{ name: "groups: examples", index: /runs_pkey|rowid/ },
+    name: "groups: examples",
+    index: /runs_pkey|rowid/,
     call: (c) => triageRepo(c).examples([7, 8]),
   },
   {
-    ...{ name: "tasks by fingerprint", index: "tasks_fingerprint_idx" },
+    name: "tasks by fingerprint",
+    index: "tasks_fingerprint_idx",
     call: (c) =>
       triageRepo(c).findTasks({ workload_id: null, states: [2], fingerprint: "k5" }, TASK, 1_000),
   },
   {
-    ...{ name: "tasks by fingerprint, counted", index: "tasks_fingerprint_idx" },
+    name: "tasks by fingerprint, counted",
+    index: "tasks_fingerprint_idx",
     call: (c) =>
       triageRepo(c).countTasks({ workload_id: 3, states: [2], fingerprint: "k5" }, null, 20_000),
   },
   {
-    ...{ name: "failed tasks by a text", index: "tasks_failed_idx" },
+    name: "failed tasks by a text",
+    index: "tasks_failed_idx",
     call: (c) => triageRepo(c).findTasks({ workload_id: 3, states: [2], text: "x" }, TASK, 1_000),
   },
   {
-    ...{ name: "failed tasks by when they failed", index: /tasks_failed_idx/ },
+    name: "failed tasks by when they failed",
+    index: /tasks_failed_idx/,
     call: (c) =>
       triageRepo(c).countTasks({ workload_id: 3, states: [2], since: NOW }, null, 20_000),
   },
   {
-    ...{ name: "waiting tasks by a text", index: "tasks_pk_idx" },
+    name: "waiting tasks by a text",
+    index: "tasks_pk_idx",
     call: (c) =>
       triageRepo(c).findTasks({ workload_id: 3, states: [0, 3], text: "x" }, TASK, 1_000),
   },
