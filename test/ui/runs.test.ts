@@ -112,6 +112,7 @@ test("a failed task is tried again or deleted from its run (rules/pipeline-tasks
   });
   const attempts = drawer.getByRole("list", { name: "Attempts" }).getByRole("listitem");
   await attempts.nth(1).waitFor();
+  await drawer.getByRole("heading", { name: "Round 2, after a retry" }).waitFor();
   await drawer.getByRole("button", { name: "Delete" }).click();
   await ui.page.getByRole("button", { name: "Delete the task" }).click();
   await tasks.settled("f-runs-bad", { failed: 1 });

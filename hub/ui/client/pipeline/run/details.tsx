@@ -37,6 +37,8 @@ export function RunDetails({ run_id }: { run_id: string }) {
               )}
             </Alert>
           )}
+          {/* Most have their traceback there. */}
+          {run.error !== null && <Stream name="stderr" text={run.stderr} />}
           {run.truncated && (
             <Alert color="yellow" role="note">
               It printed more than is kept: the first and the last 256 KB of each stream are here.
@@ -58,7 +60,7 @@ export function RunDetails({ run_id }: { run_id: string }) {
             <JsonTree label="Output" value={run.output_json} />
           </section>
           <Stream name="stdout" text={run.stdout} />
-          <Stream name="stderr" text={run.stderr} />
+          {run.error === null && <Stream name="stderr" text={run.stderr} />}
         </Stack>
       )}
     </Loadable>

@@ -1,8 +1,10 @@
 import { Group, Text, UnstyledButton } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { useNow } from "../../lib/now.ts";
 import { durationText } from "../../lib/units.ts";
 import { Ago, Status } from "../../parts/text.tsx";
+import { roundsOf } from "./rounds.ts";
 
 interface Line {
   key: string;
@@ -74,47 +76,76 @@ export function Timeline({ history, shown, onShow }: TimelineProps) {
         className={kind}
       />
     );
-  return (
-    <ol className="attempts" aria-label="Attempts">
-      {lines.map((line) => {
-        const waited = line.waited && durationText(line.waited[1] - line.waited[0]);
-        const ran = line.ran && durationText(line.ran[1] - line.ran[0]);
-        const current = line.run_id === null ? shown === "" : String(line.run_id) === shown;
-        return (
-          <li key={line.key}>
-            <UnstyledButton
-              className="attempt"
-              aria-current={current || undefined}
-              onClick={() => onShow(line.run_id)}
-            >
-              <Group gap="xs" justify="space-between">
-                <Group gap="xs">
-                  <Text size="sm" fw={600}>
-                    Attempt {line.attempt}
-                  </Text>
-                  <Status value={line.outcome} />
-                  {line.worker_id && (
-                    <Text size="xs" c="dimmed" className="wrap">
-                      on {line.worker_id}
-                    </Text>
-                  )}
-                </Group>
-                <Text size="xs" c="dimmed">
-                  {waited && `waited ${waited}`}
-                  {waited && ran && ", "}
-                  {ran && `ran ${ran}`}
-                  {" · "}
-                  <Ago at={line.at} />
-                </Text>
-              </Group>
-              <svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
-                {part(line.waited, "waited")}
-                {part(line.ran, `ran ${line.outcome}`)}
-              </svg>
-            </UnstyledButton>
-          </li>
-        );
-      })}
+  const rounds = roundsOf(lines);
+  const list = (of: readonly Line[], label: string) => (
+    <ol className="attempts" aria-label={label}>
+      {of.map((line) => (
+        <Attempt
+          key={line.key}
+          line={line}
+          current={line.run_id === null ? shown === "" : String(line.run_id) === shown}
+          onShow={onShow}
+        >
+          {part(line.waited, "waited")}
+          {part(line.ran, `ran ${line.outcome}`)}
+        </Attempt>
+      ))}
     </ol>
+  );
+  if (rounds.length < 2) return list(lines, "Attempts");
+  return rounds.map((round, i) => (
+    <section key={round[0]?.key}>
+      <Text size="xs" c="dimmed" component="h4" mb={4}>
+        Round {i + 1}
+        {i > 0 && ", after a retry"}
+      </Text>
+      {list(round, `Attempts of round ${i + 1}`)}
+    </section>
+  ));
+}
+
+interface AttemptProps {
+  line: Line;
+  current: boolean;
+  onShow: (run_id: number | null) => void;
+  /** Its bars. */
+  children: ReactNode;
+}
+
+function Attempt({ line, current, onShow, children }: AttemptProps) {
+  const waited = line.waited && durationText(line.waited[1] - line.waited[0]);
+  const ran = line.ran && durationText(line.ran[1] - line.ran[0]);
+  return (
+    <li>
+      <UnstyledButton
+        className="attempt"
+        aria-current={current || undefined}
+        onClick={() => onShow(line.run_id)}
+      >
+        <Group gap="xs" justify="space-between">
+          <Group gap="xs">
+            <Text size="sm" fw={600}>
+              Attempt {line.attempt}
+            </Text>
+            <Status value={line.outcome} />
+            {line.worker_id && (
+              <Text size="xs" c="dimmed" className="wrap">
+                on {line.worker_id}
+              </Text>
+            )}
+          </Group>
+          <Text size="xs" c="dimmed">
+            {waited && `waited ${waited}`}
+            {waited && ran && ", "}
+            {ran && `ran ${ran}`}
+            {" · "}
+            <Ago at={line.at} />
+          </Text>
+        </Group>
+        <svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
+          {children}
+        </svg>
+      </UnstyledButton>
+    </li>
   );
 }
