@@ -104,6 +104,7 @@ test("the captures of a watch lead to what changed between two of them (rules/co
   await page.getByRole("checkbox", { name: "Frame what differs" }).check();
   await ui.judge();
   await page.getByRole("link", { name: second.job_id }).click();
+  await page.getByRole("tab", { name: "Details" }).click();
   await page.getByRole("link", { name: watch_id }).waitFor();
   await page.getByRole("link", { name: "changed", exact: true }).waitFor();
   await ui.judge();

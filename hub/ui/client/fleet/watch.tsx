@@ -15,6 +15,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
+import { Picture, Size } from "./jobs/columns.tsx";
 import { CaptureResult, Result } from "./watches/result.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
 import { changesText, scheduleText } from "./watches/words.ts";
@@ -36,6 +37,7 @@ function Difference({ job: { job_id, changes } }: { job: Job }) {
 }
 
 const COLUMNS: Column<Job>[] = [
+  { key: "picture", title: "", width: "86px", cell: (job) => <Picture job={job} /> },
   { key: "at", title: "Captured", width: "110px", cell: (job) => <Ago at={job.created_at} /> },
   { key: "result", title: "Result", width: "118px", cell: (job) => <CaptureResult job={job} /> },
   {
@@ -44,6 +46,14 @@ const COLUMNS: Column<Job>[] = [
     width: "minmax(120px, 3fr)",
     from: "sm",
     cell: ({ changes, error }) => <Clip text={changes ? changesText(changes) : error} />,
+  },
+  {
+    key: "size",
+    title: "Size",
+    width: "84px",
+    align: "end",
+    from: "sm",
+    cell: (job) => <Size job={job} />,
   },
   {
     key: "diff",
@@ -86,6 +96,7 @@ function Captures({ watch_id }: { watch_id: string }) {
             {jobs.length > 0 ? (
               <DataTable
                 label="Captures"
+                media
                 columns={COLUMNS}
                 rows={jobs}
                 rowKey={({ job_id }) => job_id}

@@ -93,7 +93,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const row_px = rowPx(media, compact);
   const width = useSyncExternalStore(subscribeWidth, reachedPx);
   const columns = useMemo(
-    () => props.columns.filter(({ from }) => !from || FROM_PX[from] <= width),
+    () =>
+      props.columns.filter(
+        ({ from, below }) =>
+          (!from || FROM_PX[from] <= width) && (!below || FROM_PX[below] > width),
+      ),
     [props.columns, width],
   );
   const [, navigate] = useLocation();

@@ -1,8 +1,10 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
+import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
+import { differenceHref } from "../../lib/links.ts";
 import { tellDone, tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { SelectionBar } from "../../parts/selection-bar.tsx";
@@ -25,6 +27,13 @@ interface Work {
 
 /** Which jobs; said as "1 job", "3 jobs". */
 const countOf = (jobs: number) => counted(jobs, "job");
+
+/** Where two captures that have ended are compared: the older one first. */
+function pairHref(jobs: readonly Job[]): string | null {
+  if (jobs.length !== 2 || jobs.some(({ finished_at }) => finished_at === null)) return null;
+  const [from, to] = [...jobs].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+  return from && to ? differenceHref(from.job_id, to.job_id) : null;
+}
 
 interface BulkBarProps {
   jobs: readonly Job[];
@@ -52,6 +61,7 @@ export function BulkBar({ jobs, onClear }: BulkBarProps) {
   );
   if (jobs.length === 0) return null;
   const open = jobs.filter(({ status }) => !TERMINAL.has(status));
+  const pair = pairHref(jobs);
   const run = (work: Work) => bulk.mutate(work);
   const total = bulk.variables?.jobs.length ?? 0;
   return (
@@ -68,6 +78,11 @@ export function BulkBar({ jobs, onClear }: BulkBarProps) {
       >
         Submit again
       </Button>
+      {pair && (
+        <Button size="xs" variant="default" component={Link} href={pair}>
+          Compare
+        </Button>
+      )}
       <ConfirmButton
         size="xs"
         disabled={open.length === 0}

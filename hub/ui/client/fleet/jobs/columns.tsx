@@ -1,8 +1,9 @@
-import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
-import { Ago, Clip } from "../../parts/text.tsx";
+import { failureReason } from "../../parts/status/job.ts";
+import { Ago } from "../../parts/text.tsx";
 import { Thumb } from "../../parts/thumb.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
 import { JobDuration, JobState } from "../job/state.tsx";
@@ -20,13 +21,31 @@ function Address({ url }: { url: string }) {
   );
 }
 
-/** What a person would call it: its title with its icon, above its address. */
+/** What there is to say of a job whose page has no title. */
+function untitled({ status, error }: Job): string {
+  if (status === "queued") return "No picture yet";
+  return error ?? "";
+}
+
+/** What a person would call it: its title with its icon, above its address; without a title what is known of it. */
 function Target({ job }: { job: Job }) {
-  if (!job.title) return <Address url={job.url} />;
+  if (!job.title) {
+    const said = untitled(job);
+    return (
+      <span className="job-target">
+        <Address url={job.url} />
+        {said && (
+          <span className="clip" title={said}>
+            {said}
+          </span>
+        )}
+      </span>
+    );
+  }
   return (
     <span className="job-target">
-      <SmallPicture className="job-icon" src={job.favicon_href} />
-      <span className="clip" title={job.title}>
+      <span className="clip job-title" title={job.title}>
+        {job.favicon_href !== null && <SmallPicture className="job-icon" src={job.favicon_href} />}
         {job.title}
       </span>
       <Address url={job.url} />
@@ -34,10 +53,40 @@ function Target({ job }: { job: Job }) {
   );
 }
 
-function Capture({ report }: { report: CaptureReport | null }) {
+/** What became of it; of a failure that its two words do not tell the reason of, what it said. */
+function Result({ job }: { job: Job }) {
+  const { status, error } = job;
+  if (status !== "failed" || error === null || failureReason(error) !== null)
+    return <JobState job={job} />;
+  return (
+    <span className="job-target">
+      <JobState job={job} />
+      <span className="clip job-why" title={error}>
+        {error}
+      </span>
+    </span>
+  );
+}
+
+/** All of it in one cell, where there is no room for columns. */
+const Card = ({ job }: { job: Job }) => (
+  <span className="job-card">
+    <Target job={job} />
+    <span className="job-card-foot">
+      <JobState job={job} />
+      <span className="job-card-facts">
+        {job.asset_bytes > 0 && `${bytesText(job.asset_bytes)} · `}
+        <Ago at={job.created_at} />
+      </span>
+    </span>
+  </span>
+);
+
+function Whole({ job: { capture: report, status, asset_count } }: { job: Job }) {
+  if (status === "running") return <CaptureRing whole={asset_count} of={0} running />;
   if (report === null || report.seen === 0) return <CaptureRing whole={0} of={0} />;
   const { seen, captured, partial, lost } = report;
-  const parts = [`${countText(captured)} of ${countText(seen)} bodies`];
+  const parts = [`${countText(captured)} of ${countText(seen)} files whole`];
   if (partial > 0) parts.push(`${countText(partial)} partial`);
   if (lost > 0) parts.push(`${countText(lost)} lost`);
   return (
@@ -47,87 +96,74 @@ function Capture({ report }: { report: CaptureReport | null }) {
   );
 }
 
+const KINDS: Record<Job["mode"], string> = {
+  fetch: "Page",
+  rerun: "Script",
+  "codegen-loop": "AI answer",
+};
+
+export const Picture = ({ job }: { job: Job }) => <Thumb src={job.thumbnail_href} />;
+export const Size = ({ job }: { job: Job }) => (
+  <>{job.asset_bytes > 0 ? bytesText(job.asset_bytes) : "–"}</>
+);
+
 export const COLUMNS: Column<Job>[] = [
+  { key: "picture", title: "", width: "86px", cell: (job) => <Picture job={job} /> },
   {
-    key: "status",
-    title: "Status",
-    width: "minmax(150px, 190px)",
-    cell: (job) => <JobState job={job} />,
+    key: "card",
+    title: "Page",
+    width: "minmax(0, 1fr)",
+    below: "sm",
+    cell: (job) => <Card job={job} />,
   },
   {
     key: "page",
     title: "Page",
-    width: "86px",
+    width: "minmax(150px, 1fr)",
     from: "sm",
-    cell: (job) => <Thumb src={job.thumbnail_href} />,
-  },
-  {
-    key: "url",
-    title: "Address",
-    width: "minmax(130px, 2fr)",
     cell: (job) => <Target job={job} />,
   },
   {
-    key: "mode",
-    title: "Mode",
+    key: "result",
+    title: "Result",
+    width: "minmax(120px, 190px)",
+    from: "sm",
+    cell: (job) => <Result job={job} />,
+  },
+  {
+    key: "whole",
+    title: "Files whole",
     width: "116px",
-    from: "lg",
-    cell: (job) => <Clip text={job.mode} />,
+    from: "md",
+    cell: (job) => <Whole job={job} />,
   },
   {
-    key: "worker",
-    title: "Worker",
-    width: "76px",
-    from: "lg",
-    cell: (job) => <Clip text={job.worker_id} />,
-  },
-  {
-    key: "created",
-    title: "Created",
-    width: "122px",
-    from: "sm",
-    cell: (job) => (
-      <span className="clip">
-        <Ago at={job.created_at} />
-      </span>
-    ),
-  },
-  {
-    key: "duration",
-    title: "Duration",
-    width: "92px",
+    key: "took",
+    title: "Took",
+    width: "88px",
     align: "end",
-    from: "sm",
+    from: "md",
     cell: (job) => <JobDuration job={job} />,
-  },
-  {
-    key: "assets",
-    title: "Assets",
-    width: "70px",
-    align: "end",
-    from: "lg",
-    cell: (job) => countText(job.asset_count),
   },
   {
     key: "size",
     title: "Size",
     width: "84px",
     align: "end",
-    from: "lg",
-    cell: (job) => bytesText(job.asset_bytes),
-  },
-  {
-    key: "capture",
-    title: "Captured",
-    width: "110px",
-    from: "lg",
-    cell: (job) => <Capture report={job.capture} />,
-  },
-  {
-    key: "error",
-    title: "Error",
-    width: "minmax(88px, 1.5fr)",
     from: "sm",
-    cell: (job) => <Clip text={job.error} />,
+    cell: (job) => <Size job={job} />,
+  },
+  { key: "kind", title: "Kind", width: "92px", from: "lg", cell: ({ mode }) => KINDS[mode] },
+  {
+    key: "when",
+    title: "When",
+    width: "104px",
+    align: "end",
+    from: "sm",
+    cell: (job) => (
+      <span className="clip">
+        <Ago at={job.created_at} />
+      </span>
+    ),
   },
 ];

@@ -130,7 +130,7 @@ export function Filters({ filters, onChange }: FiltersProps) {
           onChange={set("q")}
           icon={<IconSearch size={14} />}
           filter
-          basis={150}
+          basis={140}
         />
       }
     >
@@ -139,7 +139,7 @@ export function Filters({ filters, onChange }: FiltersProps) {
         data={STATUSES}
         value={filters.status}
         onChange={set("status")}
-        basis={112}
+        basis={104}
       />
       <Choice
         label="Result"
@@ -147,16 +147,16 @@ export function Filters({ filters, onChange }: FiltersProps) {
         words={RESULTS}
         value={filters.result}
         onChange={set("result")}
-        basis={150}
+        basis={128}
       />
-      <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} basis={112} />
-      <Typed label="Host" value={filters.host} onChange={set("host")} basis={120} />
+      <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} basis={104} />
+      <Typed label="Host" value={filters.host} onChange={set("host")} basis={104} />
       <Choice
         label="Worker"
         data={data?.workers.map(({ worker_id }) => worker_id) ?? []}
         value={filters.worker}
         onChange={set("worker")}
-        basis={96}
+        basis={88}
       />
       <Moment label="Created from" value={filters.since} onChange={set("since")} />
       <Moment label="Created until" value={filters.until} onChange={set("until")} />

@@ -9,6 +9,8 @@ export interface Column<T> {
   align?: "end";
   /** Left out where the window is narrower than this theme breakpoint. */
   from?: "sm" | "md" | "lg";
+  /** Left out where the window is as wide as this one. */
+  below?: "sm" | "md" | "lg";
 }
 
 /** Several tables of the same records: `pickFrom(COLUMNS)("key", "error")`. */
