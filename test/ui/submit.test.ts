@@ -37,7 +37,7 @@ const submit = (page: Page) => page.getByRole("button", { name: "Submit the job"
 
 /** The job that the page went to. */
 async function jobOf({ page }: UiPage): Promise<Job> {
-  await page.waitForURL(/\/ui\/jobs\/[^/?]+$/);
+  await page.waitForURL(/\/ui\/captures\/(?!new)[^/?]+(\?|$)/);
   const job_id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   made.push(job_id);
   return rig.api<Job>("GET", `/jobs/${job_id}`);

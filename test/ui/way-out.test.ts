@@ -36,7 +36,7 @@ const submit = (page: Page) => page.getByRole("button", { name: "Submit the job"
 
 async function submitted(page: Page): Promise<Job> {
   await submit(page);
-  await page.waitForURL(/\/ui\/jobs\/[^/?]+$/);
+  await page.waitForURL(/\/ui\/captures\/(?!new)[^/?]+(\?|$)/);
   const job_id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   made.push(job_id);
   return rig.api<Job>("GET", `/jobs/${job_id}`);
