@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
 }, 240_000);
 
-test("three clicks lead from the start page to the action that failed, with its picture (rules/recordings#the-player)", async () => {
+test("two clicks lead from the start page to the action that failed, with its picture (rules/recordings#the-player)", async () => {
   expect(job.status).toBe("failed");
   await using ui = await rig.open("/ui");
   const { page } = ui;
@@ -44,15 +44,19 @@ test("three clicks lead from the start page to the action that failed, with its 
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await rows.filter({ hasText: "failed" }).first().click();
   await page.waitForURL(`**/ui/captures/${job.job_id}`);
-  await page.getByRole("link", { name: "See the moment it failed" }).click();
 
-  const failed = page.locator(".player-act[data-failed]");
-  await failed.getByText("click", { exact: true }).waitFor();
-  await failed.getByText("#never-there").waitFor();
-  await failed.getByRole("img", { name: "The page before click" }).waitFor();
-  await failed.getByRole("img", { name: "The page after click" }).waitFor();
+  // It opens there by itself.
+  const failed = page.getByRole("list", { name: "Actions" }).locator("[data-failed]");
+  await failed.getByText("Click #never-there").waitFor();
+  await page.locator(".player-act[data-failed][data-now]").waitFor();
+  await page.getByRole("radiogroup", { name: "Before, at or after the action" }).waitFor();
   await page.locator("canvas[data-shown]:not([data-shown='0'])").waitFor();
-  // The address is that of the moment, so that it can be passed on.
-  await page.waitForURL(/tab=recording&t=[0-9.]+/);
+  // What the panels show is of that time.
+  await page.getByRole("button", { name: "Show the whole run" }).waitFor();
   await ui.judge();
+
+  // So does a link that was made before anybody knew when it failed.
+  await page.goto(`${rig.url}/ui/captures/${job.job_id}?t=failure`);
+  await page.waitForURL(/[?&]t=[0-9.]+/);
+  await page.locator(".player-act[data-failed][data-now]").waitFor();
 });

@@ -82,7 +82,16 @@ test("attempts are shown with script, changes, output, picture and verdict; host
     void dialog.dismiss();
   });
   await page.getByText("Attempt 2: success").waitFor();
-  await page.getByText("judged success").waitFor();
+  const panel = page.getByRole("tabpanel", { name: "Attempts" });
+  await panel.getByText("judged success").waitFor();
+  // The answer comes first, with who has checked it.
+  const answer = page.getByRole("region", { name: "Answer" });
+  await answer.getByText(`press ${EVIL}`).waitFor();
+  await answer.getByText(EVIL, { exact: true }).waitFor();
+  await answer.getByText(/^Checked by /).waitFor();
+  await answer.getByText(/2 attempts · \d+ tokens/).waitFor();
+  await answer.getByRole("button", { name: "JSON" }).click();
+  await answer.getByText(`"said": "${EVIL}"`).waitFor();
   await page.getByText(/22 tokens in, 14 out/).waitFor();
   await page.getByRole("tab", { name: "Changes to attempt 1" }).click();
   const changes = page.getByRole("region", { name: "Changes of the script" });
@@ -93,8 +102,8 @@ test("attempts are shown with script, changes, output, picture and verdict; host
     .waitFor();
   await ui.judge();
   await page.getByRole("tab", { name: "Output" }).click();
-  await page.getByText(`"said": "${EVIL}"`).waitFor();
-  await page.getByText(EVIL, { exact: true }).waitFor();
+  await panel.getByText(`"said": "${EVIL}"`).waitFor();
+  await panel.getByText(EVIL, { exact: true }).waitFor();
   await page.getByRole("tab", { name: "Screenshot and page" }).click();
   const picture = page.getByRole("img", { name: "The page after attempt 2" });
   await until("the picture", 60_000, () =>

@@ -64,42 +64,42 @@ async function openJob(job_id: string, query = ""): Promise<UiPage> {
   return ui;
 }
 
-/** A job whose page was pictured: on a busy machine a page may not answer in the time for it. */
+/** A job whose page was pictured, without a film: on a busy machine a page may not answer in the time for it. */
 const pictured = () =>
   until("a job with its pictures", 100_000, async () => {
-    const { job_id } = await submit({ idle_seconds: 0.3, headless: true });
-    const { screenshot_href, thumbnail_href } = await ended(job_id);
-    return screenshot_href && thumbnail_href
-      ? { job_id, screenshot_href, thumbnail_href }
-      : undefined;
+    const { job_id } = await submit({ idle_seconds: 0.3, headless: true, record: "off" });
+    const { screenshot_href } = await ended(job_id);
+    return screenshot_href ? { job_id, screenshot_href } : undefined;
   });
 
-test("the overview shows the page at the end, and leads to all of it (rules/documents#final-state)", async () => {
-  const { job_id, screenshot_href, thumbnail_href } = await pictured();
+test("without a recording the player shows the page at the end, with the same panels (rules/documents#final-state)", async () => {
+  const { job_id, screenshot_href } = await pictured();
   await using ui = await openJob(job_id);
   const { page } = ui;
-  const picture = page.getByRole("img", { name: "What the window showed at the end of the job" });
+  const picture = page.getByRole("img", { name: "The page at the end of the job" });
   await picture.waitFor();
-  expect(await picture.getAttribute("src")).toBe(thumbnail_href);
+  expect(await picture.getAttribute("src")).toBe(screenshot_href);
   await until("the picture", 60_000, async () => {
     const width = await picture.evaluate((img) => Reflect.get(img, "naturalWidth"));
-    return width === 320 ? true : undefined;
+    return width > 320 ? true : undefined;
   });
   const whole = page.getByRole("link", { name: "Open the whole page" });
   expect(await whole.getAttribute("href")).toBe(screenshot_href);
   const answer = await fetch(rig.url + screenshot_href);
   expect(answer.headers.get("content-type")).toBe("image/png");
+  await page.getByText(/^\d+ requests, /).waitFor();
   await ui.judge();
 });
 
-test("the overview tells stages, capture, facts and options, and hostile titles as text (rules/jobs#job-record)", async () => {
+test("the page tells what became of it, what happened, its capture, facts and options, and hostile titles as text (rules/jobs#job-record)", async () => {
   expect(job.status).toBe("completed");
-  await using ui = await openJob(job.job_id);
+  await using ui = await openJob(job.job_id, "?tab=overview");
   const { page } = ui;
   await page.getByRole("heading", { level: 1, name: `${EVIL} shop` }).waitFor();
-  const stages = page.getByRole("list", { name: "Stages" });
-  await stages.getByText("Waiting in the queue").waitFor();
-  await stages.getByText("Files stored", { exact: true }).waitFor();
+  await page.getByRole("region", { name: "What became of it" }).getByText("files whole").waitFor();
+  const story = page.getByRole("list", { name: "Actions" });
+  await story.getByText("Waited in the queue").waitFor();
+  await story.getByText("Files stored", { exact: true }).waitFor();
   await page
     .getByText(/bodies whole/)
     .first()
@@ -114,8 +114,8 @@ test("the overview tells stages, capture, facts and options, and hostile titles 
 test("the log is whole, can be filtered, and a link shows the same (rules/events#event-stream)", async () => {
   await using ui = await openJob(job.job_id, "?tab=log");
   const { page } = ui;
-  const log = page.getByRole("log", { name: "Log of the job" });
-  await log.getByText("completed").waitFor();
+  const log = page.getByRole("list", { name: "Log" });
+  await log.getByText("completed").first().waitFor();
   expect(await log.getByText('"><script>alert(4)</script>').count()).toBeGreaterThan(0);
   await page.getByRole("textbox", { name: "Lines that hold" }).fill("opening");
   await page.getByText(/^1 of \d+ lines/).waitFor();
@@ -154,22 +154,27 @@ test("assets are seen as pictures and as a list, and read as text; a hostile nam
   await page.waitForURL(/view=list.*asset=|asset=.*view=list/);
 });
 
-test("the requests are a waterfall; one of them opens with headers and times and leads to its body (rules/documents#har)", async () => {
+test("one of the requests opens with what came back, its headers and times, and leads to its body (rules/documents#har)", async () => {
   await using ui = await openJob(job.job_id, "?tab=har");
   const { page } = ui;
-  const table = page.getByRole("table", { name: "Requests" });
-  await table
-    .getByRole("img", { name: /^begins after .* takes/ })
-    .first()
-    .waitFor();
+  const rows = page.getByRole("list", { name: "Requests" }).getByRole("listitem");
+  await rows.first().waitFor();
+  await page.getByRole("button", { name: "Filter the requests" }).click();
   await page.getByRole("textbox", { name: "Address, method or status" }).fill("data.json");
   await page.getByText(/^1 of \d+ requests/).waitFor();
-  await table.getByRole("row").last().click();
-  const drawer = page.getByRole("dialog", { name: "GET 200 OK" });
-  await drawer.getByText("Content-Type").waitFor();
-  await drawer.getByText("Waiting for the answer").waitFor();
+  await rows.last().getByRole("button").click();
+  const one = page.getByRole("region", { name: "Request", exact: true });
+  await one.getByText("200 OK").waitFor();
+  await one.getByText(`"evil": "${EVIL}"`).waitFor();
+  await one.getByRole("tab", { name: "Headers" }).click();
+  await one.getByText("Content-Type", { exact: true }).waitFor();
+  await one.getByRole("tab", { name: "Times" }).click();
+  await one.getByText("Waiting for the answer").waitFor();
   await ui.judge();
-  await drawer.getByRole("link", { name: /^Its body/ }).click();
+  // The one that is open stands in the address.
+  await page.waitForURL(/request=\d+/);
+  await page.reload();
+  await one.getByRole("link", { name: /^Its body/ }).click();
   await page.waitForURL("**/*tab=assets*");
   await page.getByRole("dialog").getByText(`{"evil":"${EVIL}"}`).waitFor();
 });
@@ -211,10 +216,10 @@ test("a running job is told live, pictured and cancelled; then it is run again a
   const running = await submit({ settle_seconds: 900, max_wait_seconds: 900 });
   await using ui = await openJob(running.job_id, "?tab=log");
   const { page } = ui;
-  const log = page.getByRole("log", { name: "Log of the job" });
+  const log = page.getByRole("list", { name: "Log" });
   await page.locator("[data-feed=live]").waitFor();
   await log.getByText("load event after").waitFor();
-  await page.getByRole("tab", { name: "Live" }).click();
+  await page.getByRole("slider", { name: "Place in the recording" }).waitFor();
   await page.locator("iframe").first().waitFor();
   await page.getByRole("button", { name: "Take a screenshot" }).click();
   await page.getByText("The screenshot is stored as").waitFor();
@@ -223,22 +228,30 @@ test("a running job is told live, pictured and cancelled; then it is run again a
     `/jobs/${running.job_id}/assets.json`,
   );
   expect(items.map(({ mime }) => mime)).toContain("image/png");
-  await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByRole("button", { name: "Cancel the job" }).click();
   expect((await ended(running.job_id)).status).toBe("cancelled");
   await page.locator('main [data-status="cancelled"]').waitFor();
+  // The page says so and stays: the film is there, the log is still the panel.
+  await page.getByText("It has ended while you watched.").waitFor();
+  await page.getByRole("img", { name: "Recorded screen" }).waitFor();
+  await log.waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/ui/captures/${running.job_id}`);
   await ui.judge();
 
-  const edit = page.getByRole("link", { name: "Edit and submit again" });
+  const more = page.getByRole("button", { name: "More", exact: true });
+  await more.click();
+  const edit = page.getByRole("menuitem", { name: "Edit and submit again" });
   expect(await edit.getAttribute("href")).toBe(`/ui/captures/new?from=${running.job_id}`);
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Run again" }).click();
   const away = new RegExp(`/ui/captures/(?!${running.job_id})[^?]+$`);
   await page.waitForURL(away);
   const again = await read(page.url().split("/").at(-1) ?? "");
   expect(again).toMatchObject({ url: running.url, options: running.options });
 
-  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await more.click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete the job" }).click();
   await page.waitForURL("**/ui/captures");
   await expect(read(again.job_id)).rejects.toThrow("404");
@@ -273,8 +286,16 @@ test("a job that failed says why and what to do; one that is not there says so (
   const failed = await ended(dead.job_id);
   await using ui = await openJob(dead.job_id, "?tab=har");
   const { page } = ui;
-  await page.getByText(failed.error ?? "no error").waitFor();
-  await page.getByText("Check the address for typing errors").waitFor();
+  const said = page.getByRole("region", { name: "What became of it" });
+  await said.getByText("Could not open http://127.0.0.1:9/").waitFor();
+  await said.getByText("Check the address for typing errors").waitFor();
+  // Nothing of the error is left out.
+  const text = (await said.textContent())?.toLowerCase() ?? "";
+  for (const part of failed.error?.toLowerCase().split(": ") ?? ["no error"])
+    expect(text).toContain(part);
+  const story = page.getByRole("list", { name: "Actions" });
+  await story.locator("[data-tone=bad]").getByText("Page opened").waitFor();
+  expect(await story.locator("[data-tone=bad]").count()).toBe(1);
   await page.goto(new URL("/ui/captures/nothing", page.url()).href);
   await page.getByRole("heading", { name: "There is no such job" }).waitFor();
   await ui.judge(/404/);

@@ -27,7 +27,7 @@ test("the page of a completed job opens its replay, taken over, and tells what i
   expect(job.status).toBe("completed");
   await using ui = await rig.open(`/ui/captures/${job.job_id}`);
   const { page } = ui;
-  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await page.getByRole("button", { name: "Replay from here" }).click();
   await page.waitForURL("**/ui/browsers/**");
   sid = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await page.getByRole("link", { name: `Replay of ${job.job_id}` }).waitFor();

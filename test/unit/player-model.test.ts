@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { elementText } from "#hub/ui/client/fleet/player/model/act-words.ts";
 import { mergeEvents, readOnFrom } from "#hub/ui/client/fleet/player/model/events.ts";
-import { failureMs } from "#hub/ui/client/fleet/player/model/failure.ts";
+import { errorMoments, failureMs, nextError } from "#hub/ui/client/fleet/player/model/failure.ts";
+import { quietUntil, tickMoments, tickText } from "#hub/ui/client/fleet/player/model/film.ts";
 import {
   actsOf,
   consoleOf,
@@ -23,6 +25,7 @@ import {
   NO_REQUESTS,
   requestLine,
 } from "#hub/ui/client/fleet/player/model/requests.ts";
+import { isIn, rangeOf, storyOf } from "#hub/ui/client/fleet/player/model/story.ts";
 import { Har, HarEntry } from "#shared/protocol/schema/har.ts";
 import type { TimedEvent } from "#shared/recording/events.ts";
 import { madeEntry } from "#test/support/rigs/made-recording.ts";
@@ -216,14 +219,79 @@ describe("the scrubber", () => {
   });
 });
 
-test("keys play, jump and step, and leave the browser's own alone", () => {
+test("keys play, go from action to action, to pictures and errors, and leave the browser's own alone", () => {
   const pressed = (key: string, held: object = {}) =>
     commandOf({ key, shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, ...held });
   expect(pressed(" ")).toEqual({ do: "toggle" });
-  expect(pressed("ArrowLeft")).toEqual({ do: "jump", by: -1 });
-  expect(pressed("ArrowRight", { shiftKey: true })).toEqual({ do: "step", by: 1 });
+  expect(pressed("ArrowLeft")).toEqual({ do: "step", by: -1 });
+  expect(pressed("ArrowRight", { shiftKey: true })).toEqual({ do: "frame", by: 1 });
+  expect(pressed(".")).toEqual({ do: "nudge", by: 1 });
+  expect(pressed("e")).toEqual({ do: "error" });
+  expect(pressed("b")).toEqual({ do: "pair" });
+  expect(pressed("c")).toEqual({ do: "copy" });
+  expect(pressed("3")).toEqual({ do: "panel", n: 3 });
+  expect(pressed("6")).toBeNull();
+  expect(pressed("?", { shiftKey: true })).toEqual({ do: "keys" });
+  expect(pressed("c", { ctrlKey: true })).toBeNull();
   expect(pressed("ArrowLeft", { altKey: true })).toBeNull();
   expect(pressed("a")).toBeNull();
+});
+
+test("every error is gone through, and the first again behind the last", () => {
+  const moments = errorMoments(EVENTS, ACTS);
+  expect(moments).toEqual([...moments].sort((a, b) => a - b));
+  expect(moments.length).toBeGreaterThan(1);
+  expect(nextError(moments, 0)).toBe(moments[0] ?? -1);
+  expect(nextError(moments, moments[0] ?? 0)).toBe(moments[1] ?? -1);
+  expect(nextError(moments, moments.at(-1) ?? 0)).toBe(moments[0] ?? -1);
+  expect(nextError([], 5)).toBeNull();
+});
+
+test("what was done is listed in the stage in which it began, and a chosen time reaches a little further", () => {
+  const stage = (key: string, from: number, until: number | null) => ({
+    key,
+    title: key,
+    from,
+    until,
+    took_ms: null,
+    said: "",
+    tone: "ok" as const,
+  });
+  const began = 1_000;
+  const [first, second] = [stage("open", 1_000, 1_500), stage("run", 1_500, null)];
+  const told = storyOf([first, second], ACTS, began);
+  expect(told.stages.map(({ from_ms, until_ms }) => [from_ms, until_ms])).toEqual([
+    [0, 500],
+    [500, null],
+  ]);
+  expect(told.stages[1]?.acts.length).toBe(ACTS.length);
+  expect(storyOf([], ACTS, began)).toMatchObject({ stages: [], loose: { length: ACTS.length } });
+  const range = rangeOf(1_000, 1_200);
+  expect([600, 1_600, 599, 1_601].map((ms) => isIn(range, ms))).toEqual([true, true, false, false]);
+  expect(isIn(null, 7)).toBe(true);
+});
+
+test("the axis has round moments, as many as there is room for, and none over the end", () => {
+  expect(tickMoments(10_900, 16)).toEqual(Array.from({ length: 11 }, (_, i) => i * 1_000));
+  expect(tickMoments(0, 10)).toEqual([0]);
+  expect([500, 12_000, 90_000, 3_660_000].map(tickText)).toEqual([
+    "0.5 s",
+    "12 s",
+    "1:30",
+    "1:01:00",
+  ]);
+});
+
+test("a quiet time is skipped to shortly before the next thing that happens", () => {
+  expect(quietUntil([1_000, 9_000], 2_000, 20_000)).toBe(8_600);
+  expect(quietUntil([1_000, 9_000], 1_200, 20_000)).toBeNull();
+  expect(quietUntil([1_000, 2_500], 1_900, 3_000)).toBeNull();
+});
+
+test("an action reads as a person would say it", () => {
+  expect(elementText('role=button[name="Add to basket"]')).toBe("button “Add to basket”");
+  expect(elementText("text=Sign in")).toBe("“Sign in”");
+  expect(elementText("#buy")).toBe("#buy");
 });
 
 describe("events of a recording that grows", () => {

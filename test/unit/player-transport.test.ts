@@ -20,8 +20,8 @@ const ended = startTransport({ whole_ms: 10_000, live: false, at_ms: null });
 const live = startTransport({ whole_ms: 10_000, live: true, at_ms: null });
 
 describe("where the player is", () => {
-  test("an ended recording begins at its beginning, a live one at its end, both at the moment of a link", () => {
-    expect(ended).toMatchObject({ ms: 0, following: false, playing: false });
+  test("an ended recording and a live one begin at their end, both at the moment of a link", () => {
+    expect(ended).toMatchObject({ ms: 10_000, following: false, playing: false });
     expect(live).toMatchObject({ ms: 10_000, following: true });
     expect(startTransport({ whole_ms: 10_000, live: true, at_ms: 2_000 })).toMatchObject({
       ms: 2_000,
@@ -57,7 +57,7 @@ describe("where the player is", () => {
     expect(momentOfTime("2026-01-01T00:00:12.500Z", began)).toBe(2_500);
     expect(momentOfTime("2026-01-01T00:00:00.000Z", began)).toBe(0);
     expect(momentOfTime("", began)).toBeNull();
-    expect([0, 12_449, 3_723_500].map(placeText)).toEqual(["0:00.0", "0:12.4", "1:02:03.5"]);
+    expect([0, 12_449, 3_723_500].map(placeText)).toEqual(["0.0 s", "12.4 s", "1:02:03.5"]);
   });
 });
 

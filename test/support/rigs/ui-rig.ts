@@ -73,6 +73,9 @@ const DEPLOY = JSON.stringify([
 const LATE_PICTURE = /status of (404|504) .*\/preview\.jpg$/;
 /** A job that has just begun, or that is not recorded, has no recording; a page learns that by asking. */
 const NOT_RECORDED = /status of 404 .*\/recording$/;
+/** The live screen of a job that ended while it was being connected. */
+const SCREEN_GONE =
+  /404 .*\/sessions\/[^/]+\/(novnc\/|state)|Connection closed \(code: 4(404|502)|Error decoding rect/;
 /** Anything of a page that takes longer hangs. */
 const PAGE_MS = 60_000;
 /** Dev mode bundles the app and starts its lanes beside whatever else the machine does. */
@@ -271,7 +274,11 @@ async function openPage(
   await page.locator("main :is(h1, h2, [role=alert])").first().waitFor();
   const complaints = (allowed?: RegExp) => [
     ...errors.filter(
-      (text) => !LATE_PICTURE.test(text) && !NOT_RECORDED.test(text) && !allowed?.test(text),
+      (text) =>
+        !LATE_PICTURE.test(text) &&
+        !NOT_RECORDED.test(text) &&
+        !SCREEN_GONE.test(text) &&
+        !allowed?.test(text),
     ),
     ...foreign.map((at) => `asked of another origin: ${at}`),
   ];

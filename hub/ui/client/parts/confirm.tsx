@@ -2,14 +2,55 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/co
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
 
-interface ConfirmButtonProps extends ButtonProps {
+interface Question {
   /** "Delete this job?" */
   question: string;
   /** What follows from it. */
   text?: ReactNode;
-  /** Of the button that does it; by default that of the button that asks. */
-  confirm?: string;
+  /** Of the button that does it. */
+  confirm: string;
   onConfirm: () => void;
+}
+
+interface ConfirmDialogProps extends Question {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Asks before what cannot be undone. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { opened, onClose, question, text, confirm, onConfirm } = props;
+  return (
+    <Modal opened={opened} onClose={onClose} title={question} centered>
+      <Stack>
+        {text && (
+          <Text size="sm" component="div">
+            {text}
+          </Text>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            No, go back
+          </Button>
+          <Button
+            color="red"
+            data-autofocus
+            onClick={() => {
+              onClose();
+              onConfirm();
+            }}
+          >
+            {confirm}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+interface ConfirmButtonProps extends ButtonProps, Omit<Question, "confirm"> {
+  /** By default the text of the button that asks. */
+  confirm?: string;
   children: string;
 }
 
@@ -28,30 +69,14 @@ export function ConfirmButton({
       <Button variant="default" {...button} onClick={open}>
         {children}
       </Button>
-      <Modal opened={opened} onClose={close} title={question} centered>
-        <Stack>
-          {text && (
-            <Text size="sm" component="div">
-              {text}
-            </Text>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              No, go back
-            </Button>
-            <Button
-              color="red"
-              data-autofocus
-              onClick={() => {
-                close();
-                onConfirm();
-              }}
-            >
-              {confirm ?? children}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <ConfirmDialog
+        opened={opened}
+        onClose={close}
+        question={question}
+        text={text}
+        confirm={confirm ?? children}
+        onConfirm={onConfirm}
+      />
     </>
   );
 }

@@ -16,7 +16,7 @@ interface CopyProps {
 const COPIED_MS = 1_500;
 
 /** What could not be copied is shown in full, because the page shows only part of it. */
-function showUncopied(text: string): void {
+export function showUncopied(text: string): void {
   notifications.show({
     color: "yellow",
     title: "The browser does not let this page copy: select the text here",

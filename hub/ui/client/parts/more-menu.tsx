@@ -9,6 +9,10 @@ export interface MoreAction {
   onClick?: () => void;
   /** In place of `onClick`. */
   href?: string;
+  /** `href` is a file, kept under this name. */
+  download?: string;
+  /** A heading above it, and above what follows it. */
+  group?: string;
   /** Red, below a line. */
   danger?: boolean;
   /** Why it cannot be done now. */
@@ -18,13 +22,20 @@ export interface MoreAction {
 /** What is done seldom, behind three dots. */
 export function MoreMenu({ actions, label = "More" }: { actions: MoreAction[]; label?: string }) {
   if (actions.length === 0) return null;
-  const item = ({ label: name, icon, onClick, href, danger, disabled }: MoreAction) => {
+  const item = (action: MoreAction) => {
+    const { label: name, icon, onClick, href, download, danger, disabled } = action;
     const look = {
       leftSection: icon,
       color: danger ? "red" : undefined,
       disabled: Boolean(disabled),
       title: disabled || undefined,
     };
+    if (download !== undefined)
+      return (
+        <Menu.Item key={name} {...look} component="a" href={href} download={download}>
+          {name}
+        </Menu.Item>
+      );
     return href === undefined ? (
       <Menu.Item key={name} {...look} onClick={onClick}>
         {name}
@@ -44,8 +55,12 @@ export function MoreMenu({ actions, label = "More" }: { actions: MoreAction[]; l
           <IconDots size={16} />
         </ActionIcon>
       </Menu.Target>
-      <Menu.Dropdown>
-        {plain.map(item)}
+      <Menu.Dropdown maw="calc(100vw - 16px)">
+        {plain.map((action) =>
+          action.group === undefined
+            ? item(action)
+            : [<Menu.Label key={action.group}>{action.group}</Menu.Label>, item(action)],
+        )}
         {plain.length > 0 && bad.length > 0 && <Menu.Divider />}
         {bad.map(item)}
       </Menu.Dropdown>

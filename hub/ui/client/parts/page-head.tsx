@@ -1,5 +1,5 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
-import { IconChevronRight, IconHelp } from "@tabler/icons-react";
+import { IconArrowLeft, IconChevronRight, IconHelp } from "@tabler/icons-react";
 import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
 import { useAround } from "./around.ts";
@@ -25,6 +25,8 @@ interface PageHeadProps {
   more?: MoreAction[];
   /** Below the line: views or tabs, as elements of the class `page-tab`. */
   tabs?: ReactNode;
+  /** Small and on one line, above what needs the height. */
+  slim?: boolean;
 }
 
 /** Link to the guide's page for this one; the server serves the guide, not the app. */
@@ -43,6 +45,15 @@ function Guide({ href }: { href: string }) {
         <IconHelp size={18} stroke={1.75} />
       </ActionIcon>
     </Tooltip>
+  );
+}
+
+/** The page above this one, where there is no room for its name. */
+function Back({ title, href }: { title: string; href: string }) {
+  return (
+    <Link className="page-back" href={href} aria-label={`Back to ${title}`}>
+      <IconArrowLeft size={20} stroke={1.75} aria-hidden />
+    </Link>
   );
 }
 
@@ -65,18 +76,20 @@ function Crumbs({ crumbs }: { crumbs: { title: string; href: string }[] }) {
 /** Head of every page: its title, one primary action, plain ones, the rest in a menu. Names the tab of the browser too. */
 export function PageHead(props: PageHeadProps) {
   const { title, crumbs = [], icon, count, note, badges, children, primary, more = [] } = props;
+  const above = crumbs.at(-1);
   const { guide, home, find, pages } = useAround();
   useEffect(() => {
     document.title = `${title} · Flotilla`;
   }, [title]);
   return (
     <>
-      <header className="page-head">
+      <header className="page-head" data-slim={props.slim || undefined}>
         <div className="page-bar">
           {home}
+          {props.slim && above && <Back title={above.title} href={above.href} />}
           <div className="page-names">
             <Crumbs crumbs={crumbs} />
-            <h1 className="page-title">
+            <h1 className="page-title" title={props.slim ? title : undefined}>
               {icon}
               {title}
             </h1>

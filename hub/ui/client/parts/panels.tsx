@@ -18,6 +18,8 @@ interface PanelsProps {
   /** The detail of what is chosen; null while nothing is. */
   right?: ReactNode;
   rightTitle?: string;
+  /** Whether the right one is open where it is a drawer; by default whenever there is one. */
+  rightOpen?: boolean;
   /** Closes the right one: its head has a button for it, and Escape does it too. */
   onCloseRight?: () => void;
   /** `tabs` (as they are): below 640 px all are tabs. `drawer`: the left stays the page, the right comes over it. */
@@ -38,14 +40,16 @@ export function Panels(props: PanelsProps) {
 
 function SidePanels(props: PanelsProps) {
   const { name, left, leftTitle = "List", children, title, right, rightTitle = "Detail" } = props;
-  const { onCloseRight, height } = props;
+  const { rightOpen, onCloseRight, height } = props;
+  // A page that opens the drawer itself has the right one always there where it is beside.
+  const closes = rightOpen === undefined && onCloseRight !== undefined;
   const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
   const { sizes, resize, reset, fold, folded } = useSizes(name);
   const beside = roomy && Boolean(right) && !folded.right;
   useHotkeys([
     ["[", () => left && fold("left")],
     ["]", () => right && fold("right")],
-    ["Escape", () => beside && onCloseRight?.()],
+    ["Escape", () => beside && closes && onCloseRight()],
   ]);
   const divider = (side: Side) => (
     <Divider
@@ -78,7 +82,7 @@ function SidePanels(props: PanelsProps) {
         <>
           {divider("right")}
           <section className="panel panel-right" aria-label={rightTitle}>
-            {onCloseRight && (
+            {closes && (
               <div className="panel-head">
                 <h2>{rightTitle}</h2>
                 <CloseButton aria-label="Close" onClick={onCloseRight} />
@@ -90,7 +94,7 @@ function SidePanels(props: PanelsProps) {
       )}
       {!roomy && (
         <Drawer
-          opened={Boolean(right)}
+          opened={Boolean(right) && (rightOpen ?? true)}
           onClose={() => onCloseRight?.()}
           position="right"
           size={460}

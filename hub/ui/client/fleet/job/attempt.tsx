@@ -127,15 +127,14 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
             </Text>
           )}
         </Alert>
-        <Group justify="space-between">
-          <Text size="sm" c="dimmed">
-            {said.join(" · ")}
-          </Text>
+        <Text size="sm" c="dimmed">
+          {said.join(" · ")}
+        </Text>
+        <Group gap="xs">
           <Button
             component={Link}
             size="xs"
             variant="default"
-            ml="auto"
             leftSection={<IconPlayerPlay size={14} />}
             href={jobHref(job.job_id, { at: attempt.started_at })}
           >

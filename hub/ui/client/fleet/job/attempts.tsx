@@ -6,7 +6,6 @@ import { useGet } from "../../lib/query.ts";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Elapsed } from "../../parts/text.tsx";
 import { AttemptView } from "./attempt.tsx";
-import { Offers } from "./offers.tsx";
 import { verdictOf } from "./verdict.ts";
 
 /** What a scripted job tried, one attempt after the other, and what it offers to later jobs. */
@@ -28,7 +27,6 @@ export function Attempts({ job }: { job: Job }) {
         const shown = attempts.find(({ n }) => String(n) === filters.attempt) ?? last;
         return (
           <>
-            <Offers job={job} />
             <Group gap="xs" mb="md" role="group" aria-label="Attempts">
               {attempts.map((attempt) => (
                 <AttemptCard

@@ -1,6 +1,6 @@
-import type { Har, HarEntry } from "#shared/protocol/schema/har.ts";
+import type { HarEntry } from "#shared/protocol/schema/har.ts";
 
-export const PHASES = ["blocked", "dns", "connect", "ssl", "send", "wait", "receive"] as const;
+const PHASES = ["blocked", "dns", "connect", "ssl", "send", "wait", "receive"] as const;
 export const PHASE_TITLES: Record<(typeof PHASES)[number], string> = {
   blocked: "Queued in the browser",
   dns: "DNS",
@@ -17,27 +17,7 @@ interface Span {
   ms: number;
 }
 
-export interface Row {
-  key: string;
-  entry: HarEntry;
-  /** Milliseconds since the first request. */
-  from_ms: number;
-  spans: Span[];
-}
-
-/** Entries in the order they began; the phases of each one behind the other. */
-export function rowsOf({ log }: Har): Row[] {
-  const starts = log.entries.map(({ startedDateTime }) => Date.parse(startedDateTime));
-  const first = starts.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
-  return log.entries
-    .map((entry, i) => {
-      const from_ms = (starts[i] ?? first) - first;
-      return { key: String(i), entry, from_ms, spans: spansOf(entry, from_ms) };
-    })
-    .sort((a, b) => a.from_ms - b.from_ms);
-}
-
-function spansOf({ timings }: HarEntry, from_ms: number): Span[] {
+export function spansOf({ timings }: HarEntry, from_ms: number): Span[] {
   let at = from_ms;
   const spans: Span[] = [];
   for (const name of PHASES) {
@@ -50,16 +30,6 @@ function spansOf({ timings }: HarEntry, from_ms: number): Span[] {
   return spans;
 }
 
-export const endOf = (rows: readonly Row[]): number =>
-  rows.reduce((most, { from_ms, entry }) => Math.max(most, from_ms + Math.max(0, entry.time)), 1);
-
 /** What a person looks for: document, script, stylesheet, image, fetch … */
 export const typeOf = ({ _resourceType, response }: HarEntry): string =>
   _resourceType ?? response.content.mimeType.split(";")[0] ?? "";
-
-export function nameOf(raw: string): string {
-  if (!URL.canParse(raw)) return raw;
-  const { pathname, host, search } = new URL(raw);
-  const last = pathname.split("/").filter(Boolean).at(-1);
-  return last === undefined ? host : `${last}${search}`;
-}

@@ -1,195 +1,208 @@
-import { Badge, Button, Menu, Text } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import {
   IconCamera,
-  IconChevronDown,
   IconDownload,
+  IconLink,
   IconPencil,
+  IconPlayerPlay,
+  IconPlayerStop,
   IconRefresh,
+  IconTrash,
 } from "@tabler/icons-react";
-import { Link, useLocation } from "wouter";
+import { useState } from "react";
+import { useLocation } from "wouter";
 import { pathOf } from "#shared/client/operation.ts";
 import { counted } from "#shared/kit/words.ts";
 import { DOCUMENT_NAMES, JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import { call, seg } from "../../lib/http.ts";
+import { seg } from "../../lib/http.ts";
 import { jobHref } from "../../lib/links.ts";
-import { useChange } from "../../lib/query.ts";
-import { ConfirmButton } from "../../parts/confirm.tsx";
-import { Copy } from "../../parts/copy.tsx";
+import { useRoom } from "../../lib/width.ts";
+import { ConfirmDialog } from "../../parts/confirm.tsx";
+import type { MoreAction } from "../../parts/more-menu.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Ago } from "../../parts/text.tsx";
-import { ReplayButton } from "../replay/replay-button.tsx";
-import { optionsAgain, submitAgain } from "./again.ts";
+import { copyMoment } from "../player/moment-link.ts";
+import { Compare } from "./compare.tsx";
 import { SmallPicture } from "./pictures.tsx";
-import { JobDuration, JobState } from "./state.tsx";
+import { JobState } from "./state.tsx";
+import { useJobActions } from "./use-job-actions.ts";
 
 const CRUMBS = [{ title: "Captures", href: "/ui/captures" }];
-const RERUN = {
-  fetch: "Run again",
-  rerun: "Run the script again",
-  "codegen-loop": "Run its script again",
-};
+
+function runAgainWords({ mode, attempts }: Job): string {
+  if (mode === "fetch" || attempts === 0) return "Run again";
+  return mode === "rerun" ? "Run the script again" : "Run its script again";
+}
 
 /** What the job is, and everything that can be done to it. */
 export function JobHead({ job }: { job: Job }) {
-  const [, navigate] = useLocation();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const room = useRoom();
   const ended = job.finished_at !== null;
-  const cancel = useChange(() => call("POST /jobs/{id}/cancel", { params: { id: job.job_id } }), {
-    done: "The job is cancelled",
-    failed: "The job was not cancelled",
-  });
-  const remove = useChange(() => call("DELETE /jobs/{id}", { params: { id: job.job_id } }), {
-    done: "The job is deleted",
-    failed: "The job was not deleted",
-    onDone: () => navigate("/ui/captures"),
-  });
-  const rerun = useChange(() => submitAgain(job.url, optionsAgain(job)), {
-    done: "A new job is submitted",
-    failed: "The job was not run again",
-    onDone: (job_id) => navigate(jobHref(job_id)),
-  });
-  const picture = useChange(
-    () =>
-      call("POST /jobs/{id}/screenshot/capture", {
-        params: { id: job.job_id },
-        json: { format: "png" },
-        timeout_ms: 60_000,
-      }),
-    {
-      done: ({ name }) => `The screenshot is stored as ${name}`,
-      failed: "No screenshot was taken",
-    },
-  );
-  const scripted = job.mode !== "fetch" && job.attempts > 0;
+  const actions = useJobActions(job);
+  const close = () => setAsked(null);
+  const roomy = room !== "phone";
   return (
     <PageHead
+      slim
       title={job.title || job.url}
       crumbs={CRUMBS}
       icon={
-        job.favicon_href !== null && (
-          <SmallPicture className="job-icon large" src={job.favicon_href} />
-        )
+        job.favicon_href !== null && <SmallPicture className="job-icon" src={job.favicon_href} />
       }
-      badges={
-        <>
-          <JobState job={job} />
-          <Badge variant="default" className="status">
-            {job.mode}
-          </Badge>
-        </>
-      }
-      note={<HeadNote job={job} />}
+      badges={<JobState job={job} chip />}
+      primary={roomy && <Primary job={job} actions={actions} onCancel={() => setAsked("cancel")} />}
+      more={useMore(job, actions, setAsked)}
     >
-      {job.status === "running" && job.session_id && (
+      {job.status === "running" && job.session_id && roomy && (
         <Button
-          variant="default"
+          variant="subtle"
+          color="gray"
+          data-quiet
+          title="Take a screenshot"
           leftSection={<IconCamera size={16} />}
-          loading={picture.isPending}
-          onClick={() => picture.mutate(undefined)}
+          loading={actions.picture.isPending}
+          onClick={() => actions.picture.mutate(undefined)}
         >
           Take a screenshot
         </Button>
       )}
-      {!ended && (
-        <ConfirmButton
-          question="Cancel this job?"
-          text="Its browser is stopped. What it has stored so far is kept."
-          confirm="Cancel the job"
-          loading={cancel.isPending}
-          onConfirm={() => cancel.mutate(undefined)}
-        >
-          Cancel
-        </ConfirmButton>
-      )}
-      {job.status === "completed" && <ReplayButton job={job} />}
-      {ended && (
+      {roomy ? (
         <Button
-          leftSection={<IconRefresh size={16} />}
-          loading={rerun.isPending}
-          onClick={() => rerun.mutate(undefined)}
+          variant="subtle"
+          color="gray"
+          data-quiet
+          title="Share moment"
+          leftSection={<IconLink size={16} />}
+          onClick={() => void copyMoment()}
         >
-          {scripted ? RERUN[job.mode] : RERUN.fetch}
+          Share moment
         </Button>
+      ) : (
+        <ActionIcon
+          size="lg"
+          variant="subtle"
+          color="gray"
+          aria-label="Share moment"
+          onClick={() => void copyMoment()}
+        >
+          <IconLink size={20} stroke={1.75} />
+        </ActionIcon>
       )}
-      <Button
-        component={Link}
-        href={`/ui/captures/new?from=${seg(job.job_id)}`}
-        variant="default"
-        leftSection={<IconPencil size={16} />}
-      >
-        Edit and submit again
-      </Button>
-      <Downloads job={job} />
-      <ConfirmButton
+      {ended && roomy && <Compare job={job} />}
+      <ConfirmDialog
+        opened={asked === "cancel"}
+        onClose={close}
+        question="Cancel this job?"
+        text="Its browser is stopped. What it has stored so far is kept."
+        confirm="Cancel the job"
+        onConfirm={() => actions.cancel.mutate(undefined)}
+      />
+      <ConfirmDialog
+        opened={asked === "delete"}
+        onClose={close}
         question="Delete this job?"
         text={`Its record, its log and its ${counted(job.asset_count, "file")} are gone for good.${ended ? "" : " It is cancelled first."}`}
         confirm="Delete the job"
-        color="red"
-        variant="light"
-        loading={remove.isPending}
-        onConfirm={() => remove.mutate(undefined)}
-      >
-        Delete
-      </ConfirmButton>
+        onConfirm={() => actions.remove.mutate(undefined)}
+      />
     </PageHead>
   );
 }
 
-function HeadNote({ job }: { job: Job }) {
+type Actions = ReturnType<typeof useJobActions>;
+type Asked = "cancel" | "delete";
+
+interface PrimaryProps {
+  job: Job;
+  actions: Actions;
+  onCancel: () => void;
+}
+
+/** Run it again, or end it. */
+function Primary({ job, actions, onCancel }: PrimaryProps) {
+  if (job.finished_at === null)
+    return (
+      <Button
+        variant="default"
+        leftSection={<IconPlayerStop size={16} />}
+        loading={actions.cancel.isPending}
+        onClick={onCancel}
+      >
+        Cancel
+      </Button>
+    );
   return (
-    <>
-      <span className="job-address">
-        <Text component="span" ff="monospace" size="sm" className="wrap">
-          {job.url}
-        </Text>
-        <Copy text={job.url} label="Copy the address" />
-      </span>
-      <div>
-        Submitted <Ago at={job.created_at} />
-        {job.started_at && (
-          <>
-            {" · "}
-            {job.finished_at ? "ran" : "running for"} <JobDuration job={job} />
-          </>
-        )}
-        {" · "}
-        <Text component="span" ff="monospace" size="sm">
-          {job.job_id}
-        </Text>
-      </div>
-    </>
+    <Button
+      leftSection={<IconRefresh size={16} />}
+      loading={actions.rerun.isPending}
+      onClick={() => actions.rerun.mutate(undefined)}
+    >
+      {runAgainWords(job)}
+    </Button>
   );
 }
 
-function Downloads({ job }: { job: Job }) {
+/** On a phone the first action is in the menu, too. */
+function firstOf(job: Job, actions: Actions, onAsk: (asked: Asked) => void): MoreAction {
+  if (job.finished_at === null)
+    return {
+      label: "Cancel",
+      icon: <IconPlayerStop size={16} />,
+      onClick: () => onAsk("cancel"),
+    };
+  return {
+    label: runAgainWords(job),
+    icon: <IconRefresh size={16} />,
+    onClick: () => actions.rerun.mutate(undefined),
+  };
+}
+
+/** What is done seldom; on a phone all of it. */
+function useMore(job: Job, actions: Actions, onAsk: (asked: Asked) => void): MoreAction[] {
+  const room = useRoom();
+  const [, navigate] = useLocation();
+  const phone: MoreAction[] = room === "phone" ? [firstOf(job, actions, onAsk)] : [];
+  const replay: MoreAction[] =
+    job.status === "completed"
+      ? [
+          {
+            label: "Replay",
+            icon: <IconPlayerPlay size={16} />,
+            onClick: () => actions.replay.mutate(null),
+          },
+        ]
+      : [];
+  return [
+    ...phone,
+    ...replay,
+    {
+      label: "Edit and submit again",
+      icon: <IconPencil size={16} />,
+      href: `/ui/captures/new?from=${seg(job.job_id)}`,
+    },
+    {
+      label: "Facts and options",
+      onClick: () => navigate(jobHref(job.job_id, { tab: "details" })),
+    },
+    ...downloadsOf(job),
+    {
+      label: "Delete",
+      icon: <IconTrash size={16} />,
+      danger: true,
+      onClick: () => onAsk("delete"),
+    },
+  ];
+}
+
+function downloadsOf(job: Job): MoreAction[] {
   const of = { params: { id: job.job_id } };
   const names = DOCUMENT_NAMES.filter((name) => name !== "trace.zip" || job.options.trace);
-  return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button
-          variant="default"
-          leftSection={<IconDownload size={16} />}
-          rightSection={<IconChevronDown size={14} />}
-        >
-          Download
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {names.map((name) => (
-          <Menu.Item
-            key={name}
-            component="a"
-            href={pathOf(`GET /jobs/{id}/${name}`, of)}
-            download={`${job.job_id}-${name}`}
-          >
-            {name}
-            <Text size="xs" c="dimmed">
-              {JOB_DOCUMENTS[name].label}
-            </Text>
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  );
+  return names.map((name, i) => ({
+    label: `${name} · ${JOB_DOCUMENTS[name].label}`,
+    icon: <IconDownload size={16} />,
+    href: pathOf(`GET /jobs/{id}/${name}`, of),
+    download: `${job.job_id}-${name}`,
+    ...(i === 0 ? { group: "Download" } : {}),
+  }));
 }

@@ -1,5 +1,6 @@
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
+import { counted } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
@@ -36,33 +37,39 @@ export function Offers({ job }: { job: Job }) {
   );
   if (!skill && !recipe) return null;
   return (
-    <Alert color="blue" icon={<IconBulb />} title="Worth keeping for later jobs" mb="md">
-      <Stack gap="xs">
-        {skill && (
-          <Group justify="space-between">
-            <Text size="sm" className="wrap">
-              The script as skill {skill.slug}, shown to the engine for {skill.host_pattern}
-            </Text>
-            <Button size="xs" loading={take.isPending} onClick={() => take.mutate(skill)}>
-              Save the skill
-            </Button>
-          </Group>
-        )}
-        {recipe && (
-          <Group justify="space-between">
-            <Text size="sm" className="wrap">
-              Its {recipe.actions.length} steps as a recipe of {host} for {recipe.pattern}
-            </Text>
-            <Button
-              size="xs"
-              loading={enable.isPending}
-              onClick={() => enable.mutate(recipe.pattern)}
-            >
-              Save the recipe
-            </Button>
-          </Group>
-        )}
-      </Stack>
-    </Alert>
+    <section className="capture-offers" aria-label="Worth keeping for later jobs">
+      <IconBulb size={16} stroke={2} aria-hidden />
+      <b>Worth keeping for later jobs</b>
+      {skill && (
+        <span className="capture-offer">
+          <span>
+            The script as skill {skill.slug}, shown to the engine for {skill.host_pattern}
+          </span>
+          <Button
+            size="xs"
+            variant="default"
+            loading={take.isPending}
+            onClick={() => take.mutate(skill)}
+          >
+            Save the skill
+          </Button>
+        </span>
+      )}
+      {recipe && (
+        <span className="capture-offer">
+          <span>
+            Its {counted(recipe.actions.length, "step")} as a recipe of {host} for {recipe.pattern}
+          </span>
+          <Button
+            size="xs"
+            variant="default"
+            loading={enable.isPending}
+            onClick={() => enable.mutate(recipe.pattern)}
+          >
+            Save the recipe
+          </Button>
+        </span>
+      )}
+    </section>
   );
 }

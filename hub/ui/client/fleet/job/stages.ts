@@ -16,15 +16,15 @@ export interface Stage {
 }
 
 const TITLES: Record<string, string> = {
-  queued: "Waiting in the queue",
-  lane: "Browser prepared",
+  queued: "Waited in the queue",
+  lane: "Browser made ready",
   navigate: "Page opened",
-  wait: "Waiting for the page",
-  settle: "Settling",
-  scroll: "Scrolling",
-  idle: "Network going quiet",
+  wait: "Waited for the page",
+  settle: "Page settled",
+  scroll: "Scrolled",
+  idle: "Network went quiet",
   recipe: "Recipe of the host",
-  login: "Logging in",
+  login: "Logged in",
   page: "Page saved",
   video: "Videos downloaded",
   upload: "Files stored",
@@ -35,6 +35,28 @@ const TITLES: Record<string, string> = {
   offer: "Findings offered",
   done: "Finished",
   session: "Session kept open",
+};
+
+/** While it goes on. */
+const GOING: Record<string, string> = {
+  queued: "Waiting in the queue",
+  lane: "Making the browser ready",
+  navigate: "Opening the page",
+  wait: "Waiting for the page",
+  settle: "Letting the page settle",
+  scroll: "Scrolling the page",
+  idle: "Waiting for the network to go quiet",
+  recipe: "Running the recipe of the host",
+  login: "Logging in",
+  page: "Saving the page",
+  video: "Downloading videos",
+  upload: "Storing the files",
+  plan: "Planning the script",
+  check: "Checking the script",
+  run: "Running the script",
+  judge: "Judging the result",
+  offer: "Offering what was found",
+  session: "Keeping the session open",
 };
 
 /** Where a job ended that did not come to its end. */
@@ -61,7 +83,12 @@ const WHERE: Record<string, string> = {
 /** Follows "It failed": `before the page was open`; empty at the end. */
 export const stageWhere = (name: string): string => WHERE[name] ?? "";
 
-export const stageTitle = (name: string): string => TITLES[name] ?? name.replaceAll("_", " ");
+const plain = (name: string): string => name.replaceAll("_", " ");
+
+export const stageTitle = (name: string): string => TITLES[name] ?? plain(name);
+
+/** Of a stage that goes on: `Opening the page`. */
+export const goingTitle = (name: string): string => GOING[name] ?? plain(name);
 
 /**
  * What the job did, one after the other: lines of the same stage in a row are one, and a stage goes from the end of the

@@ -1,36 +1,21 @@
-import { useElementSize } from "@mantine/hooks";
 import { memo, useEffect, useMemo, useState } from "react";
 import { stripMoments } from "./model/moment.ts";
 import type { Stills } from "./screen/stills.ts";
 
-const PICTURE_PX = 120;
+const PICTURE_PX = 112;
+const [FEWEST, MOST] = [4, 16];
 /** A live recording is cut into pictures anew only when it has grown by this share. */
 const GROWN = 1.25;
 
-interface FilmStripProps {
-  /** Whether the screen was recorded. */
-  any: boolean;
-  whole_ms: number;
-  stills: Stills | null;
-}
-
-/** Pictures of the whole recording beside each other. */
-export const FilmStrip = memo(({ any, whole_ms, stills }: FilmStripProps) => {
-  const { ref, width } = useElementSize();
-  const pictures = Math.max(3, Math.min(12, Math.round(width / PICTURE_PX)));
+/** Moments of the film's pictures, evenly spaced; as many as there is room for. */
+export function useFrames(any: boolean, whole_ms: number, width: number): readonly number[] {
   const drawn_ms = useStepped(whole_ms);
-  const moments = useMemo(
-    () => (width === 0 || !any ? [] : stripMoments(drawn_ms, pictures)),
-    [drawn_ms, pictures, width, any],
+  const count = Math.max(FEWEST, Math.min(MOST, Math.round(width / PICTURE_PX)));
+  return useMemo(
+    () => (any && width > 0 ? stripMoments(drawn_ms, count) : []),
+    [any, drawn_ms, count, width],
   );
-  return (
-    <div className="player-strip" ref={ref}>
-      {moments.map((ms) => (
-        <Still key={ms} ms={ms} width={160} stills={stills} />
-      ))}
-    </div>
-  );
-});
+}
 
 function useStepped(whole_ms: number): number {
   const [stepped, setStepped] = useState(whole_ms);
@@ -40,32 +25,42 @@ function useStepped(whole_ms: number): number {
   return stepped;
 }
 
+interface FilmStripProps {
+  frames: readonly number[];
+  stills: Stills | null;
+}
+
+/** Pictures of the whole recording beside each other. */
+export const FilmStrip = memo(({ frames, stills }: FilmStripProps) => (
+  <div className="player-film">
+    {frames.map((ms) => (
+      <Still key={ms} ms={ms} width={200} stills={stills} />
+    ))}
+  </div>
+));
+
 interface StillProps {
   ms: number;
   width: number;
   stills: Stills | null;
-  /** What it shows, where that is not said beside it. */
-  alt?: string;
-  /** Before other pictures that wait. */
-  soon?: boolean;
 }
 
 /** A small picture of a moment, once it is decoded. */
-export function Still({ ms, width, stills, alt = "", soon = false }: StillProps) {
+function Still({ ms, width, stills }: StillProps) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
     if (!stills) return;
     let gone = false;
-    void stills.at(ms, width, soon).then((made) => {
+    void stills.at(ms, width).then((made) => {
       if (!gone) setUrl(made);
     });
     return () => {
       gone = true;
     };
-  }, [stills, ms, width, soon]);
+  }, [stills, ms, width]);
   return (
     <span className="player-still" data-empty={url === null || undefined}>
-      {url && <img src={url} alt={alt} draggable={false} />}
+      {url && <img src={url} alt="" draggable={false} />}
     </span>
   );
 }

@@ -1,29 +1,58 @@
-import { Text } from "@mantine/core";
-import { type ReactNode, useCallback, useMemo } from "react";
+import { useElementSize } from "@mantine/hooks";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { TimedEvent } from "#shared/recording/events.ts";
 import type { Recording } from "#shared/recording/record.ts";
+import { useFilters } from "../../lib/filters.ts";
 import { Controls } from "./controls.tsx";
 import { ExportMenu } from "./export-menu.tsx";
-import { failureMs } from "./model/failure.ts";
-import { actsOf, consoleOf, logOf, marksOf, unheardOf } from "./model/happenings.ts";
+import { useFrames } from "./film-strip.tsx";
+import { KeysList } from "./keys-list.tsx";
+import { PlayerLayout } from "./layout.tsx";
+import { Legend } from "./legend.tsx";
+import { nextError } from "./model/failure.ts";
+import { consoleOf, logOf, unheardOf } from "./model/happenings.ts";
 import type { KeyCommand } from "./model/keys.ts";
-import { actAt, pageAt, stepFrom } from "./model/moment.ts";
-import { JUMP_MS } from "./model/transport.ts";
-import { Acts } from "./panels/acts.tsx";
+import { actAt, beforeAndAfter, pageAt, stepFrom } from "./model/moment.ts";
+import { isIn, type TimedStage } from "./model/story.ts";
+import { NUDGE_MS } from "./model/transport.ts";
+import { copyMoment, tellMoment } from "./moment-link.ts";
+import { NowBar, placeIn } from "./now-bar.tsx";
 import type { MomentRow } from "./panels/moment-list.tsx";
-import { Panels } from "./panels/panels.tsx";
+import { Requests } from "./panels/requests.tsx";
+import { Said } from "./panels/said.tsx";
+import { RangeChip, type SidePanel } from "./panels/side.tsx";
+import { Story } from "./panels/story.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import type { RecordingOf } from "./source.ts";
 import { Stage } from "./stage.tsx";
-import { useMomentInAddress, useMomentParam } from "./use-moment-param.ts";
+import { type PlayerState, usePlayer } from "./use-player.ts";
 import { usePlayerKeys } from "./use-player-keys.ts";
 import { useScreens } from "./use-screens.ts";
-import { useTransport } from "./use-transport.ts";
 
 /** A line from elsewhere, at a time in epoch milliseconds or at a moment of the recording. */
 export type TimedRow = Omit<MomentRow, "at_ms"> & ({ at: number } | { at_ms: number });
 
-export interface PlayerProps {
+/** What the page around the player adds to it; a page without any of it has a player all the same. */
+export interface PlayerExtras {
+  /** The stages of the run. */
+  stages?: readonly TimedStage[];
+  /** Panels behind those of the player. */
+  panels?: readonly SidePanel[];
+  /** In place of the picture where there is none. */
+  still?: ReactNode;
+  /** In place of the last picture of a film that was over before the page was drawn. */
+  atEnd?: ReactNode;
+  /** Where its page was at first and at the end, for moments that no event tells of. */
+  pages?: { first: string; last: string };
+  /** What can be done from a moment on. @param url where the page was */
+  fromHere?: (url: string | null) => ReactNode;
+  /** Below what happened. */
+  storyFoot?: ReactNode;
+  /** Beside the number of log lines. */
+  logNote?: ReactNode;
+}
+
+export interface PlayerProps extends PlayerExtras {
   of: RecordingOf;
   info: Recording;
   events: readonly TimedEvent[];
@@ -32,123 +61,243 @@ export interface PlayerProps {
   log: readonly TimedRow[];
   /** The screen of a run that goes on, shown at the right end. */
   live: ReactNode;
+  /** Nothing of it was recorded: it has neither film nor exports. */
+  bare?: boolean;
 }
 
+const NO_STAGES: readonly TimedStage[] = [];
+/** Names that panels had in addresses of before. */
+const FORMER: Record<string, string> = { har: "requests", overview: "details" };
+
 /** The rows in the time of the recording, which begins with its run. */
-const inTime = (rows: readonly TimedRow[], started_at: string): MomentRow[] => {
-  const began = Date.parse(started_at);
-  return rows.map((row) => ({
-    ...row,
-    at_ms: "at" in row ? Math.max(0, row.at - began) : row.at_ms,
-  }));
-};
+const inTime = (rows: readonly TimedRow[], began: number): MomentRow[] =>
+  rows.map((row) => ({ ...row, at_ms: "at" in row ? Math.max(0, row.at - began) : row.at_ms }));
 
 const byTime = (a: MomentRow, b: MomentRow): number => a.at_ms - b.at_ms;
 
 /** A recording: its picture, what happened, and everything that goes back and forth in it. */
-export function Player({ of, info, events, requests, no_requests, log, live }: PlayerProps) {
-  const { ms: whole_ms, started_at, chunks } = info;
-  const at_ms = useMomentParam(started_at);
-  const pictures = chunks.length > 0;
-  const [state, act] = useTransport({ whole_ms, live: info.state === "live", at_ms });
-  const { readChunk, stills } = useScreens(of, chunks);
-  const acts = useMemo(() => actsOf(events), [events]);
-  const marks = useMemo(() => marksOf(events), [events]);
-  const said = useMemo(() => consoleOf(events), [events]);
-  const asked = useMemo(() => inTime(requests, started_at).sort(byTime), [requests, started_at]);
-  const lines = useMemo(
-    () => [...logOf(events), ...inTime(log, started_at)].sort(byTime),
-    [events, log, started_at],
-  );
-  const seek = useCallback((ms: number) => act({ do: "seek", ms }), [act]);
+export function Player(props: PlayerProps) {
+  const { of, info, events, live, bare = false, still = null, fromHere, storyFoot } = props;
+  const player = usePlayer({ info, events, stages: props.stages ?? NO_STAGES });
+  const { state, act, acts, marks, story, seek } = player;
   const { ms, following } = state;
-  // Before the last event has come, a later one could be where it failed.
-  const whole = info.state !== "live" && events.length >= info.events;
-  const failure_ms = whole ? failureMs(events, acts, whole_ms) : null;
-  useMomentInAddress(state, seek, failure_ms);
-  const step = (by: 1 | -1) => {
-    act({ do: "pause" });
-    const next = stepFrom(acts, ms, by);
-    if (next) seek(next.from_ms);
-  };
-  usePlayerKeys((command) => {
-    runCommand(command, { step, seek, ms, whole_ms, toggle: () => act({ do: "toggle" }) });
-  });
+  const [filters, setFilters] = useFilters({ tab: "" });
+  const { readChunk, stills } = useScreens(of, info.chunks);
+  const { ref: strip, width } = useElementSize();
+  const frames = useFrames(info.chunks.length > 0, state.whole_ms, width);
+  const [keys, setKeys] = useState(false);
+  const panels = usePanels(props, player);
+  const turnTo = (tab: string) => setFilters({ tab });
   const touched = actAt(acts, ms);
-  const begun = acts.findLast(({ from_ms }) => from_ms <= ms) ?? null;
+  const now = touched ?? acts.findLast(({ from_ms }) => from_ms <= ms) ?? null;
+  const pair = now
+    ? beforeAndAfter(acts, now, state.whole_ms)
+    : { before_ms: 0, after_ms: state.whole_ms };
+  useShared(following ? null : ms);
+  usePlayerKeys((command) => {
+    runCommand(command, {
+      ...{ player, frames },
+      onPanel: (n) => panels[n - 1] && turnTo(panels[n - 1]?.name ?? ""),
+      onPair: () => now && seek(placeIn(ms, pair) === "after" ? pair.before_ms : pair.after_ms),
+      onKeys: () => setKeys(!keys),
+    });
+  });
+  const told = pageAt(events, ms);
+  const untold = bare ? props.pages?.last : props.pages?.first;
+  const page = { url: told.url ?? untold ?? null, tabs: told.tabs };
   return (
-    <div className="player">
-      <div className="player-main">
-        <Place events={events} ms={ms} />
-        <Stage
-          chunks={chunks}
-          readChunk={readChunk}
-          ms={ms}
-          box={touched?.box ?? null}
-          boxTitle={touched?.name ?? ""}
-          instead={following ? live : null}
-          onPress={() => act({ do: "toggle" })}
+    <PlayerLayout
+      count={acts.length}
+      panels={panels}
+      panel={FORMER[filters.tab] ?? filters.tab}
+      onPanel={turnTo}
+      story={
+        <Story
+          {...{ story, now, foot: storyFoot, count: acts.length, began: player.began }}
+          chosen={player.chosen?.key ?? null}
+          onAct={player.chooseAct}
+          onStage={player.chooseStage}
         />
-        <Scrubber
-          {...{ ms, whole_ms: state.whole_ms, following, marks, pictures, stills }}
-          onSeek={seek}
-        />
-        <Controls
-          state={state}
-          act={act}
-          onStep={step}
-          exports={<ExportMenu of={of} info={info} />}
-          steps={{
-            back: stepFrom(acts, ms, -1) !== null,
-            on: stepFrom(acts, ms, 1) !== null,
-          }}
-        />
-      </div>
-      <Panels
-        acts={
-          <Acts
-            {...{ acts, ms, pictures, stills }}
-            now={touched ?? begun}
+      }
+      picture={
+        <div className="player-main">
+          <Stage
+            {...{ chunks: info.chunks, readChunk, ms, page, still }}
+            box={touched?.box ?? null}
+            boxTitle={touched ? touched.target || touched.title : ""}
+            instead={following ? live : null}
+            undrawn={!following && ms >= state.whole_ms ? (props.atEnd ?? null) : null}
+            onPress={() => act({ do: "toggle" })}
+          />
+          {!following && (
+            <NowBar act={now} pair={pair} ms={ms} onSeek={seek}>
+              {fromHere?.(page.url)}
+            </NowBar>
+          )}
+        </div>
+      }
+      strip={(more) => (
+        <div className="player-strip" ref={strip}>
+          <Controls
+            {...{ state, act, skipping: player.skipping, onSkipping: player.setSkipping }}
+            onStep={player.step}
+            steps={{ back: stepFrom(acts, ms, -1) !== null, on: stepFrom(acts, ms, 1) !== null }}
+          >
+            <Legend />
+            {!bare && <ExportMenu of={of} info={info} />}
+            <KeysList opened={keys} onChange={setKeys} />
+            {more}
+          </Controls>
+          <Scrubber
+            {...{ ms, following, marks, frames, stills, stages: story.stages }}
             whole_ms={state.whole_ms}
             onSeek={seek}
           />
-        }
-        act_count={acts.length}
-        requests={asked}
-        no_requests={no_requests}
-        console={said}
-        unheard={unheardOf(events)}
-        log={lines}
-        ms={ms}
-        onSeek={seek}
-      />
-    </div>
+        </div>
+      )}
+    />
   );
 }
+
+/** Says to the rest of the page where the player is. */
+function useShared(ms: number | null): void {
+  const at = useRef(ms);
+  useEffect(() => {
+    at.current = ms;
+  });
+  useEffect(() => tellMoment(() => at.current), []);
+}
+
+/** The player's own panels, for the chosen time, and those of the page. */
+function usePanels(props: PlayerProps, player: PlayerState): readonly SidePanel[] {
+  const { events, requests, no_requests, log, of, panels: more = [], logNote } = props;
+  const { began, chosen, clear, seek, state } = player;
+  const said = useMemo(() => consoleOf(events), [events]);
+  const asked = useMemo(() => inTime(requests, began).sort(byTime), [requests, began]);
+  const lines = useMemo(() => {
+    // The recording has the lines of the job's own log as well: of the two, that one says more.
+    const heard = log.length > 0 ? events.filter(({ type }) => type !== "stage") : events;
+    return [...logOf(heard), ...inTime(log, began)].sort(byTime);
+  }, [events, log, began]);
+  const within = <T extends MomentRow>(rows: readonly T[]): readonly T[] =>
+    chosen === null ? rows : rows.filter(({ at_ms }) => isIn(chosen, at_ms));
+  const chip = <RangeChip range={chosen} onClear={clear} />;
+  const common = { ms: state.ms, onSeek: seek, chip };
+  const shown = { requests: within(asked), console: within(said), log: within(lines) };
+  const heard = unheardOf(events);
+  return [
+    {
+      name: "requests",
+      title: "Requests",
+      count: shown.requests.length,
+      show: (
+        <Requests
+          {...common}
+          rows={shown.requests}
+          all={asked.length}
+          empty={chosen === null ? no_requests : "The page requested nothing in this time."}
+          whole_ms={state.whole_ms}
+          job_id={of.kind === "job" ? of.id : null}
+        />
+      ),
+    },
+    {
+      name: "console",
+      title: "Console",
+      count: shown.console.length,
+      bad: shown.console.some(({ level }) => level === "error"),
+      show: <Said {...common} label="Console" rows={shown.console} empty={noConsoleText(heard)} />,
+    },
+    {
+      name: "log",
+      title: "Log",
+      show: (
+        <Said
+          {...common}
+          label="Log"
+          rows={shown.log}
+          empty="Nothing has happened in this time."
+          note={logNote}
+        />
+      ),
+    },
+    ...more,
+  ];
+}
+
+const noConsoleText = (unheard: readonly string[]): string =>
+  unheard.length === 0
+    ? "The page said nothing."
+    : `Nothing was heard. This run cannot hear ${unheard.join(", ")} without its page noticing.`;
 
 interface CommandDeps {
-  step: (by: 1 | -1) => void;
-  seek: (ms: number) => void;
-  toggle: () => void;
-  ms: number;
-  whole_ms: number;
+  player: PlayerState;
+  frames: readonly number[];
+  onPanel: (n: number) => void;
+  onPair: () => void;
+  onKeys: () => void;
 }
 
-function runCommand(command: KeyCommand, { step, seek, toggle, ms, whole_ms }: CommandDeps): void {
-  if (command.do === "toggle") toggle();
-  if (command.do === "jump") seek(ms + command.by * JUMP_MS);
-  if (command.do === "step") step(command.by);
-  if (command.do === "begin") seek(0);
-  if (command.do === "end") seek(whole_ms);
+/** Moments that are nearer than this count as the same picture. */
+const SAME_MS = 1;
+
+function frameFrom(frames: readonly number[], ms: number, by: 1 | -1): number | null {
+  const ahead =
+    by > 0 ? frames.find((at) => at > ms + SAME_MS) : frames.findLast((at) => at < ms - SAME_MS);
+  return ahead ?? null;
 }
 
-/** Where the page was at the moment. */
-function Place({ events, ms }: { events: readonly TimedEvent[]; ms: number }) {
-  const { url, tabs } = pageAt(events, ms);
-  return (
-    <Text size="sm" c="dimmed" truncate className="player-place" title={url ?? undefined}>
-      {url ?? "No page is open yet"}
-      {tabs > 1 && ` — ${tabs} tabs are open`}
-    </Text>
-  );
+function runCommand(command: KeyCommand, deps: CommandDeps): void {
+  const { player, frames, onPanel, onPair, onKeys } = deps;
+  const { state, act, seek, step, errors } = player;
+  const goTo = (ms: number | null) => {
+    act({ do: "pause" });
+    if (ms !== null) seek(ms);
+  };
+  switch (command.do) {
+    case "toggle":
+      act({ do: "toggle" });
+      break;
+    case "step":
+      step(command.by);
+      break;
+    case "frame":
+      goTo(frameFrom(frames, state.ms, command.by));
+      break;
+    case "nudge":
+      goTo(state.ms + command.by * NUDGE_MS);
+      break;
+    case "error":
+      goTo(nextError(errors, state.ms));
+      break;
+    case "begin":
+      seek(0);
+      break;
+    case "end":
+      seek(state.whole_ms);
+      break;
+    case "panel":
+      onPanel(command.n);
+      break;
+    case "pair":
+      onPair();
+      break;
+    case "fill":
+      fillScreen();
+      break;
+    case "copy":
+      void copyMoment();
+      break;
+    case "keys":
+      onKeys();
+  }
+}
+
+function fillScreen(): void {
+  if (document.fullscreenElement) void document.exitFullscreen();
+  else
+    void document
+      .querySelector(".player-stage")
+      ?.requestFullscreen()
+      .catch(() => {});
 }

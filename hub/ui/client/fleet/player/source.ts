@@ -41,11 +41,15 @@ const ROUTES = {
 /** Each route reads its own of the two. */
 const paramsOf = (id: string) => ({ id, sid: id });
 
-export const useRecording = ({ kind, id }: RecordingOf): UseQueryResult<Recording> =>
+/** @param enabled whether there can be one */
+export const useRecording = (
+  { kind, id }: RecordingOf,
+  enabled = true,
+): UseQueryResult<Recording> =>
   useGet(
     ROUTES[kind].record,
     { params: paramsOf(id) },
-    { refetchInterval: ({ state }) => (state.data?.state === "live" ? LIVE_MS : false) },
+    { enabled, refetchInterval: ({ state }) => (state.data?.state === "live" ? LIVE_MS : false) },
   );
 
 /** All events so far; they are read on as the recording grows. */

@@ -19,24 +19,25 @@ export function useMomentParam(started_at: string): number | null {
 /**
  * The moment in the address is written where the player stands still, and a link that is opened on the same page goes
  * there. `?t=failure` goes to `failure_ms`, as soon as that is known.
+ * @param opening_ms where the page opens by itself: that needs no word in its address
  */
 export function useMomentInAddress(
   { ms, playing, following }: Transport,
   onSeek: (ms: number) => void,
-  failure_ms: number | null,
+  { failure_ms, opening_ms }: { failure_ms: number | null; opening_ms: number | null },
 ): void {
   const [{ t }, setFilters] = useFilters({ t: "", at: "" });
   const written = useRef(t);
   useEffect(() => {
     if (playing || t === FAILURE) return;
     const timer = setTimeout(() => {
-      const now = following || ms === 0 ? "" : momentParam(ms);
+      const now = following || ms === opening_ms ? "" : momentParam(ms);
       if (now === written.current) return;
       written.current = now;
       setFilters({ t: now, at: "" });
     }, QUIET_MS);
     return () => clearTimeout(timer);
-  }, [ms, playing, following, t, setFilters]);
+  }, [ms, playing, following, t, opening_ms, setFilters]);
   useEffect(() => {
     if (t === written.current) return;
     written.current = t;

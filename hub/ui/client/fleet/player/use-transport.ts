@@ -1,8 +1,11 @@
 import { useEffect, useReducer } from "react";
+import { quietUntil } from "./model/film.ts";
 import { grow, seek, startTransport, type Transport, tick, toggle } from "./model/transport.ts";
 
 export type TransportAction =
   | { do: "seek"; ms: number }
+  /** Goes on playing from there. */
+  | { do: "skip"; ms: number }
   | { do: "toggle" }
   | { do: "pause" }
   | { do: "speed"; speed: number }
@@ -13,6 +16,8 @@ function reduce(now: Transport, action: TransportAction): Transport {
   switch (action.do) {
     case "seek":
       return seek(now, action.ms);
+    case "skip":
+      return { ...now, ms: Math.min(action.ms, now.whole_ms) };
     case "toggle":
       return toggle(now);
     case "pause":
@@ -29,12 +34,25 @@ function reduce(now: Transport, action: TransportAction): Transport {
 /** The screen was recorded three times a second; the time beside it counts tenths. */
 const FRAME_MS = 90;
 
-/** @param at_ms where it begins: null for the beginning, or for the end while the run goes on. */
+/** @param at_ms where it begins: null for the end. */
 export function useTransport(given: { whole_ms: number; live: boolean; at_ms: number | null }) {
   const [state, act] = useReducer(reduce, given, startTransport);
   const { whole_ms, live } = given;
   useEffect(() => act({ do: "grow", whole_ms, live }), [whole_ms, live]);
-  const { playing } = state;
+  return [state, act] as const;
+}
+
+/** Lets the time go by while it plays. @param busy when something happened, to skip what is between; null skips nothing */
+export function usePlaying(
+  { playing, ms, whole_ms }: Transport,
+  act: (action: TransportAction) => void,
+  busy: readonly number[] | null,
+): void {
+  useEffect(() => {
+    if (!playing || busy === null) return;
+    const to = quietUntil(busy, ms, whole_ms);
+    if (to !== null) act({ do: "skip", ms: to });
+  }, [playing, ms, whole_ms, busy, act]);
   useEffect(() => {
     if (!playing) return;
     let last = performance.now();
@@ -46,6 +64,5 @@ export function useTransport(given: { whole_ms: number; live: boolean; at_ms: nu
       frame = requestAnimationFrame(next);
     });
     return () => cancelAnimationFrame(frame);
-  }, [playing]);
-  return [state, act] as const;
+  }, [playing, act]);
 }

@@ -24,6 +24,7 @@ export function SessionRecording({ sid, open }: { sid: string; open: boolean }) 
           key: `q${entry._n}`,
           at_ms: entry._at_ms ?? 0,
           ...requestLine(entry),
+          har: entry,
           note: typeOf(entry),
         }),
       ),
@@ -35,14 +36,12 @@ export function SessionRecording({ sid, open }: { sid: string; open: boolean }) 
       requests={requests}
       no_requests={noRequestsText(error, own)}
       log={NO_LOG}
-      live={open ? <Viewer sid={sid} height="var(--player-height, 60dvh)" /> : null}
+      live={open ? <Viewer sid={sid} height="var(--live-height, 60dvh)" /> : null}
     />
   );
 }
 
 function noRequestsText(error: unknown, count: number): string {
   if (error !== null) return `The requests cannot be read: ${errorText(error)}`;
-  return count === 0
-    ? "No requests were noted in this recording."
-    : "The page had requested nothing by then.";
+  return count === 0 ? "No requests were noted in this recording." : "The requests are being read.";
 }

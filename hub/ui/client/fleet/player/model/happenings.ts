@@ -1,5 +1,6 @@
 import type { Box, TimedEvent } from "#shared/recording/events.ts";
 import { durationText } from "../../../lib/units.ts";
+import { type ActKind, actionTitle, kindOf, targetOf } from "./act-words.ts";
 
 /** What the scrubber marks. */
 export type MarkKind = "navigation" | "action" | "error" | "input";
@@ -15,6 +16,13 @@ export interface Act {
   detail: string;
   failed: boolean;
   box: Box | null;
+  /** As a person would say it: `Click button “Buy”`. */
+  title: string;
+  kind: ActKind;
+  /** What was touched; empty where that is not known. */
+  target: string;
+  /** Why it failed, or why it was done. */
+  said: string;
 }
 
 export interface Mark {
@@ -56,13 +64,17 @@ export function actsOf(events: readonly TimedEvent[]): Act[] {
       const { name, ms, outcome, error, box = null } = event;
       const detail = [argumentsText(event.arguments), error].filter(Boolean).join(" — ");
       const from_ms = Math.max(0, at_ms - ms);
-      return [{ key: `${i}`, from_ms, at_ms, name, detail, failed: outcome === "failed", box }];
+      const act = { key: `${i}`, from_ms, at_ms, name, detail, failed: outcome === "failed", box };
+      const target = short(targetOf(event.arguments));
+      const title = short(actionTitle(name, event.arguments));
+      return [{ ...act, title, kind: kindOf(name), target, said: error ?? "" }];
     }
     if (event.type !== "step") return [];
     const { of, text, reason, outcome, box = null } = event;
     const detail = withReason(text, reason);
     const failed = outcome === "failed";
-    return [{ key: `${i}`, from_ms: at_ms, at_ms, name: `${of} step`, detail, failed, box }];
+    const act = { key: `${i}`, from_ms: at_ms, at_ms, name: `${of} step`, detail, failed, box };
+    return [{ ...act, title: short(text), kind: kindOf(text), target: "", said: reason ?? "" }];
   });
 }
 

@@ -11,8 +11,8 @@ export interface Transport {
   live: boolean;
 }
 
-export const SPEEDS = [0.5, 1, 2, 4, 8, 16] as const;
-export const JUMP_MS = 5_000;
+export const SPEEDS = [0.5, 1, 4, 16] as const;
+export const NUDGE_MS = 100;
 /** Nearer to its end a live recording is watched live. */
 const END_MS = 1_000;
 
@@ -23,7 +23,7 @@ export const startTransport = (given: {
 }): Transport => {
   const { whole_ms, live, at_ms } = given;
   const following = live && at_ms === null;
-  const ms = following ? whole_ms : clamp(at_ms ?? 0, whole_ms);
+  const ms = clamp(at_ms ?? whole_ms, whole_ms);
   return { ms, whole_ms, playing: false, speed: 1, following, live };
 };
 
@@ -76,10 +76,11 @@ export function momentOfTime(at: string, started_at: string): number | null {
 
 const two = (n: number): string => String(n).padStart(2, "0");
 
-/** 0:12.4 and 1:02:03.5, for a place in a recording. */
+/** 12.4 s, 1:12.4 and 1:02:03.5, for a place in a recording. */
 export function placeText(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100);
   const s = Math.floor(tenths / 10);
+  if (s < 60) return `${s}.${tenths % 10} s`;
   const [hours, minutes, seconds] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
   const rest = `${two(seconds)}.${tenths % 10}`;
   return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;

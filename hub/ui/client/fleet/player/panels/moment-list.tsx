@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
+import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import { countUpTo } from "../model/moment.ts";
 import { placeText } from "../model/transport.ts";
 
@@ -11,21 +12,28 @@ export interface MomentRow {
   level?: string;
   /** At the end of the line. */
   note?: string;
+  /** Of a request: everything that is known of it. */
+  har?: HarEntry;
 }
 
 interface MomentListProps {
   label: string;
   rows: readonly MomentRow[];
   ms: number;
-  onSeek: (ms: number) => void;
+  onOpen: (row: MomentRow) => void;
   /** What stands there without rows. */
-  empty: string;
+  empty: ReactNode;
+  /** Key of the row whose detail is shown. */
+  current?: string | undefined;
+  /** What a row shows, in place of time, name and text. */
+  children?: (row: MomentRow) => ReactNode;
 }
 
 const ROW_PX = 30;
 
-/** Rows ordered by time. The one of the moment is marked and stays in view; each leads to its moment. */
-export function MomentList({ label, rows, ms, onSeek, empty }: MomentListProps) {
+/** Rows ordered by time, as high as their text. The one of the moment is marked and stays in view; each leads to its moment. */
+export function MomentList(props: MomentListProps) {
+  const { label, rows, ms, onOpen, empty, current, children = lineOf } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -39,7 +47,7 @@ export function MomentList({ label, rows, ms, onSeek, empty }: MomentListProps) 
     // A person who reads further up or down is left there until the moment goes on to another row.
     if (now >= 0) virtualizer.scrollToIndex(now, { align: "auto" });
   }, [now, virtualizer]);
-  if (rows.length === 0) return <p className="player-none">{empty}</p>;
+  if (rows.length === 0) return <div className="player-none">{empty}</div>;
   return (
     <div
       ref={scroller}
@@ -56,18 +64,23 @@ export function MomentList({ label, rows, ms, onSeek, empty }: MomentListProps) 
             row && (
               <div
                 key={item.key}
+                ref={virtualizer.measureElement}
+                data-index={item.index}
                 role="listitem"
                 className="player-row"
                 style={{ transform: `translateY(${item.start}px)` }}
                 data-level={row.level}
                 data-now={item.index === now || undefined}
                 data-later={item.index > now || undefined}
+                aria-current={row.key === current || undefined}
               >
-                <button type="button" onClick={() => onSeek(row.at_ms)} title={row.text}>
-                  <span className="at">{placeText(row.at_ms)}</span>
-                  <b>{row.name}</b>
-                  <span className="text">{row.text}</span>
-                  {row.note && <span className="note">{row.note}</span>}
+                <button
+                  type="button"
+                  className="player-row-main"
+                  onClick={() => onOpen(row)}
+                  title={row.text}
+                >
+                  {children(row)}
                 </button>
               </div>
             )
@@ -77,3 +90,12 @@ export function MomentList({ label, rows, ms, onSeek, empty }: MomentListProps) 
     </div>
   );
 }
+
+const lineOf = ({ at_ms, name, text, note }: MomentRow): ReactNode => (
+  <span className="player-line">
+    <span className="at">{placeText(at_ms)}</span>
+    <b className="player-line-name">{name}</b>
+    {note && <span className="note">{note}</span>}
+    <span className="text">{text}</span>
+  </span>
+);

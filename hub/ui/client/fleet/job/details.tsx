@@ -1,43 +1,51 @@
-import { Anchor, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
+import { Anchor, Switch, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
-import { differenceHref, sessionHref, watchHref } from "../../lib/links.ts";
+import { differenceHref, sessionHref, watchHref, workersHref } from "../../lib/links.ts";
 import { bytesText, countText, timeText } from "../../lib/units.ts";
+import { Copy } from "../../parts/copy.tsx";
 import { Replayed } from "../replay/replay.tsx";
 import { Capture } from "./capture.tsx";
-import { Answer, FinalPage } from "./final-state.tsx";
+import { LongText } from "./long-text.tsx";
 import { JobDuration } from "./state.tsx";
-import { Timeline } from "./timeline.tsx";
-import type { JobEvents } from "./use-events.ts";
 
-/** What happened, the outcome, and what was requested. */
-export function Overview({ job, feed }: { job: Job; feed: JobEvents }) {
+/** Everything that is known of the job: its answer, its capture, its facts and its options. */
+export function Details({ job }: { job: Job }) {
+  const { answer, capture } = job;
   return (
-    <Stack>
-      <div className="job-outline" data-ended={job.finished_at !== null || undefined}>
-        <Paper withBorder p="md">
-          <Title order={2} size="h4" mb="sm">
-            Stages
-          </Title>
-          <Timeline job={job} events={feed.events} />
-        </Paper>
-        {job.finished_at !== null && <FinalPage job={job} />}
-      </div>
-      {job.answer !== null && <Answer answer={job.answer} />}
-      {job.capture && <Capture report={job.capture} />}
-      {job.capture?.replay && (
-        <Paper withBorder p="md">
-          <Replayed replay={job.capture.replay} />
-        </Paper>
+    <div className="job-details">
+      {answer !== null && (
+        <Part title="Answer">
+          <LongText
+            text={typeof answer === "string" ? answer : JSON.stringify(answer, null, 2)}
+            none="It is empty."
+          />
+        </Part>
       )}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Facts job={job} />
-        <Options job={job} />
-      </SimpleGrid>
-    </Stack>
+      {capture && <Capture report={capture} />}
+      {capture?.replay && <Replayed replay={capture.replay} />}
+      <Facts job={job} />
+      <Options job={job} />
+    </div>
   );
 }
+
+interface PartProps {
+  title: string;
+  side?: ReactNode;
+  children: ReactNode;
+}
+
+const Part = ({ title, side, children }: PartProps) => (
+  <section className="job-part">
+    <header>
+      <h2>{title}</h2>
+      {side}
+    </header>
+    {children}
+  </section>
+);
 
 interface Fact {
   name: string;
@@ -59,13 +67,22 @@ function FactList({ facts }: { facts: Fact[] }) {
 
 function Facts({ job }: { job: Job }) {
   const facts: Fact[] = [
+    {
+      name: "Address",
+      value: (
+        <>
+          {job.url} <Copy text={job.url} label="Copy the address" />
+        </>
+      ),
+    },
     { name: "Title", value: job.title ?? "–" },
     { name: "HTTP status", value: job.http_status ?? "–" },
     { name: "Final address", value: job.final_url ?? "–" },
+    { name: "Mode", value: job.mode },
     {
       name: "Worker",
       value: job.worker_id ? (
-        <Anchor component={Link} href="/ui/system/workers" size="sm">
+        <Anchor component={Link} href={workersHref("browser")} size="sm">
           {job.worker_id}, lane {job.lane_idx}
         </Anchor>
       ) : (
@@ -82,22 +99,27 @@ function Facts({ job }: { job: Job }) {
         "–"
       ),
     },
-    ...(job.watch_id === null ? [] : [{ name: "Watch", value: <OfWatch job={job} /> }]),
+    ...(job.watch_id === null ? [] : [{ name: "Schedule", value: <OfWatch job={job} /> }]),
     { name: "Files", value: `${countText(job.asset_count)}, ${bytesText(job.asset_bytes)}` },
     ...(job.mode === "fetch" ? [] : [{ name: "Attempts", value: countText(job.attempts) }]),
     { name: "Submitted", value: timeText(job.created_at) },
     { name: "Started", value: timeText(job.started_at) },
     { name: "Finished", value: timeText(job.finished_at) },
     { name: "Took", value: <JobDuration job={job} /> },
+    {
+      name: "Id",
+      value: (
+        <>
+          {job.job_id} <Copy text={job.job_id} label="Copy the id" />
+        </>
+      ),
+    },
     ...(job.idempotency_key ? [{ name: "Idempotency-Key", value: job.idempotency_key }] : []),
   ];
   return (
-    <Paper withBorder p="md">
-      <Title order={2} size="h4" mb="sm">
-        Facts
-      </Title>
+    <Part title="Facts">
       <FactList facts={facts} />
-    </Paper>
+    </Part>
   );
 }
 
@@ -128,18 +150,17 @@ function Options({ job }: { job: Job }) {
   const shown = Object.entries(job.options).filter(([, value]) => all || !isPlain(value));
   const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   return (
-    <Paper withBorder p="md">
-      <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">
-          Options
-        </Title>
+    <Part
+      title="Options"
+      side={
         <Switch
           size="xs"
           label="Unset ones too"
           checked={all}
           onChange={(event) => setAll(event.currentTarget.checked)}
         />
-      </Group>
+      }
+    >
       <FactList
         facts={shown.map(([name, value]) => ({
           name,
@@ -150,6 +171,6 @@ function Options({ job }: { job: Job }) {
           ),
         }))}
       />
-    </Paper>
+    </Part>
   );
 }

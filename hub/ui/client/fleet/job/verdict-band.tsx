@@ -1,0 +1,63 @@
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { useNowText } from "../../lib/now.ts";
+import { bytesText, durationText } from "../../lib/units.ts";
+import { CaptureRing } from "../../parts/capture-ring.tsx";
+import { jobLook } from "../../parts/status/job.ts";
+import { sentenceFor } from "./sentence.ts";
+import { JobDuration } from "./state.tsx";
+
+/** What became of the job in one sentence, with the facts beside it. */
+export function VerdictBand({ job }: { job: Job }) {
+  const waited = useNowText((now) =>
+    job.status === "queued" ? durationText(Math.max(0, now - Date.parse(job.created_at))) : "",
+  );
+  const { tone, point, more } = sentenceFor(job, waited);
+  const { icon: Mark, word } = jobLook(job);
+  return (
+    <section className="verdict state-band" data-tone={tone} aria-label="What became of it">
+      <span className="verdict-mark state" data-tone={tone}>
+        <Mark size={16} stroke={2} aria-hidden />
+        <span className="state-word">{word}</span>
+      </span>
+      <p className="verdict-said">
+        <b>{point}</b> {more}
+      </p>
+      <JobFacts job={job} />
+    </section>
+  );
+}
+
+/** Of scripted jobs: which attempt of how many it has come to. */
+function attemptText({ attempts, mode, options }: Job): string | null {
+  if (mode === "fetch" || attempts === 0) return null;
+  const most = mode === "codegen-loop" ? Number(options.max_codegen_attempts) : attempts;
+  return `attempt ${attempts} of ${Math.max(attempts, most || 0)}`;
+}
+
+function JobFacts({ job }: { job: Job }) {
+  const { capture, asset_bytes, worker_id, lane_idx, started_at, status } = job;
+  if (started_at === null) return null;
+  const attempt = attemptText(job);
+  return (
+    <span className="verdict-facts">
+      <span className="verdict-ring">
+        <CaptureRing
+          whole={capture?.captured ?? job.asset_count}
+          of={capture?.seen ?? 0}
+          running={status === "running"}
+        />
+        {capture !== null && capture.seen > 0 && " files whole"}
+      </span>
+      <span>
+        <JobDuration job={job} />
+      </span>
+      <span>{bytesText(asset_bytes)}</span>
+      {attempt && <span>{attempt}</span>}
+      {worker_id && (
+        <span>
+          {worker_id}, lane {lane_idx}
+        </span>
+      )}
+    </span>
+  );
+}
