@@ -1,10 +1,15 @@
+import { Anchor } from "@mantine/core";
+import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
+import { withQuery } from "../../lib/http.ts";
 import { useNowText } from "../../lib/now.ts";
 import { bytesText, durationText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import { jobLook } from "../../parts/status/job.ts";
 import { sentenceFor } from "./sentence.ts";
 import { JobDuration } from "./state.tsx";
+
+const failuresHref = (group: string): string => withQuery("/ui/captures/failures", { group });
 
 /** What became of the job in one sentence, with the facts beside it. */
 export function VerdictBand({ job }: { job: Job }) {
@@ -20,7 +25,12 @@ export function VerdictBand({ job }: { job: Job }) {
         <span className="state-word">{word}</span>
       </span>
       <p className="verdict-said">
-        <b>{point}</b> {more}
+        <b>{point}</b> {more}{" "}
+        {job.fingerprint !== null && (
+          <Anchor component={Link} href={failuresHref(job.fingerprint)}>
+            What failed alike
+          </Anchor>
+        )}
       </p>
       <JobFacts job={job} />
     </section>
