@@ -131,7 +131,7 @@ export const JobFailureList = z
   .openapi("JobFailureList");
 export type JobFailureList = z.infer<typeof JobFailureList>;
 
-export const DryRun = z
+const DryRun = z
   .boolean()
   .default(false)
   .openapi({ description: "Change nothing: answer how many it would be, and a few of them" });

@@ -21,7 +21,7 @@ const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined
   value === undefined ? undefined : condition(value);
 
 /** What a person asks for. */
-export function conditionOf(jobs: Conn["t"]["jobs"], filter: JobFilter): SQL | undefined {
+function conditionOf(jobs: Conn["t"]["jobs"], filter: JobFilter): SQL | undefined {
   return and(
     given(filter.status, (status) => eq(jobs.status, status)),
     given(filter.statuses, (all) => inArray(jobs.status, [...all])),

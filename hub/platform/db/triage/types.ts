@@ -2,7 +2,7 @@ import type { FoundTask } from "../queue/queue-store.ts";
 import type { JobRow } from "../rows.ts";
 
 /** Failures of one piece of time that are alike: `newest` is the id of the newest. */
-export interface FailureCount {
+interface FailureCount {
   /** Null: recorded before there were fingerprints. */
   fingerprint: string | null;
   workload_id: number;
@@ -62,7 +62,7 @@ export interface TaskFilter {
 /** The last task that a walk has looked at. */
 export type TaskPlace = Pick<FoundTask, "task_id" | "pk">;
 
-export interface JobFailureFilter {
+interface JobFailureFilter {
   host?: string | undefined;
   worker_id?: string | undefined;
   /** Null: those without one. */
@@ -76,7 +76,7 @@ export interface JobPlace {
   job_id: string | null;
 }
 
-export type FailedJob = Pick<
+type FailedJob = Pick<
   JobRow,
   "job_id" | "created_at" | "finished_at" | "fingerprint" | "host" | "worker_id"
 > & { matches: boolean };

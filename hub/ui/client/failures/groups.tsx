@@ -30,7 +30,7 @@ export interface ShownGroup {
   href: string;
 }
 
-export const HOURS = [
+const HOURS = [
   { value: "1", label: "Last hour" },
   { value: "24", label: "Last 24 hours" },
   { value: "168", label: "Last 7 days" },

@@ -19,7 +19,8 @@ import { Tabs } from "./tabs.tsx";
 export function LiveSession({ session, onRecording }: { session: Session; onRecording(): void }) {
   const { session_id, title, url, headless, job_id, replay } = session;
   const [, navigate] = useLocation();
-  const [filters, setFilters] = useFilters({ panel: "steps" });
+  // A replay shows first what its capture lacks.
+  const [filters, setFilters] = useFilters({ panel: replay === null ? "steps" : "info" });
   const [folded, setFolded] = useLocalStorage({
     key: "session-panels-folded",
     defaultValue: false,

@@ -115,8 +115,8 @@ export function Panels(props: PanelsProps) {
         {panel === "watching" && <Watching watchers={session.watchers} />}
         {panel === "info" && (
           <Stack gap="lg">
-            <Facts session={session} />
             {session.replay && <Replayed replay={session.replay} />}
+            <Facts session={session} />
             <KeepAlive session={session} />
           </Stack>
         )}
