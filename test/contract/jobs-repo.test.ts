@@ -1,11 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { Db } from "#hub/platform/db/storage.ts";
+import { fingerprintOf } from "#hub/platform/failures/fingerprint.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 import { END, insertJobs, running, times } from "#test/support/servers/stored-jobs.ts";
 
 const FAILED = { status: "failed", error: "broke", now: 1_700_000_300_000 } as const;
+const GONE = {
+  status: "failed",
+  error: "gone",
+  fingerprint: fingerprintOf("gone"),
+  finished_at: END.now,
+} as const;
 const winners = (rows: (JobRow | null)[]) => rows.filter((row) => row !== null);
 
 const begin = (db: Db, now: number) =>
@@ -221,7 +228,7 @@ eachDialect((open) => {
       await db.jobs.insert(other);
       await db.jobs.claim(claimOf(other.job_id, 3, "w99"));
       const failed = await db.jobs.failRunningOf("w10", "gone", END.now);
-      expect(failed).toEqual([{ ...mine, status: "failed", error: "gone", finished_at: END.now }]);
+      expect(failed).toEqual([{ ...mine, ...GONE }]);
       expect((await db.jobs.get(done.job_id))?.status).toBe("completed");
       expect((await db.jobs.get(queued?.job_id ?? ""))?.status).toBe("queued");
       expect((await db.jobs.get(other.job_id))?.status).toBe("running");
@@ -259,9 +266,7 @@ eachDialect((open) => {
       const under = (tokens: number[]) =>
         db.jobs.failRunningUnder({ hub_id: "hub-1", worker_id: "w10", tokens }, "gone", END.now);
       expect(await under([])).toEqual([]);
-      expect(await under([1, 3, 4, 77])).toEqual([
-        { ...mine, status: "failed", error: "gone", finished_at: END.now },
-      ]);
+      expect(await under([1, 3, 4, 77])).toEqual([{ ...mine, ...GONE }]);
       expect((await db.jobs.get(newer.job_id))?.status).toBe("running");
     });
 
