@@ -21,23 +21,26 @@ async function addWorkload(): Promise<string> {
 const TRACE = (line: number, error: string) =>
   `Traceback (most recent call last):\n  File "/srv/a.py", line ${line}, in run\n    x\n${error}\n`;
 
-/** Tasks with these errors, by their keys; each has failed for good, as a worker would report it. */
-async function failTasks(slug: string, errors: Record<string, string>): Promise<void> {
-  const items = Object.keys(errors).map((pk) => ({ pk, max_attempts: 1 }));
-  await api("POST", `/workloads/${slug}/tasks/batch`, { items });
-  const { pipeline } = hub.ctx;
-  const { workload_id } = await pipeline.workloads.require(slug);
-  const { tasks } = await pipeline.turns.call({
+const claim = (workload_id: number, max: number) =>
+  hub.ctx.pipeline.turns.call({
     op: "claim",
     worker: "w",
     worker_id: "worker-1",
     workload_id,
-    max: 1_000,
+    max,
     lease_ms: 60_000,
     timeout_ms: null,
     max_in_flight: null,
     rate_limit: null,
   });
+const claimOne = async (workload_id: number) => (await claim(workload_id, 1)).tasks.length;
+
+/** Tasks with these errors, by their keys; each has failed for good, as a worker would report it. */
+async function failTasks(slug: string, errors: Record<string, string>): Promise<void> {
+  const items = Object.keys(errors).map((pk) => ({ pk, max_attempts: 1 }));
+  await api("POST", `/workloads/${slug}/tasks/batch`, { items });
+  const { workload_id } = await hub.ctx.pipeline.workloads.require(slug);
+  const { tasks } = await claim(workload_id, 1_000);
   const { failTasks: report } = await import("#hub/pipeline/pull/reports.ts");
   const printed = { duration_ms: 3, stdout: "", truncated: false };
   await report(
@@ -188,17 +191,74 @@ describe("acting by filter (rules/failures#acting-by-filter)", () => {
     await failTasks(slug, SOME);
     await api("POST", `/workloads/${other}/tasks`, { pk: "a1" });
     const move = (body: unknown) => api("POST", `/workloads/${slug}/tasks/move`, body);
-    expect((await move({ to: other })).body).toMatchObject({
+    expect((await move({ to: other, at_most: 3 })).body).toMatchObject({
       matched: 3,
       changed: 2,
       duplicates: 1,
     });
     expect(await queueOf(slug)).toMatchObject({ failed: 1, total: 1 });
     expect(await queueOf(other)).toMatchObject({ pending: 3, total: 3 });
-    expect((await move({ to: slug })).status).toBe(422);
-    expect((await move({ to: "no-such" })).status).toBe(422);
+    expect((await move({ to: slug, at_most: 3 })).status).toBe(422);
+    expect((await move({ to: "no-such", at_most: 3 })).status).toBe(422);
     expect((await move({})).status).toBe(400);
   });
+
+  test("what means all tasks needs a number, and changes nothing when there are more", async () => {
+    const slug = await addWorkload();
+    await failTasks(slug, SOME);
+    const remove = (body: unknown) => api("POST", `/workloads/${slug}/tasks/delete`, body);
+    for (const body of [{}, { state: "failed" }]) {
+      const { status, text } = await remove(body);
+      expect([status, text.includes("at_most")]).toEqual([422, true]);
+    }
+    const refused = await remove({ at_most: 2 });
+    expect([refused.status, refused.text.includes("finds 3")]).toEqual([409, true]);
+    expect((await remove({ text: "OSError", at_most: 1 })).status).toBe(409);
+    expect((await remove({ at_most: -1 })).status).toBe(422);
+    expect(await queueOf(slug)).toMatchObject({ failed: 3 });
+    expect((await remove({ at_most: 3 })).body).toMatchObject({ changed: 3, complete: true });
+    expect(await queueOf(slug)).toMatchObject({ failed: 0, total: 0 });
+  });
+
+  test("of what came after the count no more is changed than at_most says", async () => {
+    const slug = await addWorkload();
+    await failTasks(slug, SOME);
+    const { triage } = hub.ctx.db;
+    const counted = triage.countTasks;
+    triage.countTasks = async (...args) => {
+      triage.countTasks = counted;
+      const answer = await counted(...args);
+      await failTasks(slug, { later: "OSError: no file '/z/3'" });
+      return answer;
+    };
+    const body = { text: "OSError", at_most: 2 };
+    const done = await api("POST", `/workloads/${slug}/tasks/delete`, body);
+    expect(done.body).toMatchObject({ matched: 2, changed: 2 });
+    expect(await queueOf(slug)).toMatchObject({ failed: 2, total: 2 });
+  });
+
+  test("ten thousand tasks are deleted in pieces, and claims go on meanwhile", async () => {
+    const [slug, other] = [await addWorkload(), await addWorkload()];
+    for (let piece = 0; piece < 10; piece += 1) {
+      const names = Array.from({ length: 1_000 }, (_, i) => [`t${piece}-${i}`, "OSError: full"]);
+      await failTasks(slug, Object.fromEntries(names));
+    }
+    await api("POST", `/workloads/${other}/tasks/batch`, {
+      items: Array.from({ length: 1_000 }, (_, i) => ({ pk: `w${i}` })),
+    });
+    const { workload_id } = await hub.ctx.pipeline.workloads.require(other);
+    let is_over = false;
+    let claimed = 0;
+    const remove = api("POST", `/workloads/${slug}/tasks/delete`, { at_most: 10_000 }).finally(
+      () => {
+        is_over = true;
+      },
+    );
+    while (!is_over && claimed < 1_000) claimed += await claimOne(workload_id);
+    expect((await remove).body).toMatchObject({ changed: 10_000, complete: true });
+    // One statement for all of them would let none in between.
+    expect(claimed).toBeGreaterThan(5);
+  }, 60_000);
 
   test("across workloads a fingerprint is needed, and an unknown one finds nothing", async () => {
     expect((await api("POST", "/failures/retry", {})).status).toBe(400);

@@ -156,6 +156,10 @@ describe("acting on jobs (rules/failures#acting-on-jobs)", () => {
     for (const action of ["retry", "cancel", "delete"])
       expect((await call("POST", `/jobs/${action}`, { dry_run: true })).status).toBe(422);
     expect((await call("POST", "/jobs/retry", { status: "running" })).status).toBe(422);
+    // All that failed: that needs the number that a preview named.
+    expect((await call("POST", "/jobs/delete", { status: "failed" })).status).toBe(422);
+    const none = await call("POST", "/jobs/delete", { status: "failed", at_most: 0 });
+    expect([none.status, none.text.includes("at_most allows 0")]).toEqual([409, true]);
     expect((await call("POST", "/jobs/cancel", { status: "failed" })).status).toBe(422);
     expect((await call("POST", "/jobs/cancel", { hosts: "x" })).status).toBe(422);
   });

@@ -90,7 +90,7 @@ test("failures of a real worker are grouped, previewed, retried by a filter, and
 
   const preview = await flotilla("retry", [], { fingerprint: [fingerprint] });
   expect(preview.out).toStartWith("3 tasks to retry\n");
-  expect(preview.out).toContain("repeat the command with --yes");
+  expect(preview.out).toContain("repeat the command with --yes --at-most 3");
   expect(await countsOf("thumbs")).toMatchObject({ failed: 5 });
 
   await mend();
@@ -99,7 +99,9 @@ test("failures of a real worker are grouped, previewed, retried by a filter, and
   expect(await settled("thumbs")).toMatchObject({ failed: 2, total: 2 });
   const { runs } = (await api("GET", "/workloads/thumbs/runs?success=true")).body;
   expect(runs.map((run: { pk: string }) => run.pk).sort()).toEqual(["img1", "img2", "img3"]);
-  const gone = await flotilla("failures", ["delete"], { workload: ["thumbs"], yes: ["1"] });
+  const all = { workload: ["thumbs"], yes: ["1"] };
+  expect((await flotilla("failures", ["delete"], all)).err).toContain("at_most");
+  const gone = await flotilla("failures", ["delete"], { ...all, "at-most": ["2"] });
   expect(gone.out).toBe("2 tasks deleted\n");
 }, 180_000);
 

@@ -1,5 +1,6 @@
 import type { JobFilter } from "#hub/platform/db/fleet-types.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
+import { checkNarrowed, checkNumber } from "#hub/platform/http/at-most.ts";
 import { AppError, errorMessage, invalid } from "#shared/kit/errors.ts";
 import { isMasked } from "#shared/protocol/proxy.ts";
 import {
@@ -33,11 +34,16 @@ const MAX_REFUSALS = 20;
 type Refusal = string | "moved on" | null;
 const MOVED_ON = "moved on";
 
-function filterOf(action: JobAction, { dry_run: _, ...filter }: JobSelection): JobFilter {
+function filterOf(action: JobAction, { dry_run, at_most, ...filter }: JobSelection): JobFilter {
   const { any, meant } = FOR[action];
   if (Object.values(filter).every((value) => value === undefined))
     throw invalid(["body"], "name at least one filter, such as fingerprint, status or host");
-  const { status } = filter;
+  const { status, result: _result, ...narrowing } = filter;
+  if (!dry_run)
+    checkNarrowed(
+      Object.values(narrowing).some((value) => value !== undefined),
+      at_most,
+    );
   if (status !== undefined && !any.includes(status))
     throw invalid(["body", "status"], `must be ${any.join(" or ")} to ${action} jobs`);
   const statuses = status === undefined ? meant : undefined;
@@ -83,8 +89,10 @@ async function changeAll(
   ctx: FleetContext,
   action: JobAction,
   filter: JobFilter,
+  { at_most = Number.POSITIVE_INFINITY }: JobSelection,
   done: JobChangesMade,
 ): Promise<void> {
+  if (Number.isFinite(at_most)) checkNumber(await ctx.db.jobs.count(filter), at_most);
   const late = ctx.clock.monotonic() + ACT_MS;
   let before: { created_at: number; job_id: string } | null = null;
   for (;;) {
@@ -94,7 +102,9 @@ async function changeAll(
         done.complete = false;
         return;
       }
-      const some = jobs.slice(at, at + AT_ONCE);
+      // What came since they were counted is not meant.
+      const some = jobs.slice(at, at + Math.min(AT_ONCE, at_most - done.matched));
+      if (some.length === 0) return;
       const ends = await Promise.all(some.map((job) => changeOne(ctx, action, job)));
       for (const [i, refusal] of ends.entries()) count(done, some[i] as JobRow, refusal);
     }
@@ -129,7 +139,7 @@ export async function actOnJobs(
   const numbers = { matched: 0, changed: 0, moved_on: 0, refused: 0, complete: true };
   const done: JobChangesMade = { dry_run, ...numbers, refusals: [], examples: [] };
   if (!dry_run) {
-    await changeAll(ctx, action, filter, done);
+    await changeAll(ctx, action, filter, asked, done);
     const { matched, changed, refused } = done;
     ctx.log.info({ action, matched, changed, refused }, "jobs changed by a filter");
     return done;

@@ -2,6 +2,7 @@ import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { FoundTask, TaskChange } from "#hub/platform/db/queue/queue-store.ts";
 import type { TaskFilter, TaskPlace } from "#hub/platform/db/triage/types.ts";
 import { UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
+import { checkNarrowed, checkNumber } from "#hub/platform/http/at-most.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import {
   MAX_EXAMPLES,
@@ -24,6 +25,8 @@ const FOR: Record<TaskAction, readonly StateName[]> = {
   delete: ["failed"],
   move: ["failed", "pending"],
 };
+/** Filters that mean some of the tasks; a state means all that the action is for. */
+const NARROWING = ["fingerprint", "text", "worker", "since", "until"] as const;
 /** Tasks of one statement: small enough that claims and reports do not wait for it. */
 const BATCH = 1_000;
 /** Tasks that one statement counts. */
@@ -42,6 +45,7 @@ interface Act {
   /** One for each workload, or one for all of them by their fingerprint. */
   filters: TaskFilter[];
   dry_run: boolean;
+  at_most: number;
 }
 
 /** The ways to the tasks. Those without a fingerprint are met workload by workload. */
@@ -74,8 +78,9 @@ async function filtersOf(ctx: PipelineContext, asked: Asked): Promise<TaskFilter
 async function actOf(ctx: PipelineContext, asked: Asked): Promise<Act> {
   const filters = await filtersOf(ctx, asked);
   const { action, to, dry_run } = asked;
-  if (action === "retry") return { change: { kind: "retry" }, filters, dry_run };
-  if (action !== "move") return { change: { kind: "remove" }, filters, dry_run };
+  const at_most = asked.at_most ?? Number.POSITIVE_INFINITY;
+  if (action === "retry") return { change: { kind: "retry" }, filters, dry_run, at_most };
+  if (action !== "move") return { change: { kind: "remove" }, filters, dry_run, at_most };
   const target = await ctx.pipeline.workloads.find(to ?? "");
   if (!target) throw invalid(["body", "to"], "no workload has this name");
   const { workload_id, max_attempts } = target;
@@ -84,7 +89,8 @@ async function actOf(ctx: PipelineContext, asked: Asked): Promise<Act> {
   const others = filters
     .filter((filter) => filter.workload_id !== workload_id)
     .map((filter) => ({ ...filter, except: workload_id }));
-  return { change: { kind: "move", to: { workload_id, max_attempts } }, filters: others, dry_run };
+  const change: TaskChange = { kind: "move", to: { workload_id, max_attempts } };
+  return { change, filters: others, dry_run, at_most };
 }
 
 type Done = Omit<TaskChanges, "dry_run" | "examples"> & { found: FoundTask[] };
@@ -107,18 +113,34 @@ async function walkAll(
   return true;
 }
 
+/** How many it would be; it ends where they are more than somebody asks for. */
+async function countAll(
+  { db }: PipelineContext,
+  { filters, at_most }: Pick<Act, "filters" | "at_most">,
+  isLate: () => boolean,
+): Promise<{ matched: number; complete: boolean }> {
+  let matched = 0;
+  const isOver = () => isLate() || matched > at_most;
+  const complete = await walkAll(filters, isOver, async (filter, after) => {
+    const { n, last } = await db.triage.countTasks(filter, after, COUNTED);
+    matched += n;
+    return last;
+  });
+  return { matched, complete };
+}
+
 /** How many it would be, and a few of them. */
 async function preview(
-  { db }: PipelineContext,
+  ctx: PipelineContext,
   { filters }: Act,
   isLate: () => boolean,
 ): Promise<Done> {
+  const { db } = ctx;
   const done: Done = { ...NOTHING, found: [] };
-  done.complete = await walkAll(filters, isLate, async (filter, after) => {
-    const { n, last } = await db.triage.countTasks(filter, after, COUNTED);
-    done.matched += n;
-    return last;
-  });
+  const all = { filters, at_most: Number.POSITIVE_INFINITY };
+  const { matched, complete } = await countAll(ctx, all, isLate);
+  done.matched = matched;
+  done.complete = complete;
   await walkAll(filters, isLate, async (filter, after) => {
     if (done.found.length >= Math.min(MAX_EXAMPLES, done.matched)) return null;
     const { found, last } = await db.triage.findTasks(filter, after, BATCH);
@@ -131,12 +153,17 @@ async function preview(
 /** Piece by piece, each one statement: what a crash leaves is either changed or as it was. */
 async function changeAll(
   ctx: PipelineContext,
-  { filters, change }: Act,
+  { filters, change, at_most }: Act,
   isLate: () => boolean,
 ): Promise<Done> {
+  if (Number.isFinite(at_most))
+    checkNumber((await countAll(ctx, { filters, at_most }, isLate)).matched, at_most);
   const done: Done = { ...NOTHING, found: [] };
   done.complete = await walkAll(filters, isLate, async (filter, after) => {
-    const { found, last } = await ctx.db.triage.findTasks(filter, after, BATCH);
+    const piece = await ctx.db.triage.findTasks(filter, after, BATCH);
+    // What came since they were counted is not meant.
+    const found = piece.found.slice(0, Math.max(0, at_most - done.matched));
+    const last = done.matched + found.length >= at_most ? null : piece.last;
     if (found.length === 0) return last;
     done.found.push(...found.slice(0, MAX_EXAMPLES - done.found.length));
     const { tasks, duplicates } = await ctx.pipeline.store.change(change, found);
@@ -164,6 +191,12 @@ function wakeFor({ pipeline }: PipelineContext, change: TaskChange, tasks: reado
  * @throws AppError not_found, invalid
  */
 export async function actOnTasks(ctx: PipelineContext, asked: Asked): Promise<TaskChanges> {
+  const { action, workload, fingerprint, to } = asked;
+  if (!asked.dry_run)
+    checkNarrowed(
+      NARROWING.some((name) => asked[name] !== undefined),
+      asked.at_most,
+    );
   const act = await actOf(ctx, asked);
   const late = ctx.clock.monotonic() + ACT_MS;
   const isLate = () => ctx.clock.monotonic() >= late || ctx.pipeline.stopping.aborted;
@@ -175,7 +208,6 @@ export async function actOnTasks(ctx: PipelineContext, asked: Asked): Promise<Ta
     pk,
     state: stateName(state),
   }));
-  const { action, workload, fingerprint, to } = asked;
   if (!act.dry_run)
     ctx.log.info(
       { action, workload, fingerprint, to, matched: done.matched, changed: done.changed },

@@ -85,7 +85,10 @@ function previewText(action: Action, what: string, made: Made): string {
   );
   const rest = made.matched - lines.length;
   if (rest > 0) lines.push(`  and ${rest} more`);
-  if (made.matched > 0) lines.push("Nothing is changed yet: repeat the command with --yes.");
+  if (made.matched > 0)
+    lines.push(
+      `Nothing is changed yet: repeat the command with --yes --at-most ${made.matched} to do it.`,
+    );
   return [`${more}${count(made.matched, what)} to ${action}`, ...lines].map(printable).join("\n");
 }
 
@@ -100,11 +103,21 @@ function doneText(action: Action, what: string, made: Made): string {
   return [parts.join("; "), ...why].map(printable).join("\n");
 }
 
+type Call = (dry_run: boolean, at_most: number | undefined) => Promise<Made>;
+
+/** @throws UsageError */
+function atMostOf(flags: FlagValues): number | undefined {
+  const text = flags["at-most"]?.at(-1);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--at-most must be a number, not "${text}"`);
+  return Number(text);
+}
+
 /** A call ends after a while; the same call goes on where it ended, because it finds only what is left. */
-async function untilDone(call: () => Promise<Made>): Promise<Made> {
-  const sum = await call();
+async function untilDone(call: Call, at_most: number | undefined): Promise<Made> {
+  const sum = await call(false, at_most);
   for (let last = sum; !last.complete && last.changed > 0; ) {
-    last = await call();
+    last = await call(false, at_most === undefined ? undefined : at_most - sum.changed);
     for (const name of ["matched", "changed", "moved_on"] as const) sum[name] += last[name];
     if ("duplicates" in sum && "duplicates" in last) sum.duplicates = last.duplicates;
     if ("refused" in sum && "refused" in last) {
@@ -117,39 +130,39 @@ async function untilDone(call: () => Promise<Made>): Promise<Made> {
 }
 
 /** What a filter must be, the hub says. */
-const bodyOf = (filter: Record<string, string | undefined>, dry_run: boolean): never =>
-  ({ ...filter, dry_run }) as never;
+const bodyOf = (
+  filter: Record<string, string | undefined>,
+  dry_run: boolean,
+  at_most: number | undefined,
+): never => ({ ...filter, dry_run, at_most }) as never;
 
-function callOf(
-  { client }: FailuresDeps,
-  action: Action,
-  flags: FlagValues,
-): (dry_run: boolean) => Promise<Made> {
+function callOf({ client }: FailuresDeps, action: Action, flags: FlagValues): Call {
   if (checkFlags(flags)) {
     if (action === "move") throw new UsageError("jobs have no queue to move to");
     const filter = { ...named(flags, [...JOB_FLAGS, "status"]), worker_id: flags.worker?.at(-1) };
-    return (dry_run) => client.call(`POST /jobs/${action}`, { json: bodyOf(filter, dry_run) });
+    return (dry_run, at_most) =>
+      client.call(`POST /jobs/${action}`, { json: bodyOf(filter, dry_run, at_most) });
   }
   const { workload: slug, ...filter } = named(flags, [...TASK_FLAGS, "state", "to"]);
   if ((action === "move") !== (filter.to !== undefined))
     throw new UsageError(action === "move" ? "move needs --to SLUG" : "--to is for move");
   if (slug !== undefined)
-    return (dry_run) =>
+    return (dry_run, at_most) =>
       client.call(`POST /api/v1/workloads/{slug}/tasks/${action}`, {
         params: { slug },
-        json: bodyOf(filter, dry_run),
+        json: bodyOf(filter, dry_run, at_most),
       });
   if (filter.fingerprint === undefined)
     throw new UsageError(`${action} needs --fingerprint, --workload, or --jobs with a filter`);
-  return (dry_run) =>
-    client.call(`POST /api/v1/failures/${action}`, { json: bodyOf(filter, dry_run) });
+  return (dry_run, at_most) =>
+    client.call(`POST /api/v1/failures/${action}`, { json: bodyOf(filter, dry_run, at_most) });
 }
 
 async function act(deps: FailuresDeps, action: Action, flags: FlagValues): Promise<number> {
   const call = callOf(deps, action, flags);
   const what = flags.jobs === undefined ? "task" : "job";
   const is_preview = flags.yes === undefined;
-  const made = is_preview ? await call(true) : await untilDone(() => call(false));
+  const made = is_preview ? await call(true, undefined) : await untilDone(call, atMostOf(flags));
   const text = is_preview ? previewText : doneText;
   deps.terminal.out(`${flags.json ? JSON.stringify(made, null, 2) : text(action, what, made)}\n`);
   return "refused" in made && made.refused > 0 ? EXIT.failed : EXIT.ok;

@@ -217,6 +217,11 @@ export const FAILURE_FLAGS: readonly Flag[] = [
   },
   { name: "limit", value: "N", help: "how many groups are listed (50)" },
   { name: "yes", help: "do it; without it the command says how many it would be" },
+  {
+    name: "at-most",
+    value: "N",
+    help: "with --yes: change nothing if there are more; needed where nothing but a state is given",
+  },
   JSON_OUT,
 ];
 

@@ -136,12 +136,19 @@ const DryRun = z
   .default(false)
   .openapi({ description: "Change nothing: answer how many it would be, and a few of them" });
 
+/** What a preview said: whatever came since is not meant. */
+const AtMost = z.int().min(0).max(1_000_000_000).optional().openapi({
+  description:
+    "Refuse with 409 when the filter finds more, and never change more; needed where no filter but a state is given",
+});
+
 const selection = {
   worker: Name.optional().openapi({ description: "Whose last attempt failed on this worker" }),
   since: time.optional().openapi({ description: "Whose last attempt failed from then on" }),
   until: time.optional().openapi({ description: "Whose last attempt failed before then" }),
   text: Text.optional().openapi({ description: "A part of the key or of the last error" }),
   dry_run: DryRun,
+  at_most: AtMost,
 };
 const State = z.enum(QUEUE_STATES).optional();
 const MoveTo = z
@@ -197,7 +204,7 @@ const jobFilters = JobListQuery.omit({ limit: true, cursor: true, changed: true 
 });
 /** Body of POST /jobs/retry, /jobs/cancel and /jobs/delete: the filters of GET /jobs, of which one must be given. */
 export const JobSelection = z
-  .strictObject({ ...jobFilters.shape, dry_run: DryRun })
+  .strictObject({ ...jobFilters.shape, dry_run: DryRun, at_most: AtMost })
   .openapi("JobSelection");
 export type JobSelection = z.infer<typeof JobSelection>;
 

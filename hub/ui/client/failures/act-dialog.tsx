@@ -15,7 +15,10 @@ export interface Made {
   refused?: number;
 }
 export type Action = "retry" | "cancel" | "delete" | "move";
-export type Act = (action: Action, asked: { dry_run: boolean; to?: string }) => Promise<Made>;
+export type Act = (
+  action: Action,
+  asked: { dry_run: boolean; to?: string; at_most?: number },
+) => Promise<Made>;
 
 const WORDS: Record<Action, { verb: string; done: string; follows: string }> = {
   retry: { verb: "Retry", done: "retried", follows: "They run again, with all their attempts." },
@@ -44,10 +47,13 @@ function doneText(action: Action, what: string, made: Made): string {
 }
 
 /** A call ends after a while; the same call goes on, because it finds only what is left. */
-async function untilDone(call: () => Promise<Made>): Promise<Made> {
-  const sum = await call();
+async function untilDone(
+  call: (at_most: number | undefined) => Promise<Made>,
+  at_most: number | undefined,
+): Promise<Made> {
+  const sum = await call(at_most);
   for (let last = sum; !last.complete && last.changed > 0; ) {
-    last = await call();
+    last = await call(at_most === undefined ? undefined : at_most - sum.changed);
     sum.changed += last.changed;
     sum.moved_on += last.moved_on;
     sum.complete = last.complete;
@@ -80,9 +86,19 @@ export function ActDialog({ action, what, name, act, targets = [], onClose }: Ac
   const [to, setTo] = useState<string>();
   const preview = usePreview(name, act, action, action === "move" ? to : undefined);
   const { verb, follows } = WORDS[action ?? "retry"];
+  // What cannot be undone is done to as many as the dialog names; of a retry also those that came since are meant.
+  const at_most = action === "retry" || !preview.data?.complete ? undefined : preview.data.matched;
   const doIt = useChange(
     (chosen: Action) =>
-      untilDone(() => act(chosen, { dry_run: false, ...(chosen === "move" && to ? { to } : {}) })),
+      untilDone(
+        (most) =>
+          act(chosen, {
+            dry_run: false,
+            ...(chosen === "move" && to ? { to } : {}),
+            ...(most === undefined ? {} : { at_most: most }),
+          }),
+        at_most,
+      ),
     {
       done: (made, chosen) => doneText(chosen, what, made),
       failed: "Not all of them were changed",

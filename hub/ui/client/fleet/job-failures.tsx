@@ -30,10 +30,11 @@ export function Page() {
   const failures = useGet("/jobs/failures", { query: { host, text, since, limit: 100 } });
   const act =
     ({ fingerprint }: ShownGroup): Act =>
-    (action, { dry_run }) =>
+    (action, { dry_run, at_most }) =>
       call(`POST /jobs/${action === "move" ? "retry" : action}`, {
         json: {
           dry_run,
+          ...(at_most === undefined ? {} : { at_most }),
           fingerprint,
           ...(host === "" ? {} : { host }),
           ...(text === "" ? {} : { text }),
