@@ -46,6 +46,24 @@ test("a group says how often and shows one of its errors; its tasks are retried 
   await row.getByText("5", { exact: true }).waitFor();
 });
 
+test("in a narrow window and on a phone a group opens over the list, and closes again", async () => {
+  for (const width of [820, 390]) {
+    await using ui = await rig.open(`/ui/pipelines/failures?workload=${SLUG}`, { width });
+    const { page } = ui;
+    const row = page.getByRole("table", { name: "Failures" }).locator(".row.body").first();
+    await row.waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await row.click();
+    const drawer = page.getByRole("dialog", { name: "Failure" });
+    await drawer.locator("[data-traceback]").waitFor();
+    await ui.judge();
+    await page.keyboard.press("Escape");
+    await drawer.waitFor({ state: "detached" });
+    await row.click();
+    await drawer.waitFor();
+  }
+});
+
 test("a run leads to its group, and the group to its runs", async () => {
   const list = await rig.api<{ runs: { run_id: number; fingerprint: string }[] }>(
     "GET",

@@ -1,5 +1,5 @@
 import { Anchor, Button, Code, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
+import { useDebouncedCallback, useMediaQuery } from "@mantine/hooks";
 import { IconRefresh, IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
@@ -210,7 +210,7 @@ function Detail({ group, what, actions, act, targets = [] }: DetailProps) {
 
 interface GroupPanelsProps extends Omit<DetailProps, "group" | "act"> {
   groups: ShownGroup[];
-  /** Fingerprint of the group that is open; "": the first. */
+  /** Fingerprint of the group that is open; "": the first, where it has its place beside the list. */
   chosen: string;
   choose: (fingerprint: string) => void;
   act: (group: ShownGroup) => Act;
@@ -221,16 +221,19 @@ interface GroupPanelsProps extends Omit<DetailProps, "group" | "act"> {
 /** Groups on the left, the open one on the right. */
 export function GroupPanels(props: GroupPanelsProps) {
   const { groups, chosen, choose, act, counted_since, ...rest } = props;
-  const open = groups.find(({ fingerprint }) => fingerprint === chosen) ?? groups[0];
+  // The width from which on `Panels` has it beside the list. A drawer covers the list, so only who chose a group gets it.
+  const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
+  const found = groups.find(({ fingerprint }) => fingerprint === chosen);
+  const open = found ?? (roomy ? groups[0] : undefined);
   return (
     <Panels
       name={`failures-${rest.what}`}
       title="Groups"
       height="auto"
-      phone="tabs"
+      phone="drawer"
       rightTitle="Failure"
       right={open && <Detail key={open.fingerprint} {...rest} group={open} act={act(open)} />}
-      onCloseRight={() => choose("")}
+      {...(roomy ? {} : { onCloseRight: () => choose("") })}
     >
       <DataTable
         label="Failures"
