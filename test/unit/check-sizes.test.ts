@@ -56,12 +56,15 @@ test("what is new and too long, has grown, or has shrunk is told; the rest is no
 test("the median file and the share of tests are judged; scripts count as files, not as the product", () => {
   expect([medianOf([3, 1, 2]), medianOf([4, 1, 2, 3]), medianOf([])]).toEqual([2, 2.5, 0]);
   const sources = { "hub/a.ts": 90, "worker/b.ts": 10, "scripts/c.ts": 300 };
-  expect(judgeWhole(sources, { "test/a.test.ts": 70 })).toEqual({
-    said: "3 files, median 90 lines, longest 300; tests 0.70 of the product",
-    problems: [],
+  const app = { "hub/ui/client/d.tsx": 92 };
+  const tests = { "test/a.test.ts": 80, "test/ui/d.test.ts": 23, "test/unit/ui-d.test.ts": 23 };
+  expect(judgeWhole({ ...sources, ...app }, tests)).toEqual({
+    said: "4 files, median 91 lines, longest 300; tests 0.80 of the program, 0.50 of the app",
+    problems: ["half of the files have more than 91 lines; at most 90"],
   });
-  expect(judgeWhole({ ...sources, "hub/d.ts": 92 }, { "test/a.test.ts": 70 }).problems).toEqual([
-    "half of the files have more than 91 lines; at most 90",
-    "tests have 0.365 of the product's lines; at least 0.7",
+  const few = { "test/a.test.ts": 70, "test/ui/d.test.ts": 9 };
+  expect(judgeWhole({ ...sources, ...app, "hub/b.ts": 10 }, few).problems).toEqual([
+    "tests have 0.636 of the program's lines; at least 0.77",
+    "tests have 0.098 of the app's lines; at least 0.2",
   ]);
 });
