@@ -15,6 +15,7 @@ const HONO = [...ZOD, "hono"];
 
 export const LAYERS: readonly Layer[] = [
   { name: "archive", files: /^shared\/archive\//, packages: ["mime", "tar-stream"] },
+  { name: "metrics", files: /^shared\/metrics\//, packages: ["prom-client"] },
   { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
   { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
 
@@ -106,6 +107,8 @@ export const LAYERS: readonly Layer[] = [
     may: ["fleet/pure", "fleet/registries", "fleet/links"],
     packages: ZOD,
   },
+  // What the fleet counts, for those who watch it from outside.
+  { name: "fleet/metrics", files: /^hub\/fleet\/metrics\//, may: ["fleet/links"], packages: [] },
   // What workers record of jobs and sessions.
   {
     name: "fleet/recordings",
@@ -125,6 +128,7 @@ export const LAYERS: readonly Layer[] = [
       "fleet/sessions",
       "fleet/recordings",
       "fleet/page-text",
+      "fleet/metrics",
     ],
     packages: [...ZOD, "client-zip"],
   },

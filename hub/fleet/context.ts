@@ -22,6 +22,7 @@ import type { FleetHooks } from "./links/hooks.ts";
 import type { Awaited, CandidateTeller, FleetCache } from "./links/parts.ts";
 import type { StoresHealth } from "./links/stores-health.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
+import type { FleetMeters } from "./metrics/fleet-meters.ts";
 import type { OpenParts } from "./recordings/open-parts.ts";
 import type { VideoExports } from "./recordings/video/parts.ts";
 import type { SettingsCache } from "./registries/settings-cache.ts";
@@ -78,6 +79,8 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly signed_links: SignedLinks;
   readonly fleet_cache: FleetCache;
   readonly stores_health: StoresHealth;
+  /** What the fleet counts while it works. */
+  readonly meters: FleetMeters;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;
   readonly dispatcher: Dispatcher;

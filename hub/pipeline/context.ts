@@ -3,6 +3,7 @@ import type { QueueStore } from "#hub/platform/db/queue/queue-store.ts";
 import type { PullWorkerRow } from "#hub/platform/db/rows.ts";
 import type { Db } from "#hub/platform/db/storage.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
+import type { QueueTallies } from "./metrics/queue-tallies.ts";
 import type { Operations } from "./operations/operations.ts";
 import type { Plugins } from "./plugins/plugin-folder.ts";
 import type { RateWindows } from "./queue/rate-windows.ts";
@@ -15,6 +16,8 @@ import type { WorkloadCache } from "./workloads/workload-cache.ts";
 export interface Pipeline {
   readonly store: QueueStore;
   readonly turns: TurnQueue;
+  /** What the queue did here since the start. */
+  readonly tallies: QueueTallies;
   readonly workloads: WorkloadCache;
   readonly ready: ReadyHints;
   readonly windows: RateWindows;

@@ -6,6 +6,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import type { Pipeline } from "./context.ts";
+import { newTallies } from "./metrics/queue-tallies.ts";
 import { startPlugins } from "./plugins/registry.ts";
 import { takeNodeName } from "./queue/node-name.ts";
 import { createRateWindows } from "./queue/rate-windows.ts";
@@ -44,7 +45,8 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     random: deps.random,
     onFreed: (freed) => placesFreed(pipeline, freed),
   });
-  const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
+  const tallies = newTallies();
+  const turns = createTurnQueue(store, AT_ONCE[db.dialect], tallies);
   const workloads = createWorkloadCache(db);
   const ready = createReadyHints();
   const stopping = new AbortController();
@@ -63,6 +65,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const pipeline: Pipeline = {
     store,
     turns,
+    tallies,
     workloads,
     ready,
     plugins,

@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { Metrics } from "#shared/metrics/metrics.ts";
 import type { AdminGate } from "./access/admin.ts";
 import type { AuditLog } from "./access/audit/audit-log.ts";
 import type { Logins } from "./access/logins.ts";
@@ -8,6 +9,7 @@ import type { Tokens } from "./access/tokens.ts";
 import type { Changes } from "./changes.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { HubConfig } from "./config.ts";
+import type { CallCounts } from "./http/call-counts.ts";
 import type { RunningCalls } from "./idempotency/running-calls.ts";
 import type { Rollout } from "./rollout/rollout.ts";
 import type { UpdateKey } from "./secrets/update-key.ts";
@@ -46,6 +48,9 @@ export interface PlatformContext {
   readonly running_calls: RunningCalls;
   /** One line per call; too many to store with the service logs. */
   readonly access_log: Log;
+  /** What `/metrics` tells; each room adds its own. */
+  readonly metrics: Metrics;
+  readonly call_counts: CallCounts;
 }
 
 /** What a hub of a fleet has besides that: its identity, where the others reach it, and the calls that it passes on. */

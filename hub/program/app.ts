@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { FleetContext } from "#hub/fleet/context.ts";
+import { fleetProbes } from "#hub/fleet/metrics/fleet-probes.ts";
 import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
 import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
 import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
@@ -47,6 +48,7 @@ import { workerRoutes } from "#hub/fleet/routes/workers.ts";
 import { guideRoutes } from "#hub/guide/routes.ts";
 import { controlRoutes } from "#hub/pipeline/app.ts";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
+import { pipelineProbes } from "#hub/pipeline/metrics/pipeline-probes.ts";
 import { auditRoutes } from "#hub/platform/access/routes/audit.ts";
 import { tokenRoutes } from "#hub/platform/access/routes/tokens.ts";
 import { peerNames } from "#hub/platform/cluster/hubs.ts";
@@ -59,10 +61,12 @@ import { corsFor } from "#hub/platform/http/cors.ts";
 import { addDocs } from "#hub/platform/http/docs.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { type GateDeps, gate } from "#hub/platform/http/gate.ts";
+import { metricsRoutes } from "#hub/platform/http/metrics-route.ts";
 import { type App, newApp } from "#hub/platform/http/new-app.ts";
 import { onError } from "#hub/platform/http/on-error.ts";
 import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
+import { probeRoutes } from "#hub/platform/http/probes.ts";
 import { uiRoutes } from "#hub/ui/routes.ts";
 import type { ProgramContext } from "./context.ts";
 
@@ -72,6 +76,7 @@ type BaseDeps = Pick<
   | "log"
   | "clock"
   | "access_log"
+  | "call_counts"
   | "audit"
   | "changes"
   | "disk_room"
@@ -96,7 +101,18 @@ interface Fleet {
  * all routes.
  */
 function baseApp(
-  { config, log, clock, access_log, audit, changes, disk_room, own_names, ...who }: BaseDeps,
+  {
+    config,
+    log,
+    clock,
+    access_log,
+    call_counts,
+    audit,
+    changes,
+    disk_room,
+    own_names,
+    ...who
+  }: BaseDeps,
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
@@ -105,7 +121,7 @@ function baseApp(
   const origins = { allowed, public_host };
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
-  app.use(accessLog(access_log));
+  app.use(accessLog(access_log, call_counts));
   app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
   if (fleet) app.use(fleet.relayed);
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
@@ -175,6 +191,8 @@ export function createHubApp(ctx: ProgramContext): App {
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     healthRoutes(ctx),
+    probeRoutes(fleetProbes(ctx)),
+    metricsRoutes(ctx),
     figuresRoutes(ctx),
     jobFailureRoutes(ctx),
     jobRoutes(ctx),
@@ -237,6 +255,8 @@ export function createHubApp(ctx: ProgramContext): App {
 export function createControlApp(ctx: PipelineContext): App {
   const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));
+  app.route("/", probeRoutes(pipelineProbes(ctx)));
+  app.route("/", metricsRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));
   app.route("/", tokenRoutes(ctx));
   app.route("/", auditRoutes(ctx));

@@ -15,6 +15,8 @@ import { createCandidateTeller } from "#hub/fleet/links/candidate.ts";
 import { dropLink, leaveLink } from "#hub/fleet/links/registry.ts";
 import { canBeLeft, linkFarewell } from "#hub/fleet/links/take-up.ts";
 import type { WorkerLink } from "#hub/fleet/links/worker-link.ts";
+import { createFleetMeters } from "#hub/fleet/metrics/fleet-meters.ts";
+import { addFleetReadings } from "#hub/fleet/metrics/fleet-readings.ts";
 import { sealLeftParts } from "#hub/fleet/recordings/keep.ts";
 import { openParts } from "#hub/fleet/recordings/open-parts.ts";
 import { createVideoExports, sweepExports } from "#hub/fleet/recordings/video/exports.ts";
@@ -24,6 +26,7 @@ import { sweepScratch } from "#hub/fleet/runner/scratch.ts";
 import { publishPlacesOnce } from "#hub/fleet/sessions/places.ts";
 import { browserPart } from "#hub/fleet/updates/browsers.ts";
 import { createWatching } from "#hub/fleet/watches/watching.ts";
+import { addPipelineMetrics } from "#hub/pipeline/metrics/pipeline-metrics.ts";
 import { openOperations } from "#hub/pipeline/operations/start.ts";
 import { pullPart } from "#hub/pipeline/pull/updates.ts";
 import { openAccess } from "#hub/platform/access/access.ts";
@@ -31,6 +34,7 @@ import { createSignedLinks } from "#hub/platform/access/links/signed-links.ts";
 import { createChanges } from "#hub/platform/changes.ts";
 import { createCluster } from "#hub/platform/cluster/cluster.ts";
 import { hubVersions } from "#hub/platform/cluster/hubs.ts";
+import { createCallCounts } from "#hub/platform/http/call-counts.ts";
 import { createRunningCalls } from "#hub/platform/idempotency/running-calls.ts";
 import { createRollout } from "#hub/platform/rollout/rollout.ts";
 import { openSealedDb } from "#hub/platform/secrets/open-sealed.ts";
@@ -52,6 +56,7 @@ import {
   namesOf,
   openAudit,
   openDiskRoom,
+  openMetrics,
   openObjectsOf,
   openPipeline,
   openSharedOf,
@@ -215,6 +220,7 @@ export async function openContext(
     }),
     access_log: deps.access_log,
     stores_health: openStoresHealth(deps, db, objects),
+    ...openCounts(deps),
     hooks: createFleetHooks(() => ctx),
     bus: createJobBus(() => ctx),
     dispatcher: createDispatcher(log, () => dispatchOnce(ctx)),
@@ -231,12 +237,20 @@ export async function openContext(
   };
   rollout.addPart(browserPart(ctx, rollout));
   rollout.addPart(pullPart(ctx));
+  addFleetReadings(ctx);
+  addPipelineMetrics(ctx);
   deps.onContext?.(ctx);
   sweepScratch(ctx.config.data_dir);
   void sweepExports(ctx);
   void sealLeftParts(ctx).catch((err) => log.warn({ err }, "open recordings were not sealed"));
   closeWith(scope, ctx, stopping);
   return ctx;
+}
+
+function openCounts(deps: ServeDeps) {
+  const metrics = openMetrics(deps);
+  const call_counts = createCallCounts(metrics);
+  return { metrics, call_counts, meters: createFleetMeters(metrics) };
 }
 
 async function closeLinks(ctx: FleetContext): Promise<void> {

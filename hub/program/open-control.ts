@@ -1,10 +1,12 @@
 import { startPipelineLoops } from "#hub/pipeline/background.ts";
+import { addPipelineMetrics } from "#hub/pipeline/metrics/pipeline-metrics.ts";
 import { openOperations } from "#hub/pipeline/operations/start.ts";
 import { pullPart } from "#hub/pipeline/pull/updates.ts";
 import { openAccess } from "#hub/platform/access/access.ts";
 import { createChanges } from "#hub/platform/changes.ts";
 import { hubVersions } from "#hub/platform/cluster/hubs.ts";
 import { openDb } from "#hub/platform/db/db.ts";
+import { createCallCounts } from "#hub/platform/http/call-counts.ts";
 import { createRunningCalls } from "#hub/platform/idempotency/running-calls.ts";
 import { createRollout } from "#hub/platform/rollout/rollout.ts";
 import { readKeyFile } from "#hub/platform/secrets/key-file.ts";
@@ -19,6 +21,7 @@ import {
   namesOf,
   openAudit,
   openDiskRoom,
+  openMetrics,
   openObjectsOf,
   openPipeline,
   openSharedOf,
@@ -45,6 +48,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   });
   const own_key = readKeyFile(config.secret_key_file);
   const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
+  const metrics = openMetrics(deps);
   const ctx = {
     update_key: await openUpdateKey(db.settings, keys, {
       // If a key file is missing, the hub creates it, not the control plane.
@@ -64,10 +68,13 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
     pipeline,
     changes,
     rollout,
+    metrics,
+    call_counts: createCallCounts(metrics),
     stores_health: openStoresHealth(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
   rollout.addPart(pullPart(ctx));
+  addPipelineMetrics(ctx);
   const server = serve(deps, createControlApp(ctx), scope);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());

@@ -10,6 +10,8 @@ import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { Scope } from "#shared/kit/scope.ts";
+import { createMetrics, type Metrics } from "#shared/metrics/metrics.ts";
+import { addProcessMetrics } from "#shared/metrics/process-metrics.ts";
 import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
 import type { HubDeps, ServeDeps } from "./hub-deps.ts";
 import { writtenDirs } from "./written-dirs.ts";
@@ -23,6 +25,13 @@ export const namesOf = ({ config, tls }: ServeDeps): string[] =>
 
 export const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
   openObjects(config.objects_url, { log, keys: config.object_keys });
+
+/** What this process part tells to `/metrics`; the rooms add theirs. */
+export function openMetrics({ config, clock, log, version }: HubDeps): Metrics {
+  const metrics = createMetrics({ clock, log });
+  addProcessMetrics(metrics, { version, mode: config.mode });
+  return metrics;
+}
 
 /** Opened after the stores, which make their directories. */
 export async function openDiskRoom({ config, clock, log }: HubDeps): Promise<DiskRoom> {

@@ -28,6 +28,7 @@ import type { Job, JobEventList, JobList, SubmitJob } from "#shared/protocol/sch
 import type { DeployList, DeployStarted, LlmTest, LlmTested, LogPage, LogsShipped, PutSetting, Setting, SettingList, ShipLogs, StartDeploy } from "#shared/protocol/schema/operations.ts";
 import type { PluginBlob, PluginBlobList, PluginList, PluginState, PluginStateList } from "#shared/protocol/schema/plugin.ts";
 import type { Preset, PresetList, PutPreset } from "#shared/protocol/schema/preset.ts";
+import type { Live, Pressure, Ready } from "#shared/protocol/schema/probes.ts";
 import type { DefaultProfile, Profile, ProfileList } from "#shared/protocol/schema/profile.ts";
 import type { AdminCommand, AnswerCheck, ConfigPoll, Leases, LiveLogs, LiveRuns, WorkerConfig } from "#shared/protocol/schema/pull-daemon.ts";
 import type { ChangeFilter, ClaimTasks, Claimed, CompleteTasks, Exchange, Exchanged, FailTasks, PullHeartbeat, PullHeartbeatAnswer, PullWorker, PullWorkerList, RegisterPull, RegisteredPull, Reported, WorkerCommand } from "#shared/protocol/schema/pull.ts";
@@ -58,6 +59,25 @@ export interface Operations {
   "GET /health": {
     answer: z.output<typeof Health>;
     refusals: { 503: z.output<typeof Health> };
+  };
+  /** Does the process run? */
+  "GET /live": {
+    answer: z.output<typeof Live>;
+  };
+  /** Should a router send calls here? */
+  "GET /ready": {
+    answer: z.output<typeof Ready>;
+    refusals: { 503: z.output<typeof Ready> };
+  };
+  /** How busy is it, and would new work begin at once? */
+  "GET /pressure": {
+    answer: z.output<typeof Pressure>;
+    refusals: Plain<503>;
+  };
+  /** Read the metrics of this process, for Prometheus */
+  "GET /metrics": {
+    answer: never;
+    refusals: Plain<503>;
   };
   /** Read what the fleet does, what went wrong and why */
   "GET /figures": {

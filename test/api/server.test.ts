@@ -145,6 +145,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /",
       "GET /archive.wacz",
       "GET /figures",
+      ...["GET /live", "GET /ready", "GET /pressure", "GET /metrics"],
       "GET /health",
       "GET /hosts",
       "GET /hosts/{host}",
@@ -270,6 +271,10 @@ test("SVC_API_TOKEN is asked for everywhere but health and the worker's own call
   for (const [path, status] of [
     ["/health", 200],
     ["/api/v1/health", 200],
+    ["/live", 200],
+    ["/ready", 200],
+    ["/pressure", 401],
+    ["/metrics", 401],
     ["/sessions/abc/novnc/", 404],
     ["/workers/w1/link", 426],
     ["/jobs", 401],

@@ -171,6 +171,7 @@ async function takeBack(
   ctx.log.warn({ job_id, worker_id: link.worker_id, lane_idx, reason }, "assignment taken back");
   try {
     if (await ctx.db.jobs.unclaim(job_id, token)) {
+      ctx.meters.taken_back.inc();
       await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
       ctx.signal("job requeued", { job_id });
     }

@@ -60,10 +60,13 @@ async function offer(
   { link, held, row, in_session, accepted }: Delivery,
 ): Promise<string | null> {
   const { job_id, worker_id, lane_idx } = row;
+  const began = ctx.clock.monotonic();
   try {
     const answer = await sendJob(ctx, link, held, row, in_session, accepted);
     if (answer.kind === "refused") return answer.reason;
     if (answer.kind === "closed") return "the link closed";
+    ctx.meters.assign.observe((ctx.clock.monotonic() - began) / 1_000);
+    ctx.meters.queue_wait.observe(Math.max(0, ctx.clock.now() - row.created_at) / 1_000);
     ctx.log.info({ job_id, worker_id, lane_idx }, in_session ? "job attached" : "job assigned");
     announceTaken(ctx, row);
     ctx.signal("job assigned", { job_id, worker_id, lane_idx });

@@ -2,6 +2,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
+import { countEnd } from "../metrics/count-end.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 import type { NewEvent } from "./parts.ts";
 import { jobRecord } from "./record.ts";
@@ -76,6 +77,7 @@ export async function announceEnd(ctx: FleetContext, row: JobRow, reported = fal
     { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
     "job finished",
   );
+  countEnd(ctx, row);
   // Before anybody hears of the end: the viewer of a job that has ended is 404 (rules/events#end-of-the-stream).
   await releaseJobSession(ctx, row, reported);
   if (isScripted(row)) await scriptedEnded(ctx, row);

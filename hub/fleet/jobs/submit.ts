@@ -139,7 +139,7 @@ export async function submitJob(
       const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);
       now = await Promise.race([moved, late]);
     }
-    if (crowded && options.wait !== false) throw atCapacity(job_id);
+    if (crowded && options.wait !== false) throw atCapacity(ctx, job_id);
     // Undecided for too long: as far as the caller can know, it is still queued.
     now ??= await withDeadline(
       "the assignment",
@@ -158,7 +158,7 @@ export async function submitJob(
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   const facts = await queueFacts(ctx);
-  throw atCapacity(job_id, facts ? waitingFor(row, facts) : null);
+  throw atCapacity(ctx, job_id, facts ? waitingFor(row, facts) : null);
 }
 
 /**
@@ -174,6 +174,7 @@ export async function submitCapture(
   const { row, script } = await prepare(ctx, input, null, watch);
   const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
   if (!(await ctx.db.jobs.insertWith(row, { key: null, attempt, watch }))) return null;
+  ctx.meters.submitted.inc();
   await placeJob(ctx, row);
   return jobRecord(row, await ctx.db.jobs.queuePosition(row.job_id));
 }
@@ -208,14 +209,15 @@ async function queueScripted(ctx: FleetContext, row: JobRow, script: string | nu
 
 /** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
 async function storeJob(
-  { db, running_calls: { owner } }: Pick<FleetContext, "db" | "running_calls">,
+  { db, running_calls: { owner }, meters }: Pick<FleetContext, "db" | "running_calls" | "meters">,
   row: JobRow,
   attempt: AttemptRow | null,
 ): Promise<void> {
   const key = row.idempotency_key;
-  if (key === null && attempt === null) return db.jobs.insert(row);
   const named = key === null ? null : { key, owner, answer: madeJob(row.job_id) };
-  if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
+  if (key === null && attempt === null) await db.jobs.insert(row);
+  else if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
+  meters.submitted.inc();
 }
 
 /** Asks for a lane. An attached job needs no free one, so it waits for none. */
@@ -242,8 +244,14 @@ async function settledRow(ctx: FleetContext, row: JobRow, moved: Promise<JobRow>
   return (await ctx.db.jobs.get(row.job_id)) ?? row;
 }
 
-const atCapacity = (job_id: string, waiting_for: WaitingFor | null = null): AppError =>
-  new AppError("at_capacity", "fleet at capacity", {
+function atCapacity(
+  { meters }: Pick<FleetContext, "meters">,
+  job_id: string,
+  waiting_for: WaitingFor | null = null,
+): AppError {
+  meters.refused.inc({ kind: "job", reason: waiting_for?.reason ?? "unknown" });
+  return new AppError("at_capacity", "fleet at capacity", {
     body: { job_id, ...(waiting_for && { waiting_for }) },
     headers: { "Retry-After": String(RETRY_AFTER_S) },
   });
+}

@@ -38,7 +38,7 @@ export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
 /** Another hub's registration stays in the shared store while its worker counts as alive, by that store's clock. */
 export function isAlive(
   ctx: Pick<FleetContext, "links" | "clock">,
-  { worker_id }: WorkerEntry,
+  { worker_id }: Pick<WorkerEntry, "worker_id">,
 ): boolean {
   const link = ctx.links.get(worker_id);
   return link === undefined || ctx.clock.monotonic() - link.heard_at <= WORKER_LIVENESS_MS;

@@ -9,6 +9,7 @@ import {
 } from "#shared/protocol/schema/direct-upload.ts";
 import type { FleetContext } from "../context.ts";
 import { beginDirectUpload, endDirectUpload } from "../jobs/direct-uploads.ts";
+import { countUpload } from "../metrics/count-upload.ts";
 import { BatchParams, DirectUploadParams } from "./params.ts";
 import { leaseOf, RULES, StoredFile, UploadHeaders } from "./worker-uploads.ts";
 
@@ -71,6 +72,7 @@ export function directUploadRoutes(ctx: FleetContext) {
     .openapi(end, async (c) => {
       const held = leaseOf(ctx, c);
       const { upload_id } = c.req.valid("param");
-      return c.json(await endDirectUpload(ctx, held, upload_id, c.req.valid("json")), 200);
+      const stored = endDirectUpload(ctx, held, upload_id, c.req.valid("json"));
+      return c.json(await countUpload(ctx, "direct", stored), 200);
     });
 }

@@ -18,6 +18,7 @@ import type { FleetContext } from "../context.ts";
 import { storeAssets } from "../jobs/file-batch.ts";
 import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/stored-files.ts";
 import type { JobLane } from "../links/worker-link.ts";
+import { countUpload } from "../metrics/count-upload.ts";
 import { BatchParams, UploadParams } from "./params.ts";
 
 const tags = ["worker uploads"];
@@ -169,21 +170,23 @@ export function workerUploadRoutes(ctx: FleetContext) {
     .put("/workers/:worker_id/jobs/:job_id/assets", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       return c.json({
-        items: await storeAssets(
+        items: await countUpload(
           ctx,
-          held,
-          parseBatch(await bodyWithin(c, MAX_BATCH_BYTES, "batch")),
+          "batch",
+          storeAssets(ctx, held, parseBatch(await bodyWithin(c, MAX_BATCH_BYTES, "batch"))),
         ),
       });
     })
     .put("/workers/:worker_id/jobs/:job_id/assets/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
-      return c.json(await storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c)));
+      const stored = storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c));
+      return c.json(await countUpload(ctx, "single", stored));
     })
     .put("/workers/:worker_id/jobs/:job_id/documents/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       const name = DocumentName.safeParse(c.req.param("name"));
       if (!name.success) throw invalid(["path", "name"], `must be ${oneOf(STORED_DOCUMENTS)}`);
-      return c.json(await storeDocument(ctx, held, name.data, uploadOf(c)));
+      const stored = storeDocument(ctx, held, name.data, uploadOf(c));
+      return c.json(await countUpload(ctx, "document", stored));
     });
 }

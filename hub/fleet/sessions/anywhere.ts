@@ -79,7 +79,9 @@ export async function openAnywhere(
 /** The 503 that says why there was no lane. */
 async function whyFull(ctx: FleetContext, { worker_id }: CreateSession): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
-  return atCapacity(workers && (hubShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
+  const why = workers && (hubShortage(ctx, workers) ?? laneShortage(workers, worker_id));
+  ctx.meters.refused.inc({ kind: "session", reason: why?.reason ?? "unknown" });
+  return atCapacity(why);
 }
 
 const need = (session: HubSession | null): HubSession => {

@@ -26,7 +26,7 @@ export interface SessionCall {
  *   `{detail, error}` (422): rules/session-actions#failed-actions.
  */
 export async function callSession(
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   { action, by, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
 ): Promise<SessionReply & { ok: true }> {
@@ -44,6 +44,8 @@ export async function callSession(
     session.actions += 1;
   }
   session.calls += 1;
+  const began = ctx.clock.monotonic();
+  let outcome = "error";
   try {
     const reply = await answerTo(ctx, session, {
       type: "HubSessionCall",
@@ -56,8 +58,10 @@ export async function callSession(
     });
     if (reply.place) Object.assign(session, reply.place);
     if (!reply.ok) throw failureOf(reply);
+    outcome = "ok";
     return { ...reply, ok: true };
   } finally {
+    ctx.meters.action.observe({ action, outcome }, (ctx.clock.monotonic() - began) / 1_000);
     session.calls -= 1;
     ctx.session_calls.delete(call_id);
     if (counts_as_activity) touchSession(ctx, session);

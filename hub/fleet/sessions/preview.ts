@@ -54,7 +54,7 @@ export async function readPreview(ctx: FleetContext, session: HubSession): Promi
 }
 
 async function takePreview(
-  ctx: Pick<FleetContext, "clock" | "kv" | "session_calls" | "stopping">,
+  ctx: Pick<FleetContext, "clock" | "kv" | "session_calls" | "stopping" | "meters">,
   session: HubSession,
   interval_ms: number,
 ): Promise<Uint8Array> {

@@ -34,7 +34,7 @@ export async function readState(ctx: FleetContext, session_id: string): Promise<
 }
 
 async function read<T extends z.ZodType>(
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   schema: T,
   action: string,
@@ -47,13 +47,13 @@ async function read<T extends z.ZodType>(
 }
 
 export const readCookies = (
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
 ): Promise<CookieList> => read(ctx, session, CookieList, "cookies_get");
 
 /** Adds or replaces these cookies and keeps the others. @returns every cookie of the session afterwards */
 export async function putCookies(
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   { cookies }: CookieList,
 ): Promise<CookieList> {
@@ -66,7 +66,7 @@ export async function putCookies(
 }
 
 export async function clearCookies(
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
 ): Promise<void> {
   await callSession(ctx, session, { action: "cookies_clear", timeout_ms: READ_MS });
@@ -74,7 +74,7 @@ export async function clearCookies(
 
 /** Requests with `seq` above `since`. */
 export const readNetwork = (
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   since: number,
 ): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
@@ -86,7 +86,7 @@ const WorkerFiles = z.object({
 
 /** What the session's browser has downloaded, or is still downloading. */
 export async function listFiles(
-  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping">,
+  ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
 ): Promise<SessionFileList> {
   const { files } = await read(ctx, session, WorkerFiles, "files");

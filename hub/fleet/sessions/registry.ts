@@ -75,6 +75,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     over: (why) => ended.abort(why),
   };
   ctx.sessions.set(session.session_id, session);
+  ctx.meters.sessions_opened.inc({ kind: session.kind });
   await publishPlace(ctx, session, "taken");
   await keepSessionForNext(ctx, session);
   await recordOpened(ctx, session);
@@ -143,6 +144,7 @@ export async function dropSession(
   if (session.ended.aborted) return false;
   ctx.sessions.delete(session.session_id);
   session.over(typeof why === "string" ? new SessionOver(why) : why);
+  ctx.meters.sessions_ended.inc({ kind: session.kind });
   ctx.signal("session ended", { session_id: session.session_id });
   await withdrawPlace(ctx, session);
   if (typeof why !== "string" && why.moved) return true;

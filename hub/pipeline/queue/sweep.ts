@@ -8,12 +8,13 @@ const BATCH = 1_000;
 
 /** Ends leases that ran out, starts tasks that are due, and looks for work that was not announced. */
 export async function sweepOnce(
-  { store, workloads, ready: hints, wake }: Omit<Pipeline, "turns">,
+  { store, workloads, ready: hints, wake, tallies }: Omit<Pipeline, "turns">,
   log: Log,
 ): Promise<void> {
   for (let n = BATCH; n === BATCH; ) {
     const expired = await store.expire(BATCH);
     n = expired.length;
+    tallies.leases_expired += n;
     if (n > 0) log.warn({ n }, "leases expired");
   }
   for (let n = BATCH; n === BATCH; ) {

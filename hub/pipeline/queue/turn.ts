@@ -1,5 +1,6 @@
 import type { QueueOp, QueueStore, ResultOf } from "#hub/platform/db/queue/queue-store.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { newTallies, type QueueTallies, tallyOp } from "../metrics/queue-tallies.ts";
 
 /** With this much work on its way to the database new work is refused; reports of finished work never are. */
 const MAX_PENDING = 100_000;
@@ -29,7 +30,11 @@ const isNewWork = (op: QueueOp): boolean => op.op === "submit" || op.op === "cla
  * Group commit: what many clients ask for in one turn costs one transaction. While `at_once` transactions run, the next
  * one collects calls, so the busier the database is, the more each commit carries.
  */
-export function createTurnQueue(store: Pick<QueueStore, "flush">, at_once: number): TurnQueue {
+export function createTurnQueue(
+  store: Pick<QueueStore, "flush">,
+  at_once: number,
+  tallies: QueueTallies = newTallies(),
+): TurnQueue {
   let collecting: Pending[] = [];
   let pending = 0;
   let running = 0;
@@ -40,7 +45,11 @@ export function createTurnQueue(store: Pick<QueueStore, "flush">, at_once: numbe
   const settle = async (batch: Pending[]): Promise<void> => {
     try {
       const results = await store.flush(batch.map(({ op }) => op));
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as never);
+      for (const [i, { op, resolve }] of batch.entries()) {
+        const result = results[i];
+        if (result !== undefined) tallyOp(tallies, op, result);
+        resolve(result as never);
+      }
     } catch (err) {
       if (batch.length === 1 || (err instanceof AppError && err.kind === "unavailable")) {
         for (const { reject } of batch) reject(err);

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { Log, LogLevel } from "#shared/kit/log.ts";
+import type { CallCounts } from "./call-counts.ts";
 import type { HttpEnv } from "./env.ts";
 import { shownPath } from "./shown-path.ts";
 
@@ -11,12 +12,13 @@ const levelOf = (status: number): LogLevel => {
   return status === 500 ? "error" : "warn";
 };
 
-/** Logs one line per request at its level, and sets `nosniff` on every answer. */
-export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
+/** Counts each request and logs one line at its level, and sets `nosniff` on every answer. */
+export const accessLog = (log: Log, counts: CallCounts): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
+    counts.answered(c.req.method, c.res.status);
     const level = levelOf(c.res.status);
     if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
