@@ -25,6 +25,7 @@ import pg22 from "./pg/0022_cpu_minutes.sql" with { type: "text" };
 import pg23 from "./pg/0023_recording_bodies.sql" with { type: "text" };
 import pg24 from "./pg/0024_workload_code.sql" with { type: "text" };
 import pg25 from "./pg/0025_failures.sql" with { type: "text" };
+import pg26 from "./pg/0026_find.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -51,6 +52,7 @@ import sqlite22 from "./sqlite/0022_cpu_minutes.sql" with { type: "text" };
 import sqlite23 from "./sqlite/0023_recording_bodies.sql" with { type: "text" };
 import sqlite24 from "./sqlite/0024_workload_code.sql" with { type: "text" };
 import sqlite25 from "./sqlite/0025_failures.sql" with { type: "text" };
+import sqlite26 from "./sqlite/0026_find.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -84,6 +86,7 @@ export const pgMigrations: Migration[] = [
   { name: "0023_recording_bodies", sql: pg23 },
   { name: "0024_workload_code", sql: pg24 },
   { name: "0025_failures", sql: pg25 },
+  { name: "0026_find", sql: pg26 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -113,4 +116,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0023_recording_bodies", sql: sqlite23 },
   { name: "0024_workload_code", sql: sqlite24 },
   { name: "0025_failures", sql: sqlite25 },
+  { name: "0026_find", sql: sqlite26 },
 ];

@@ -148,6 +148,7 @@ export function defineQueueTables(c: ColumnKit) {
         .on(t.fingerprint, t.run_id)
         .where(sql`fingerprint is not null`),
       c.index("runs_workload_failed_idx").on(t.workload_id, t.run_id).where(sql`outcome <> 0`),
+      c.index("runs_failed_pk_idx").on(t.pk).where(sql`outcome <> 0`),
     ],
   );
 

@@ -44,4 +44,8 @@ export const {
   browser_sessions,
   watches,
   workload_versions,
+  job_labels,
+  job_texts,
+  task_labels,
+  saved_lists,
 } = defineTables(sqliteKit);

@@ -24,6 +24,7 @@ import type { RecordingIndex } from "#shared/recording/index-of.ts";
 import { defineAccessTables } from "./access-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
+import { defineFindTables } from "./find-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
 import { defineVersionTables } from "./version-tables.ts";
@@ -74,6 +75,8 @@ export function defineTables(c: ColumnKit) {
       fingerprint: c.str("fingerprint"),
       /** The job that runs it again: there is at most one, whoever retries it and however often. */
       retried_as: c.str("retried_as"),
+      /** Null without labels; `job_labels` has them once more, for lists. */
+      labels: c.json<Record<string, string>>("labels"),
     },
     (t) => [
       c.index("jobs_created_idx").on(t.created_at, t.job_id),
@@ -95,6 +98,8 @@ export function defineTables(c: ColumnKit) {
         .where(sql`changed is not null`),
     ],
   );
+
+  const found_by = defineFindTables(c, jobs);
 
   /** Proxies with their logins, of jobs that have not ended: a job's record has `***` in their place. */
   const job_proxies = c.table("job_proxies", {
@@ -307,6 +312,7 @@ export function defineTables(c: ColumnKit) {
     idempotency_keys,
     hosts,
     profiles,
+    ...found_by,
     ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),

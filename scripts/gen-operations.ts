@@ -29,6 +29,8 @@ const isJson = (media: string): boolean => media === "application/json";
 function textOf({ schema: { type = "string", enum: values }, in: place }: Parameter): string {
   if (place === "path") return "string | number";
   if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
+  // A query has one of them, or the same name several times.
+  if (type === "array") return "string | readonly string[]";
   return type === "integer" ? "number" : type;
 }
 

@@ -20,6 +20,7 @@ import { pluginRoutes } from "./routes/plugins.ts";
 import { pullRoutes } from "./routes/pull.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
+import { searchRoutes } from "./routes/search.ts";
 import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
 import { supervisorRoutes } from "./routes/supervisor.ts";
@@ -82,6 +83,7 @@ export function controlRoutes(ctx: PipelineContext) {
     pluginStoreRoutes(ctx),
     objectRoutes(ctx),
     viewRoutes(ctx),
+    searchRoutes(ctx),
     pullRoutes(ctx),
     pullDaemonRoutes(ctx),
     agentRoutes(ctx),

@@ -22,7 +22,8 @@ export type Topic =
   | "v1/settings"
   | "v1/service-logs"
   | "v1/admin"
-  | "v1/updates";
+  | "v1/updates"
+  | "v1/saved-lists";
 
 /** What changed recently, for open pages. It carries no data: a page reads again what it shows. */
 export interface Changes {

@@ -27,6 +27,7 @@ import { profileSaveRoutes } from "#hub/fleet/routes/profile-save.ts";
 import { profileRoutes, profileUploadRoutes } from "#hub/fleet/routes/profiles.ts";
 import { recordingExportRoutes } from "#hub/fleet/routes/recording-exports.ts";
 import { recordingRoutes } from "#hub/fleet/routes/recordings.ts";
+import { searchRoutes } from "#hub/fleet/routes/search.ts";
 import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
 import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
@@ -67,6 +68,7 @@ import { onError } from "#hub/platform/http/on-error.ts";
 import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
 import { probeRoutes } from "#hub/platform/http/probes.ts";
+import { savedListRoutes } from "#hub/platform/saved-lists/routes.ts";
 import { uiRoutes } from "#hub/ui/routes.ts";
 import type { ProgramContext } from "./context.ts";
 
@@ -206,6 +208,7 @@ export function createHubApp(ctx: ProgramContext): App {
     watchRoutes(ctx),
     workerRoutes(ctx),
     sessionRoutes(ctx),
+    searchRoutes(ctx),
     sessionActionRoutes(ctx),
     sessionCookieRoutes(ctx),
     sessionRecordInputRoutes(ctx),
@@ -236,6 +239,7 @@ export function createHubApp(ctx: ProgramContext): App {
     fleetSettingRoutes(ctx),
     tokenRoutes(ctx),
     auditRoutes(ctx),
+    savedListRoutes(ctx),
     uiRoutes(ctx, {
       fleet: true,
       stopping: ctx.stopping,
@@ -260,6 +264,7 @@ export function createControlApp(ctx: PipelineContext): App {
   app.route("/", workerSourceRoutes(ctx));
   app.route("/", tokenRoutes(ctx));
   app.route("/", auditRoutes(ctx));
+  app.route("/", savedListRoutes(ctx));
   app.route("/", guideRoutes(ctx));
   app.route(
     "/",

@@ -162,7 +162,7 @@ async function runFirstJob(
   if (waited) return waited.code;
   terminal.err(`fetching ${url}\n`);
   const out = deps.flags.out?.at(-1) ?? null;
-  const request = { url, preset: null, options: {}, out, json: false };
+  const request = { url, preset: null, options: {}, labels: {}, out, json: false };
   return runFetchCommand({ client, terminal, clock, signal }, request);
 }
 

@@ -1,4 +1,5 @@
 import { failureCalls } from "./failures.ts";
+import { savedListCalls, searchCalls } from "./find.ts";
 import { type ClientOptions, createHttp } from "./http.ts";
 import { jobCalls } from "./jobs.ts";
 import { conventionCalls, engineCalls, presetCalls, settingCalls, skillCalls } from "./library.ts";
@@ -53,6 +54,9 @@ export type {
   Recipe,
   RecipeAction,
   Run,
+  SavedList,
+  SearchHit,
+  SearchResult,
   Session,
   SessionCookie,
   SessionFile,
@@ -83,7 +87,8 @@ export type {
 
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
- * `fleet`, `workloads` and `failures`. It runs in Bun, in Node from version 20.3 on and in browsers, and has no dependencies. Every
+ * `fleet`, `workloads`, `failures`, `search` and `saved_lists`. It runs in Bun, in Node from version 20.3 on and in browsers, and
+ * has no dependencies. Every
  * call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
 export function createClient(options: ClientOptions) {
@@ -99,6 +104,8 @@ export function createClient(options: ClientOptions) {
     skills: skillCalls(http),
     conventions: conventionCalls(http),
     watches: watchCalls(http),
+    search: searchCalls(http),
+    saved_lists: savedListCalls(http),
     settings: settingCalls(http),
     fleet: fleetCalls(http),
     workloads: workloadCalls(http),

@@ -183,7 +183,10 @@ export function jobCalls(http: Http) {
     get: (job_id: string, call?: CallOptions): Promise<Job> => getJob(http, job_id, call),
     /** One page, newest first; `next_cursor` is the `cursor` of the next. */
     list: (
-      query: Partial<Omit<JobListQuery, "since" | "until">> = {},
+      query: Partial<Omit<JobListQuery, "since" | "until" | "label">> & {
+        /** `key:value`, or `key` for any value; with several a job must have all of them. */
+        label?: string | readonly string[];
+      } = {},
       call?: CallOptions,
     ): Promise<JobList> => http.call("GET /jobs", { ...call, query }),
     /** Failed jobs in groups, of all hosts or one. */
@@ -209,6 +212,12 @@ export function jobCalls(http: Http) {
       }),
     cancel: (job_id: string, call?: CallOptions): Promise<Job> =>
       http.call("POST /jobs/{id}/cancel", { ...call, ...of(job_id) }),
+    /** Sets the labels that have a value, removes those that are null and leaves the others. */
+    setLabels: (
+      job_id: string,
+      labels: Record<string, string | null>,
+      call?: CallOptions,
+    ): Promise<Job> => http.call("PATCH /jobs/{id}", { ...call, ...of(job_id), json: { labels } }),
     delete: (job_id: string, call?: CallOptions): Promise<null> =>
       http.call("DELETE /jobs/{id}", { ...call, ...of(job_id) }),
     /** What a codegen-loop or rerun job tried, in order, without long texts. */

@@ -30,7 +30,7 @@ type Values = Readonly<Record<string, unknown>>;
 export const methodOf = (operation: Operation): string =>
   operation.slice(0, operation.indexOf(" "));
 
-/** Its path with parameters and query filled in: values that are undefined, null or "" are left out. */
+/** Its path with parameters and query filled in: values that are undefined, null or "" are left out, a list is repeated. */
 export function pathOf<K extends Operation>(operation: K, ...[given]: Args<PlaceOf<K>>): string {
   const { params = {}, query = {} } = (given ?? {}) as { params?: Values; query?: Values };
   const path = operation
@@ -38,6 +38,7 @@ export function pathOf<K extends Operation>(operation: K, ...[given]: Args<Place
     .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== null && value !== "") asked.set(name, String(value));
+    for (const one of [value].flat())
+      if (one !== undefined && one !== null && one !== "") asked.append(name, String(one));
   return asked.size === 0 ? path : `${path}?${asked}`;
 }

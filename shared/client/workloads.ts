@@ -26,6 +26,8 @@ export interface RunFilter {
   pk?: string;
   /** Of a group of failures. */
   fingerprint?: string;
+  /** `key:value`, or `key` for any value; with several a run must have all of them. */
+  label?: string | string[];
 }
 
 export interface QueuePage {
@@ -34,6 +36,8 @@ export interface QueuePage {
   offset?: number;
   /** `next_cursor` of the previous page. */
   cursor?: string;
+  /** `key:value`, or `key` for any value; with several a task must have all of them. */
+  label?: string | string[];
 }
 
 export interface SubmitTasksOptions extends CallOptions {

@@ -6,6 +6,7 @@ from typing import Optional
 
 from ._errors import FlotillaError
 from ._fleet import Fleet
+from ._find import SavedLists, Search
 from ._http import Http
 from ._jobs import Jobs
 from ._sessions import ACTIONS, OpenSession, Sessions
@@ -19,6 +20,8 @@ __all__ = [
     "Fleet",
     "Jobs",
     "OpenSession",
+    "SavedLists",
+    "Search",
     "Sessions",
     "Workloads",
     "create_client",
@@ -35,6 +38,8 @@ class Client:
         self.workloads = Workloads(http)
         self.failures = Failures(http)
         self.fleet = Fleet(http)
+        self.search = Search(http)
+        self.saved_lists = SavedLists(http)
 
 
 def create_client(

@@ -53,8 +53,9 @@ def quoted(text: str) -> str:
 
 def query_of(query: Mapping[str, Any]) -> str:
     given = {name: value for name, value in query.items() if value is not None}
-    words = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in given.items()}
-    return "?" + urllib.parse.urlencode(words) if words else ""
+    lists = {n: v if isinstance(v, (list, tuple)) else [v] for n, v in given.items()}
+    words = {n: [str(v).lower() if isinstance(v, bool) else str(v) for v in many] for n, many in lists.items()}
+    return "?" + urllib.parse.urlencode(words, doseq=True) if words else ""
 
 
 class Http:

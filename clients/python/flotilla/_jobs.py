@@ -154,6 +154,10 @@ class Jobs:
     def cancel(self, job_id: str) -> Json:
         return self._http.json("POST", self._at(job_id, "/cancel"))
 
+    def set_labels(self, job_id: str, labels: Mapping[str, Optional[str]]) -> Json:
+        """Sets the labels that have a value, removes those that are None and leaves the others."""
+        return self._http.json("PATCH", self._at(job_id), body={"labels": labels})
+
     def delete(self, job_id: str) -> None:
         self._http.json("DELETE", self._at(job_id))
 

@@ -2,7 +2,13 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { namedCursor, readNamedCursor } from "#hub/platform/http/time-cursor.ts";
 import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { notFound } from "#shared/kit/errors.ts";
-import type { Job, JobListQuery } from "#shared/protocol/schema/job.ts";
+import {
+  type Job,
+  type JobCount,
+  type JobCountQuery,
+  type JobListQuery,
+  MAX_COUNTED,
+} from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { jobRecord } from "./record.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
@@ -40,4 +46,10 @@ export async function listJobs(
     ({ created_at, job_id }) => namedCursor({ at: created_at, id: job_id }),
   );
   return { jobs: await Promise.all(page.map((row) => recordOf(ctx, row))), next_cursor };
+}
+
+/** GET /jobs/count: counted as far as a tab shows it. */
+export async function countJobs(ctx: FleetContext, filter: JobCountQuery): Promise<JobCount> {
+  const found = await ctx.db.jobs.count({ ...filter, limit: MAX_COUNTED + 1 });
+  return { count: Math.min(found, MAX_COUNTED), more: found > MAX_COUNTED };
 }

@@ -29,6 +29,7 @@ export function jobRecord(
     thumbnail_href: end?.thumbnail ? documentHref(job_id, "thumbnail.webp") : null,
     favicon_href: end?.favicon ? assetHref(job_id, end.favicon) : null,
     answer: row.answer?.value ?? null,
+    labels: row.labels ?? {},
     source: row.capture?.imported ? "import" : "browser",
   };
 }

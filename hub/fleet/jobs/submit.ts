@@ -10,6 +10,7 @@ import {
   type SubmitJob,
   type WaitingFor,
 } from "#shared/protocol/schema/job.ts";
+import { storedLabels } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
 import { requireWayOut } from "../links/way-out.ts";
 import { requireEngines } from "../registries/engines.ts";
@@ -73,6 +74,7 @@ export const newRow = (
   changes: null,
   fingerprint: null,
   retried_as: null,
+  labels: storedLabels(input.labels),
 });
 
 export interface SubmitOptions {
@@ -215,7 +217,7 @@ async function storeJob(
 ): Promise<void> {
   const key = row.idempotency_key;
   const named = key === null ? null : { key, owner, answer: madeJob(row.job_id) };
-  if (key === null && attempt === null) await db.jobs.insert(row);
+  if (key === null && attempt === null && row.labels === null) await db.jobs.insert(row);
   else if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
   meters.submitted.inc();
 }

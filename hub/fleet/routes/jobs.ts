@@ -4,10 +4,19 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { idempotencyKey } from "#hub/platform/idempotency/keyed-call.ts";
 import { TooBusy } from "#shared/protocol/schema/error.ts";
-import { Job, JobList, JobListQuery, SubmitJob } from "#shared/protocol/schema/job.ts";
+import {
+  Job,
+  JobCount,
+  JobCountQuery,
+  JobList,
+  JobListQuery,
+  PatchJob,
+  SubmitJob,
+} from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
-import { getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
+import { changeLabels } from "../jobs/labels.ts";
+import { countJobs, getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { idempotent } from "./idempotent.ts";
@@ -30,6 +39,17 @@ const list = createRoute({
     "Filters narrow one another; `next_cursor` is the `cursor` of the next page, null on the last.",
   request: { query: JobListQuery },
   responses: { ...ok(JobList), ...fails(422) },
+});
+const count = createRoute({
+  method: "get",
+  path: "/jobs/count",
+  access: "view",
+  tags,
+  operationId: "countJobs",
+  summary: "Count the jobs that filters match",
+  description: "At most 1,000; `more` says that there are others.",
+  request: { query: JobCountQuery },
+  responses: { ...ok(JobCount), ...fails(422) },
 });
 const read = createRoute({
   method: "get",
@@ -88,6 +108,23 @@ export function jobRoutes(ctx: FleetContext) {
     request: { params: JobParams, headers: IdempotencyHeader },
     responses: { ...ok(Job), ...fails(404, 409, 413, 422) },
   });
+  const patch = createRoute({
+    method: "patch",
+    path: "/jobs/{id}",
+    access: "submit",
+    changes: ["jobs"],
+    tags,
+    operationId: "changeJob",
+    summary: "Change the labels of a job, whatever its state",
+    description: "A value sets a label, null removes it, and labels that are not named stay.",
+    middleware,
+    request: {
+      ...json(PatchJob, { labels: { team: "growth", draft: null } }),
+      params: JobParams,
+      headers: IdempotencyHeader,
+    },
+    responses: { ...ok(Job), ...fails(400, 404, 409, 413, 415, 422) },
+  });
   const remove = createRoute({
     method: "delete",
     path: "/jobs/{id}",
@@ -109,10 +146,15 @@ export function jobRoutes(ctx: FleetContext) {
       return c.json(await submitJob(ctx, c.req.valid("json"), { idempotency_key, wait }), 200);
     })
     .openapi(list, async (c) => c.json(await listJobs(ctx, c.req.valid("query")), 200))
+    .openapi(count, async (c) => c.json(await countJobs(ctx, c.req.valid("query")), 200))
     .openapi(read, async (c) => c.json(await getJob(ctx, c.req.valid("param").id), 200))
     .openapi(cancel, async (c) => {
       const { job_id } = await getRow(ctx, c.req.valid("param").id);
       return c.json(await recordOf(ctx, await cancelJob(ctx, job_id)), 200);
+    })
+    .openapi(patch, async (c) => {
+      const row = await getRow(ctx, c.req.valid("param").id);
+      return c.json(await changeLabels(ctx, row, c.req.valid("json").labels), 200);
     })
     .openapi(remove, async (c) => {
       const { job_id } = await getRow(ctx, c.req.valid("param").id);

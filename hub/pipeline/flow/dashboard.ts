@@ -3,7 +3,7 @@ import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flo
 import type { PipelineContext } from "../context.ts";
 import { listTroubled } from "../supervisor/read.ts";
 import { queueCounts } from "../tasks/queue.ts";
-import { runRecord } from "../tasks/runs.ts";
+import { runRecords } from "../tasks/runs.ts";
 import { brokenSentence, executorStates } from "../workloads/executor-state.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
@@ -43,7 +43,7 @@ export async function getOverview(
       const sum = held.reduce((n, row) => n + row.n, 0);
       return [{ workload: slug, claimed: sum, workers: held.length }];
     }),
-    recent_failures: failures.map(runRecord),
+    recent_failures: await runRecords(ctx, failures),
     supervised,
     problems: [...executors].flatMap(([workload, executor]) => {
       const { state, since, workers } = executor;

@@ -68,6 +68,15 @@ async function trimRuns({ db, config }: Retention, signal?: AbortSignal): Promis
   return sum;
 }
 
+/** Deletes labels of tasks that neither the queue nor a run knows any more. */
+async function pruneLabels({ db }: Retention, signal?: AbortSignal): Promise<void> {
+  let after: number | null = 0;
+  while (after !== null && !signal?.aborted) {
+    after = (await db.task_labels.prune(after, CHUNK)).last;
+    await giveWay();
+  }
+}
+
 /** Deletes what is older than its bounds: runs by age and count, minutes of rates and GPUs by age. */
 export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<void> {
   const expired = await expireRuns(ctx, signal);
@@ -79,6 +88,7 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
       () => ctx.db.run_notes.prune(ctx.clock.now() - run_days * DAY_MS, CHUNK),
       signal,
     );
+  await pruneLabels(ctx, signal);
   const minutes = await piecewise(
     () => ctx.db.retention.pruneMinutes(ctx.clock.now() - MINUTES_KEPT_MS),
     signal,

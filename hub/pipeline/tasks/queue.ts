@@ -7,6 +7,7 @@ import type {
 import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import {
   type PeekQuery,
   type QueueCounts,
@@ -51,7 +52,7 @@ export async function getCounts(
   return queueCounts(row);
 }
 
-const queueRow = (row: StoredRow): QueueRow => {
+const queueRow = (row: StoredRow, labels: Labels = {}): QueueRow => {
   const { task_id: _id, ...rest } = row;
   return {
     ...rest,
@@ -61,25 +62,44 @@ const queueRow = (row: StoredRow): QueueRow => {
     claimed_at: isoTimeOrNull(row.claimed_at),
     lease_until: isoTimeOrNull(row.lease_until),
     created_at: isoTime(row.created_at),
+    labels,
   };
 };
 
 /** GET …/queue/peek: oldest first. */
 export async function peekQueue(
-  ctx: Pick<PipelineContext, "pipeline">,
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
   slug: string,
-  { state, limit, offset, cursor }: z.infer<typeof PeekQuery>,
+  { state, limit, offset, cursor, label }: z.infer<typeof PeekQuery>,
 ): Promise<z.infer<typeof QueuePeek>> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const states = state ? PEEKED[state] : Object.values(STATES).flat();
   const { store } = ctx.pipeline;
   const { page, next_cursor } = await pageOfRows(
     limit,
-    (rows) => store.peek(workload_id, states, rows, offset, cursor),
+    (rows) =>
+      label
+        ? labelledRows(ctx, { workload_id, states, label, limit: rows, offset, after: cursor ?? 0 })
+        : store.peek(workload_id, states, rows, offset, cursor),
     ({ task_id }) => String(task_id),
   );
   const next_offset = next_cursor === null ? null : offset + limit;
-  return { rows: page.map(queueRow), next_offset, next_cursor };
+  const labels = await ctx.db.task_labels.of(page.map(({ task_id }) => task_id));
+  const rows = page.map((row) => queueRow(row, labels.get(row.task_id)));
+  return { rows, next_offset, next_cursor };
+}
+
+/** From the labels' index, as the queue would show them. */
+async function labelledRows(
+  { db, pipeline }: Pick<PipelineContext, "pipeline" | "db">,
+  filter: Parameters<PipelineContext["db"]["task_labels"]["tasks"]>[0],
+): Promise<StoredRow[]> {
+  const workload = pipeline.workloads.byId(filter.workload_id);
+  return (await db.task_labels.tasks(filter)).map((row) => ({
+    ...row,
+    max_attempts: (row.follows_workload ? workload?.max_attempts : null) ?? row.max_attempts,
+    extra: row.extra === null ? null : JSON.stringify(row.extra),
+  }));
 }
 
 /**

@@ -2,6 +2,7 @@ import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { RunRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import type { Run, RunList, RunsQuery } from "#shared/protocol/schema/queue.ts";
 import type { PipelineContext } from "../context.ts";
 import { NO_NOTES, notesRecord } from "./notes.ts";
@@ -11,7 +12,7 @@ import { searchRuns } from "./search-runs.ts";
 export const DELETED = "(deleted)";
 
 /** A run as the wire shows it (rules/pipeline-runs#fields-of-a-run). */
-export const runRecord = (row: RunRow): Run => ({
+export const runRecord = (row: RunRow, labels: Labels = {}): Run => ({
   run_id: row.run_id,
   workload: row.slug ?? DELETED,
   pk: row.pk,
@@ -28,8 +29,18 @@ export const runRecord = (row: RunRow): Run => ({
   truncated: row.truncated,
   error: row.error,
   fingerprint: row.fingerprint,
+  labels,
   ...(row.notes === null ? NO_NOTES : notesRecord(row.notes)),
 });
+
+/** The same with the labels of their tasks. */
+export async function runRecords(
+  { db }: Pick<PipelineContext, "db">,
+  rows: readonly RunRow[],
+): Promise<Run[]> {
+  const labels = await db.task_labels.of(rows.map(({ task_id }) => task_id));
+  return rows.map((row) => runRecord(row, labels.get(row.task_id)));
+}
 
 /** Newest first, of one workload or of all. @throws AppError not_found */
 export async function listRuns(
@@ -48,12 +59,14 @@ export async function listRuns(
     until: until === undefined ? undefined : Date.parse(until),
   });
   const next_cursor = next_before === null ? null : String(next_before);
-  return { runs: rows.map(runRecord), next_before, next_cursor };
+  return { runs: await runRecords(ctx, rows), next_before, next_cursor };
 }
 
 /** @throws AppError not_found */
 export async function getRun(ctx: Pick<PipelineContext, "db">, run_id: number): Promise<Run> {
   const row = Number.isSafeInteger(run_id) ? await ctx.db.runs.get(run_id) : null;
   if (!row) throw notFound("run");
-  return runRecord(row);
+  const [record] = await runRecords(ctx, [row]);
+  if (!record) throw notFound("run");
+  return record;
 }

@@ -1,6 +1,7 @@
 import type { RunRow, TaskRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import {
   type QueueRow,
   type RunAttempt,
@@ -15,14 +16,18 @@ import { searchRuns } from "./search-runs.ts";
 /** The newest attempts in one answer: a task has at most 1,000, and as many again each time it is retried. */
 const MAX_ATTEMPTS = 200;
 
-const attemptRecord = (row: RunRow): RunAttempt => {
-  const record = runRecord(row);
+const attemptRecord = (row: RunRow, labels: Labels): RunAttempt => {
+  const record = runRecord(row, labels);
   const { output_json: _output, stdout: _stdout, stderr: _stderr, ...told } = record;
   const { progress: _progress, log: _log, log_dropped: _dropped, ...rest } = told;
   return rest;
 };
 
-const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow => ({
+export const taskRecord = (
+  row: TaskRow,
+  workload: WorkloadRow | undefined,
+  labels: Labels,
+): QueueRow => ({
   pk: row.pk,
   state: stateName(row.state),
   attempt: row.attempt,
@@ -35,6 +40,7 @@ const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow =
   last_error: row.last_error,
   extra: row.extra,
   created_at: isoTime(row.created_at),
+  labels,
 });
 
 async function historyOf(
@@ -43,15 +49,16 @@ async function historyOf(
   task: TaskRow | null,
 ): Promise<TaskHistory> {
   const rows = await db.runs.ofTask(of.task_id, MAX_ATTEMPTS);
+  const labels = (await db.task_labels.of([of.task_id])).get(of.task_id) ?? {};
   return {
     workload: of.workload,
     pk: of.pk,
     // A key that was submitted again names another task.
     task:
       task?.task_id === of.task_id
-        ? taskRecord(task, pipeline.workloads.byId(task.workload_id))
+        ? taskRecord(task, pipeline.workloads.byId(task.workload_id), labels)
         : null,
-    attempts: rows.reverse().map(attemptRecord),
+    attempts: rows.reverse().map((row) => attemptRecord(row, labels)),
   };
 }
 

@@ -2,6 +2,7 @@ import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import type { NewTask } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
+import { storedLabels } from "#shared/protocol/schema/labels.ts";
 import {
   MAX_EXTRA_BYTES,
   MAX_JSON_DEPTH,
@@ -45,6 +46,7 @@ export const newTask = (
   max_attempts: item.max_attempts ?? workload.max_attempts,
   follows_workload: item.max_attempts === undefined,
   run_at: item.run_at ? Date.parse(item.run_at) : null,
+  ...(item.labels && { labels: storedLabels(item.labels) }),
 });
 
 /** @throws AppError invalid naming every item that breaks a rule, the first fifty of them */

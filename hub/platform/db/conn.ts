@@ -33,7 +33,7 @@ export type Look = (setting: (name: string) => Promise<unknown>) => Promise<void
  */
 export interface Conn {
   dialect: "sqlite" | "postgres";
-  q: Pick<Queries, "select" | "insert" | "update" | "delete">;
+  q: Pick<Queries, "select" | "selectDistinct" | "insert" | "update" | "delete">;
   t: Tables;
   /**
    * Runs the statements in order in one transaction and returns the rows of each. It takes no callback, so no code can

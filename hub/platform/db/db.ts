@@ -29,6 +29,8 @@ import { runNotesRepo } from "./run-notes.ts";
 import { runsRepo } from "./runs.ts";
 import { schedulesRepo } from "./schedules.ts";
 import { serviceLogsRepo } from "./service-logs.ts";
+import { savedListsRepo } from "./saved-lists.ts";
+import { searchRepo } from "./search.ts";
 import { sessionsRepo } from "./sessions.ts";
 import { settingsRepo } from "./settings.ts";
 import { skillsRepo } from "./skills.ts";
@@ -36,6 +38,7 @@ import { openSqlite } from "./sqlite.ts";
 import type { Db } from "./storage.ts";
 import { supervisedRepo } from "./supervised.ts";
 import { triageRepo } from "./triage/repo.ts";
+import { taskLabelsRepo } from "./task-labels.ts";
 import { viewsRepo } from "./views.ts";
 import { watchesRepo } from "./watches.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
@@ -115,6 +118,9 @@ export function toDb(conn: Conn): Db {
     workload_versions: guarded(workloadVersionsRepo(conn)),
     runs: guarded(runsRepo(conn)),
     run_notes: guarded(runNotesRepo(conn)),
+    task_labels: guarded(taskLabelsRepo(conn)),
+    search: guarded(searchRepo(conn)),
+    saved_lists: guarded(savedListsRepo(conn)),
     views: guarded(viewsRepo(conn)),
     triage: guarded(triageRepo(conn)),
     flow: guarded(flowRepo(conn)),

@@ -85,7 +85,13 @@ export interface JobsRepo {
     filter: JobFilter & { limit: number },
     before: { created_at: number; job_id: string } | null,
   ): Promise<JobRow[]>;
-  count(filter: JobFilter): Promise<number>;
+  /** How many jobs the filter matches; with a `limit` counted up to it. */
+  count(filter: JobFilter & { limit?: number }): Promise<number>;
+  /** Replaces the labels of the row; false when others were stored since it was read, or it is gone. */
+  replaceLabels(
+    row: Pick<JobRow, "job_id" | "created_at" | "labels">,
+    labels: JobRow["labels"],
+  ): Promise<boolean>;
   /** queued and unassigned → running. */
   claim(input: ClaimJob): Promise<JobRow | null>;
   /** running under this lease → queued, unassigned (the assignment was not delivered). */

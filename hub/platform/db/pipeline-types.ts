@@ -1,4 +1,5 @@
 import type { ToldNotes } from "#shared/protocol/schema/executor.ts";
+import type { LabelFilter, Labels } from "#shared/protocol/schema/labels.ts";
 import type {
   AgentRow,
   PluginBlobRow,
@@ -71,6 +72,7 @@ export interface RunsRepo {
     /** As stored. */
     outcome?: number | undefined;
     worker_id?: string | undefined;
+    label?: LabelFilter[] | undefined;
     /** Ended from here on, and before there. */
     since?: number | undefined;
     until?: number | undefined;
@@ -92,6 +94,25 @@ export interface RunsRepo {
   task(workload_id: number, pk: string): Promise<TaskRow | null>;
   /** Which of these tasks are in the queue, in any order; `state` as stored. */
   taskStates(workload_id: number, pks: readonly string[]): Promise<Pick<TaskRow, "pk" | "state">[]>;
+}
+
+/** Labels of tasks, which their runs show as well (rules/labels#labels-of-tasks). */
+export interface TaskLabelsRepo {
+  of(task_ids: readonly number[]): Promise<Map<number, Labels>>;
+  /** Tasks of a workload that are in the queue and have every one of these labels, in the order of their ids. */
+  tasks(filter: {
+    workload_id: number;
+    label: LabelFilter[];
+    states: readonly number[];
+    after: number;
+    offset: number;
+    limit: number;
+  }): Promise<TaskRow[]>;
+  /**
+   * Looks at up to `limit` labelled tasks after `after`, and deletes the labels of those that neither the queue nor a run
+   * knows; `last` is the last one looked at, null when there was none.
+   */
+  prune(after: number, limit: number): Promise<{ deleted: number; last: number | null }>;
 }
 
 /** Progress and log that tasks report while they run, by attempt. */

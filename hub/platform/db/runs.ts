@@ -3,6 +3,7 @@ import { UNKNOWN } from "../failures/fingerprint.ts";
 import type { Conn } from "./conn.ts";
 import type { RunsRepo } from "./pipeline-types.ts";
 import type { RunRow } from "./rows.ts";
+import { hasLabel } from "./task-labels.ts";
 import { taskStates } from "./task-states.ts";
 import { walkBack } from "./triage/walk.ts";
 
@@ -99,6 +100,7 @@ export function runsRepo(conn: Conn): RunsRepo {
               ? sql`outcome not in (0, 5) and ${runs.fingerprint} is null`
               : eq(runs.fingerprint, one),
           ),
+          ...(filter.label ?? []).map((label) => hasLabel(conn, runs.task_id, label)),
           given(filter.since, (at) => gte(runs.finished_at, at)),
           given(filter.until, (at) => lt(runs.finished_at, at)),
         ),

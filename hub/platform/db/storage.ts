@@ -26,6 +26,7 @@ import type {
   RunNotesRepo,
   RunsRepo,
   SupervisedRepo,
+  TaskLabelsRepo,
   WorkerRestartsRepo,
   WorkloadsRepo,
   WorkloadVersionsRepo,
@@ -34,6 +35,8 @@ import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from ".
 import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
 import type { TriageRepo } from "./triage/types.ts";
+import type { SavedListsRepo } from "./saved-lists.ts";
+import type { SearchRepo } from "./search-types.ts";
 import type {
   CpuMinutesRepo,
   FlowRepo,
@@ -66,6 +69,9 @@ export interface Db {
   workload_versions: WorkloadVersionsRepo;
   runs: RunsRepo;
   run_notes: RunNotesRepo;
+  task_labels: TaskLabelsRepo;
+  search: SearchRepo;
+  saved_lists: SavedListsRepo;
   views: ViewsRepo;
   triage: TriageRepo;
   flow: FlowRepo;

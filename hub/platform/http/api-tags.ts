@@ -7,6 +7,8 @@ export const TAGS = {
   sessions: "A browser that stays open: its life, cookies, network log, downloads, viewer and CDP.",
   "session actions": "What a session can do. Names and arguments are Playwright's.",
   links: "Signed links that open one thing for a limited time, without a token.",
+  search: "What is found by a few words.",
+  "saved lists": "Lists with their filters, kept under a name.",
   hosts: "What is kept for each host: settings, recipes, a login recipe, cookies.",
   profiles: "Browser profiles with their logins, and the extension that sends cookies here.",
   engines: "The AI backends that plan, judge and answer.",

@@ -13,6 +13,7 @@ import {
   HOST,
   HUB_URL,
   JSON_OUT,
+  LABEL,
   LANES,
   LOG,
   OBJECTS,
@@ -24,6 +25,7 @@ import {
   TASK_FILE,
   TIMEOUT,
   TLS,
+  WITH_LABEL,
   WORKER_ID,
 } from "./flags.ts";
 import { TABLE_FLAGS } from "./table-flags.ts";
@@ -60,6 +62,7 @@ export const COMMANDS = {
       { name: "headless", help: "run the browser without a display" },
       { name: "preset", value: "SLUG", help: "options of a preset; --option overrides them" },
       OPTION,
+      LABEL,
     ],
   },
   jobs: {
@@ -70,6 +73,17 @@ export const COMMANDS = {
       ...CLIENT,
       { name: "status", value: "STATUS", help: "only jobs in this state" },
       { name: "limit", value: "N", help: "how many, newest first (50)" },
+      WITH_LABEL,
+      JSON_OUT,
+    ],
+  },
+  find: {
+    kind: "client",
+    about: "find jobs, sessions, hosts, workers, workloads, tasks and runs by a few words",
+    words: ["WORDS…"],
+    flags: [
+      ...CLIENT,
+      { name: "limit", value: "N", help: "how many of the fleet and of the pipeline (20)" },
       JSON_OUT,
     ],
   },
@@ -184,6 +198,7 @@ export const COMMANDS = {
       TASK_FILE,
       ...TABLE_FLAGS,
       { name: "wait", help: "wait until the tasks are done; exit 1 if any failed" },
+      LABEL,
       JSON_OUT,
     ],
   },
@@ -202,6 +217,7 @@ export const COMMANDS = {
       { name: "follow", help: "print runs as they are recorded, until Ctrl-C" },
       { name: "failed", help: "only unsuccessful runs" },
       { name: "limit", value: "N", help: "how many, newest first (50; with --follow 10)" },
+      WITH_LABEL,
       JSON_OUT,
     ],
   },

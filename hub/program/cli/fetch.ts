@@ -15,6 +15,7 @@ export interface FetchRequest {
   /** Slug of a preset; `options` override it. */
   preset: string | null;
   options: Record<string, unknown>;
+  labels: Record<string, string>;
   out: string | null;
   json: boolean;
 }
@@ -89,8 +90,13 @@ function showEvent(progress: Progress, event: JobEvent): void {
 
 /** Submits; returns the job's id, whether the hub started it immediately or queued it (503, rules/jobs#at-capacity). */
 async function submit(client: Http, request: FetchRequest, progress: Progress): Promise<string> {
-  const { url, preset, options } = request;
-  const job = preset === null ? { url, options } : { url, preset, options };
+  const { url, preset, options, labels } = request;
+  const job = {
+    ...{ url, options },
+    ...(preset !== null && { preset }),
+    // A hub of an earlier version knows no labels.
+    ...(Object.keys(labels).length > 0 && { labels }),
+  };
   try {
     return (await client.call("POST /jobs", { json: job })).job_id;
   } catch (err) {

@@ -196,6 +196,18 @@ export const OPTION: Flag = {
   repeatable: true,
   help: "any job option, e.g. idle_seconds=1",
 };
+export const LABEL: Flag = {
+  name: "label",
+  value: "KEY:VALUE",
+  repeatable: true,
+  help: "a label to find it by, e.g. team:growth",
+};
+export const WITH_LABEL: Flag = {
+  name: "label",
+  value: "KEY[:VALUE]",
+  repeatable: true,
+  help: "only those with this label",
+};
 export const JSON_OUT: Flag = { name: "json", help: "print JSON" };
 
 /** What failures, and the tasks or jobs behind them, are found by. */

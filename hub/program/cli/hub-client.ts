@@ -58,5 +58,6 @@ export async function tell<T>(
 }
 
 /** Parts of a query or a body as they were typed: what they must be, the hub says. */
-export const asTyped = (query: Readonly<Record<string, string | number | undefined>>): never =>
-  query as never;
+export const asTyped = (
+  query: Readonly<Record<string, string | number | readonly string[] | undefined>>,
+): never => query as never;

@@ -20,7 +20,7 @@ const shown =
 /** `flotilla jobs`: newest first. */
 export async function runJobsCommand(
   { client, terminal }: ListDeps,
-  filter: { status?: string; limit?: string },
+  filter: { status?: string; limit?: string; label?: readonly string[] },
   json: boolean,
 ): Promise<number> {
   const text = ({ jobs }: { jobs: Job[] }): string => {

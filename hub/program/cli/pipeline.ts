@@ -3,6 +3,7 @@ import { authorityOption } from "#shared/protocol/trust.ts";
 import type { FlagValues } from "./args.ts";
 import type { Command } from "./commands.ts";
 import { UsageError } from "./exit.ts";
+import { labelsOf } from "./labels.ts";
 import { runQueueCommand } from "./queue.ts";
 import { runRunsCommand } from "./runs.ts";
 import { runSubmitCommand } from "./submit.ts";
@@ -62,7 +63,9 @@ export function runPipelineCommand(
       const table = tableRequest(slug, words, flags);
       if (table) return runTableCommand({ ...deps, openInput }, table);
       const source = submitSource(words, flags.file?.at(-1));
-      return runSubmitCommand({ ...deps, openInput }, { slug, ...source, wait: on("wait"), json });
+      const labels = labelsOf(flags.label);
+      const request = { slug, ...source, labels, wait: on("wait"), json };
+      return runSubmitCommand({ ...deps, openInput }, request);
     }
     case "queue":
       return runQueueCommand(deps, { slug, watch: on("watch"), json });
@@ -72,6 +75,7 @@ export function runPipelineCommand(
         slug,
         follow: on("follow"),
         failed: on("failed"),
+        label: [...(flags.label ?? [])],
         limit,
         json,
       });

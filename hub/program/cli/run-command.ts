@@ -10,6 +10,7 @@ import { EXIT, UsageError } from "./exit.ts";
 import { runFailuresCommand } from "./failures.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import { DEFAULT_HUB } from "./flags.ts";
+import { runFindCommand } from "./find.ts";
 import { runFleetCommand } from "./fleet.ts";
 import { isDrainWord, runDrain } from "./fleet-drain.ts";
 import { awayText, createHubClient, isAway } from "./hub-client.ts";
@@ -21,6 +22,7 @@ import {
   runJobsCommand,
   runWorkersCommand,
 } from "./list-commands.ts";
+import { labelsOf } from "./labels.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import { printable, type Terminal } from "./print.ts";
 import { runTokensCommand } from "./tokens.ts";
@@ -43,12 +45,14 @@ function fetchAsked(word: string, flags: FlagValues) {
   const options = jobOptions(flags);
   if (flags.headless) options.headless = true;
   const preset = flags.preset?.at(-1) ?? null;
-  return { url: checkTarget(word), preset, options, out: flags.out?.at(-1) ?? null };
+  const labels = labelsOf(flags.label);
+  return { url: checkTarget(word), preset, options, labels, out: flags.out?.at(-1) ?? null };
 }
 
 const jobsAsked = (flags: FlagValues) => ({
   status: flags.status?.at(-1),
   limit: flags.limit?.at(-1),
+  label: flags.label,
 });
 
 const linkAsked = (flags: FlagValues) => ({
@@ -105,6 +109,8 @@ export async function runClientCommand(
         );
       case "jobs":
         return await runJobsCommand(deps, jobsAsked(flags), json);
+      case "find":
+        return await runFindCommand(deps, words, flags.limit?.at(-1), json);
       case "workers":
         return await runWorkersCommand(deps, json);
       case "engines":

@@ -7,6 +7,8 @@ export interface RunsRequest {
   slug: string;
   follow: boolean;
   failed: boolean;
+  /** Only runs that have all of these. */
+  label: string[];
   /** Passed on as written: the control plane validates it. */
   limit: string | null;
   json: boolean;
@@ -111,6 +113,7 @@ export async function runRunsCommand(deps: WatchDeps, request: RunsRequest): Pro
   const { workloads, terminal } = deps;
   const filter: RunFilter = {
     ...(request.failed ? { success: false } : {}),
+    ...(request.label.length > 0 ? { label: request.label } : {}),
     ...(request.limit === null ? {} : { limit: Number(request.limit) }),
   };
   if (request.follow) {

@@ -13,6 +13,8 @@ export interface SubmitRequest {
   pks: string[];
   /** Path, or `-` for standard input. */
   file: string | null;
+  /** Of every task that names none of its own with the same key. */
+  labels: Record<string, string>;
   wait: boolean;
   json: boolean;
 }
@@ -53,15 +55,18 @@ function blameLine(err: unknown, batch: PlacedTask[]): unknown {
 
 async function sendAll(
   deps: SubmitDeps,
-  slug: string,
+  { slug, labels }: Pick<SubmitRequest, "slug" | "labels">,
   tasks: AsyncIterable<PlacedTask>,
   progress: Progress,
   sent: Sent,
 ): Promise<void> {
+  const labelled = Object.keys(labels).length > 0;
   const { workloads, signal } = deps;
   for await (const batch of inBatches(tasks, BATCH)) {
     if (signal.aborted) return;
-    const items = batch.map(({ task }) => task);
+    const items = batch.map(({ task }) =>
+      labelled ? { ...task, labels: { ...labels, ...task.labels } } : task,
+    );
     const answer = await workloads.submit(slug, items, { signal }).catch((err) => {
       throw blameLine(err, batch);
     });
@@ -148,7 +153,7 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
   try {
     // Before anything is read, check that the hub answers and that the workload exists.
     await deps.workloads.get(slug, { timeout_ms: FIRST_CALL_MS });
-    await sendAll(deps, slug, sourceOf(request, stream), progress, sent).catch((err) => {
+    await sendAll(deps, request, sourceOf(request, stream), progress, sent).catch((err) => {
       if (signal.aborted) return;
       const told = takenText(sent, err);
       if (json) say({ error: errorMessage(err) }, "");

@@ -5,6 +5,7 @@ import { RegistrySlug } from "./engine.ts";
 import { Fingerprint } from "./fingerprint.ts";
 import { JobChanges } from "./job-changes.ts";
 import { JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
+import { LabelChanges, LabelQuery, Labels } from "./labels.ts";
 import { QueryBoolean } from "./page.ts";
 import { ReplayReport } from "./replay.ts";
 
@@ -34,9 +35,16 @@ export const SubmitJob = z
     url: TargetUrl,
     preset: RegistrySlug.nullable().default(null),
     options: SubmitOptions.prefault({}),
+    labels: Labels.default({}).meta({
+      description: "Words of your own to find the job by, such as team: growth",
+    }),
   })
   .openapi("SubmitJob");
 export type SubmitJob = z.infer<typeof SubmitJob>;
+
+/** Body of PATCH /jobs/{id} (rules/labels#change-the-labels-of-a-job). */
+export const PatchJob = z.strictObject({ labels: LabelChanges }).openapi("PatchJob");
+export type PatchJob = z.infer<typeof PatchJob>;
 
 /**
  * What became of the bodies the browser received. `seen = captured + partial + lost`, counting only
@@ -197,6 +205,9 @@ export const Job = z
     retried_as: z.string().nullable().openapi({
       description: "The job that runs it again, once somebody has retried it by a filter",
     }),
+    labels: z.record(z.string(), z.string()).openapi({
+      description: "What it is found by, as given with POST /jobs or PATCH /jobs/{id}",
+    }),
   })
   .openapi("Job");
 export type Job = z.infer<typeof Job>;
@@ -228,12 +239,30 @@ export const JobListQuery = z.object({
     description: "Captures of watches that had changed, or had not",
   }),
   q: z.string().max(500).optional(),
+  words: z.string().min(1).max(500).optional().openapi({
+    description:
+      "Jobs that have words beginning with each of these, in their title, URL, error, labels or answer",
+  }),
+  label: LabelQuery.optional(),
   since: isoMs.optional(),
   until: isoMs.optional(),
   limit: z.coerce.number().int().min(1).max(LIST_LIMIT.max).default(LIST_LIMIT.default),
   cursor: z.string().max(200).optional(),
 });
 export type JobListQuery = z.infer<typeof JobListQuery>;
+
+/** Jobs that are counted at most; a tab shows "1,000+". */
+export const MAX_COUNTED = 1_000;
+export const JobCountQuery = JobListQuery.omit({ limit: true, cursor: true });
+export type JobCountQuery = z.infer<typeof JobCountQuery>;
+/** Answer of GET /jobs/count. */
+export const JobCount = z
+  .object({
+    count: z.int(),
+    more: z.boolean().openapi({ description: `There are more than ${MAX_COUNTED}` }),
+  })
+  .openapi("JobCount");
+export type JobCount = z.infer<typeof JobCount>;
 
 const LOG_ENTRY_LEVELS = ["debug", "info", "warn", "error"] as const;
 

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
 import { Notes } from "./executor.ts";
 import { Fingerprint } from "./fingerprint.ts";
+import { LabelQuery, Labels } from "./labels.ts";
 import { NextCursor, NumberCursor, QueryBoolean } from "./page.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
@@ -27,6 +28,7 @@ export const TaskIn = z
     priority: z.int().min(-1_000_000).max(1_000_000).optional(),
     run_at: z.iso.datetime({ offset: true }).nullable().optional(),
     max_attempts: z.int().min(1).max(1_000).optional(),
+    labels: Labels.optional(),
   })
   .openapi("TaskIn");
 export type TaskIn = z.infer<typeof TaskIn>;
@@ -79,6 +81,7 @@ export const QueueRow = z
     last_error: z.string().nullable(),
     extra: z.unknown(),
     created_at: z.string(),
+    labels: z.record(z.string(), z.string()),
   })
   .openapi("QueueRow");
 export type QueueRow = z.infer<typeof QueueRow>;
@@ -91,6 +94,7 @@ export const PeekQuery = z.object({
   offset: z.coerce.number().int().min(0).max(1_000_000).openapi({ type: "integer" }).default(0),
   /** Rows after those of the previous page, no matter what left the queue in between. */
   cursor: NumberCursor.optional(),
+  label: LabelQuery.optional(),
 });
 
 export const ResetFailed = z.object({ reset: z.int() }).openapi("ResetFailed");
@@ -117,6 +121,8 @@ export const Run = z
     error: z.string().nullable(),
     /** Names the failure: the same for runs that failed alike; null for others, and for failures recorded before there were fingerprints. */
     fingerprint: z.string().nullable(),
+    /** Of the task that it was an attempt of. */
+    labels: z.record(z.string(), z.string()),
     /** The task's notes (`ctx.progress` and `ctx.log`), including the last ones from a worker that died. */
     ...Notes.shape,
   })
@@ -163,6 +169,7 @@ const limitUpTo = (max: number) =>
     pk: TaskKey.optional(),
     outcome: z.enum(OUTCOMES).optional(),
     worker_id: z.string().min(1).max(200).optional(),
+    label: LabelQuery.optional(),
     /** Runs that ended at `since` or later, and before `until`. */
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),

@@ -118,6 +118,7 @@ export function jobRow(fields: Partial<JobRow> = {}): JobRow {
     changes: null,
     fingerprint: null,
     retried_as: null,
+    labels: null,
     ...fields,
   };
 }

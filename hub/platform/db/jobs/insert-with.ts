@@ -2,12 +2,14 @@ import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Conn, Statement } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { rowValues } from "../row-values.ts";
+import { insertLabels } from "./labels.ts";
 
 /**
  * A job with the rows that are stored together with it, or not at all (rules/http#idempotency-keys,
- * rules/watches#one-capture-for-each-time).
+ * rules/watches#one-capture-for-each-time); its labels, so that no list lacks it.
  */
-export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {
+export function insertWith(conn: Conn): JobsRepo["insertWith"] {
+  const { q, t, atomic, lockRows } = conn;
   const { jobs, attempts, idempotency_keys: keys, watches } = t;
   return async (row, { key, attempt, watch, retry_of = null }) => {
     const open = key && and(eq(keys.key, key.key), eq(keys.owner, key.owner), isNull(keys.answer));
@@ -37,6 +39,7 @@ export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWi
         .select(sql`select ${rowValues(jobs, row)} ${allowed}`)
         .returning({ job_id: jobs.job_id }),
     );
+    statements.push(...insertLabels(conn, row));
     if (attempt)
       statements.push(
         q

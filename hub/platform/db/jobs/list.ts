@@ -1,12 +1,30 @@
-import { and, count, desc, eq, gte, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  inArray,
+  isNull,
+  lte,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from "drizzle-orm";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
+import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
 import { UNKNOWN } from "../../failures/fingerprint.ts";
+import { amongFound } from "../among-found.ts";
 import type { Conn } from "../conn.ts";
 import type { JobFilter, JobsRepo } from "../fleet-types.ts";
 import { has } from "../like.ts";
+import { labelledJobs } from "./labels.ts";
 import { position } from "./which.ts";
+import { jobsWithWords } from "./words.ts";
 
 type Result = NonNullable<JobFilter["result"]>;
+type Before = Parameters<JobsRepo["list"]>[1];
 
 /** What became of it; a page that answered with an error is no success, although the capture is. */
 function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): SQL | undefined {
@@ -20,8 +38,9 @@ function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): 
 const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined) =>
   value === undefined ? undefined : condition(value);
 
-/** What a person asks for. */
-function conditionOf(jobs: Conn["t"]["jobs"], filter: JobFilter): SQL | undefined {
+/** What a person asks for, but for the first label. */
+function conditionOf(conn: Conn, filter: JobFilter): SQL | undefined {
+  const { jobs } = conn.t;
   return and(
     given(filter.status, (status) => eq(jobs.status, status)),
     given(filter.statuses, (all) => inArray(jobs.status, [...all])),
@@ -38,32 +57,70 @@ function conditionOf(jobs: Conn["t"]["jobs"], filter: JobFilter): SQL | undefine
     given(filter.changed, (is) => eq(jobs.changed, is)),
     given(filter.q || undefined, (text) => has(jobs.url, text)),
     given(filter.text, (text) => has(jobs.error, text)),
+    given(filter.words, (words) => amongFound(conn, jobs.job_id, jobsWithWords(conn, words))),
     given(filter.since, (at) => gte(jobs.created_at, at)),
     given(filter.until, (at) => lte(jobs.created_at, at)),
     filter.not_retried === true ? isNull(jobs.retried_as) : undefined,
+    ...(filter.label ?? []).slice(1).map((label) => labelledJobs(conn, label)),
   );
 }
+const hasLabel = ({ t: { job_labels: l } }: Conn, { key, value }: LabelFilter) =>
+  and(eq(l.key, key), value === null ? undefined : eq(l.value, value));
 
-/** A page of jobs by what a person asks for, and how many there are. */
-export function listJobs({ q, t: { jobs } }: Conn): Pick<JobsRepo, "list" | "count"> {
-  return {
-    list: async (filter, before) =>
-      q
+const isBefore = (place: SQL, { t: { jobs } }: Conn, before: Before): SQL | undefined =>
+  before === null
+    ? undefined
+    : sql`${place} < (${sql.param(before.created_at, jobs.created_at)}, ${sql.param(before.job_id, jobs.job_id)})`;
+
+/** A page of jobs by what a person asks for. */
+export function listJobs(conn: Conn): JobsRepo["list"] {
+  const {
+    q,
+    t: { jobs, job_labels },
+  } = conn;
+  const ordered = (created_at: SQLWrapper, job_id: SQLWrapper) => [desc(created_at), desc(job_id)];
+  return async (filter, before) => {
+    const [label] = filter.label ?? [];
+    const asked = conditionOf(conn, filter);
+    if (!label)
+      return q
         .select()
         .from(jobs)
-        .where(
-          and(
-            conditionOf(jobs, filter),
-            before === null
-              ? undefined
-              : sql`${position(jobs)} < (${sql.param(before.created_at, jobs.created_at)}, ${sql.param(before.job_id, jobs.job_id)})`,
-          ),
-        )
-        .orderBy(desc(jobs.created_at), desc(jobs.job_id))
-        .limit(filter.limit),
-    count: async (filter) => {
-      const [row] = await q.select({ n: count() }).from(jobs).where(conditionOf(jobs, filter));
-      return row?.n ?? 0;
-    },
+        .where(and(asked, isBefore(position(jobs), conn, before)))
+        .orderBy(...ordered(jobs.created_at, jobs.job_id))
+        .limit(filter.limit);
+    // In the order of the label's own index, however few of all jobs have it.
+    const place = sql`(${job_labels.created_at}, ${job_labels.job_id})`;
+    return q
+      .select(getTableColumns(jobs))
+      .from(job_labels)
+      .innerJoin(jobs, eq(jobs.job_id, job_labels.job_id))
+      .where(and(hasLabel(conn, label), asked, isBefore(place, conn, before)))
+      .orderBy(...ordered(job_labels.created_at, job_labels.job_id))
+      .limit(filter.limit);
+  };
+}
+
+/** How many jobs a list has, counted up to the limit. */
+export function countJobs(conn: Conn): JobsRepo["count"] {
+  const {
+    q,
+    t: { jobs, job_labels },
+  } = conn;
+  return async (filter) => {
+    const [label] = filter.label ?? [];
+    const asked = conditionOf(conn, filter);
+    const found = label
+      ? q
+          .select({ one: sql`1`.as("one") })
+          .from(job_labels)
+          .innerJoin(jobs, eq(jobs.job_id, job_labels.job_id))
+          .where(and(hasLabel(conn, label), asked))
+      : q
+          .select({ one: sql`1`.as("one") })
+          .from(jobs)
+          .where(asked);
+    const [row] = await q.select({ n: count() }).from(found.limit(filter.limit ?? Number.MAX_SAFE_INTEGER).as("found"));
+    return row?.n ?? 0;
   };
 }

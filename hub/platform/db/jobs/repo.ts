@@ -3,8 +3,9 @@ import type { JobsRepo } from "../fleet-types.ts";
 import { batchedStatements } from "./batch.ts";
 import { endedJobs } from "./ended.ts";
 import { insertWith } from "./insert-with.ts";
+import { replaceLabels } from "./labels.ts";
 import { leasedJobs } from "./lease.ts";
-import { listJobs } from "./list.ts";
+import { countJobs, listJobs } from "./list.ts";
 import { jobQueue } from "./queue.ts";
 import { runningJobs } from "./running.ts";
 import { singleStatements } from "./statements.ts";
@@ -16,7 +17,9 @@ export function jobsRepo(conn: Conn): JobsRepo {
     insert: statements.insert,
     insertWith: insertWith(conn),
     get: statements.get,
-    ...listJobs(conn),
+    list: listJobs(conn),
+    count: countJobs(conn),
+    replaceLabels: replaceLabels(conn),
     ...jobQueue(conn),
     ...leasedJobs(conn, statements),
     ...runningJobs(conn),

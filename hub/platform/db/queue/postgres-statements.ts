@@ -29,19 +29,29 @@ const OF_SUCCESS = reported("success", 6);
 const OF_FAILURE = reported("failure", 10);
 
 /** One order of keys for all submitters, so none deadlock. */
-export const SUBMIT = `
+/** $8: the labels of each task as JSON. Tasks without any go in by a statement that does not know of labels. */
+const submit = (labelled: boolean): string => `
 with src as (
-  select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows
+  select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows${labelled ? ", labels" : ""}
   from unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::bigint[],
-    $7::text::bool[]) x(pk, extra, priority, max_attempts, run_at, follows)
+    $7::text::bool[]${labelled ? ", $8::text::text[]" : ""}) x(pk, extra, priority, max_attempts, run_at, follows${labelled ? ", labels" : ""})
   order by pk),
 ins as (
   insert into tasks (workload_id, state, priority, max_attempts, follows_workload, run_at, pk, extra, created_at)
   select $1::bigint, case when run_at > ${NOW} then 3 else 0 end, priority, max_attempts, follows,
     coalesce(run_at, ${NOW}), pk, extra::jsonb, ${NOW}
   from src order by pk
-  on conflict (workload_id, pk) do nothing returning state)
+  on conflict (workload_id, pk) do nothing returning state${labelled ? ", task_id, pk" : ""})${labelled ? LABEL : ""}
 select (count(*) filter (where state = 0))::int as ready, (count(*) filter (where state = 3))::int as delayed from ins`;
+
+const LABEL = `,
+labelled as (
+  insert into task_labels (task_id, key, value)
+  select ins.task_id, l.key, l.value from ins join src using (pk) cross join lateral jsonb_each_text(src.labels::jsonb) l
+  where src.labels is not null)`;
+
+export const SUBMIT = submit(false);
+export const SUBMIT_LABELLED = submit(true);
 
 /**
  * The picked rows are locked and ready, so the update names only their keys: `t.state = 0` beside them led the planner

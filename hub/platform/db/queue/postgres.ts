@@ -133,15 +133,20 @@ async function submit(
   tasks: readonly NewTask[],
   metric: "submitted" | "emitted",
 ): Promise<OpResults["submit"]> {
-  const [row] = await tx.q<{ ready: number; delayed: number }>(SQL.SUBMIT, [
-    workload_id,
-    list(tasks.map((t) => t.pk)),
-    list(tasks.map((t) => t.extra)),
-    list(tasks.map((t) => t.priority)),
-    list(tasks.map((t) => t.max_attempts)),
-    list(tasks.map((t) => t.run_at)),
-    list(tasks.map((t) => t.follows_workload ?? false)),
-  ]);
+  const labelled = tasks.some((t) => t.labels);
+  const [row] = await tx.q<{ ready: number; delayed: number }>(
+    labelled ? SQL.SUBMIT_LABELLED : SQL.SUBMIT,
+    [
+      workload_id,
+      list(tasks.map((t) => t.pk)),
+      list(tasks.map((t) => t.extra)),
+      list(tasks.map((t) => t.priority)),
+      list(tasks.map((t) => t.max_attempts)),
+      list(tasks.map((t) => t.run_at)),
+      list(tasks.map((t) => t.follows_workload ?? false)),
+      ...(labelled ? [list(tasks.map((t) => (t.labels ? JSON.stringify(t.labels) : null)))] : []),
+    ],
+  );
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);
   tx.deltas.move(workload_id, null, "delayed", delayed);

@@ -1,3 +1,4 @@
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import type { Backoff, RateLimit } from "#shared/protocol/schema/workload.ts";
 import type { FailureColumns, SuccessColumns } from "./run-columns.ts";
 
@@ -19,6 +20,7 @@ export interface NewTask {
   follows_workload?: boolean;
   /** Epoch ms; null: now. */
   run_at: number | null;
+  labels?: Labels | null;
 }
 
 /** A claimed task. Durations are relative, so the worker's clock need not be right. */

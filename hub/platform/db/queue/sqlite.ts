@@ -142,7 +142,7 @@ function submit(
   let delayed = 0;
   for (const task of tasks) {
     const later = task.run_at !== null && task.run_at > tx.now;
-    const { changes } = tx.s.submit.run(
+    const { changes, lastInsertRowid } = tx.s.submit.run(
       workload_id,
       later ? TASK_STATE.delayed : TASK_STATE.ready,
       task.priority,
@@ -155,6 +155,9 @@ function submit(
     );
     if (later) delayed += changes;
     else ready += changes;
+    if (task.labels && changes > 0)
+      for (const [key, value] of Object.entries(task.labels))
+        tx.s.label.run(lastInsertRowid, key, value);
   }
   tx.deltas.move(workload_id, null, "ready", ready);
   tx.deltas.move(workload_id, null, "delayed", delayed);

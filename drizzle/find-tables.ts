@@ -1,0 +1,79 @@
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
+import type { ListFilters } from "#shared/protocol/schema/saved-list.ts";
+import type { ColumnKit } from "./kit.pg.ts";
+
+type JobIds = { job_id: AnyPgColumn };
+
+/** What jobs, tasks and runs are found by (rules/search#what-is-searched), and lists with a name. */
+export function defineFindTables(c: ColumnKit, jobs: JobIds) {
+  /** A row for each label, so that lists of a label have an index; jobs without labels have none. */
+  const job_labels = c.table(
+    "job_labels",
+    {
+      job_id: c
+        .str("job_id")
+        .notNull()
+        .references(() => jobs.job_id, { onDelete: "cascade" }),
+      key: c.str("key").notNull(),
+      value: c.str("value").notNull(),
+      /** Of the job: the order of lists. */
+      created_at: c.time("created_at").notNull(),
+    },
+    (t) => [
+      c.primaryKey({ columns: [t.job_id, t.key] }),
+      c.index("job_labels_value_idx").on(t.key, t.value, t.created_at, t.job_id),
+      c.index("job_labels_key_idx").on(t.key, t.created_at, t.job_id),
+    ],
+  );
+
+  /**
+   * The searched words of a job that has ended. A trigger writes the row, because many statements end a job; the index of
+   * its words is FTS5's table `job_texts_index` or a GIN index, which Drizzle has no words for: see the migration.
+   */
+  const job_texts = c.table(
+    "job_texts",
+    {
+      text_id: c.key("text_id"),
+      job_id: c
+        .str("job_id")
+        .notNull()
+        .references(() => jobs.job_id, { onDelete: "cascade" }),
+      words: c.str("words").notNull(),
+    },
+    (t) => [c.uniqueIndex("job_texts_job_idx").on(t.job_id)],
+  );
+
+  /**
+   * By the task's id, which its runs have too: a task that ends leaves its labels where they are, and one without labels
+   * costs nothing at any time.
+   */
+  const task_labels = c.table(
+    "task_labels",
+    {
+      task_id: c.big("task_id").notNull(),
+      key: c.str("key").notNull(),
+      value: c.str("value").notNull(),
+    },
+    (t) => [
+      c.primaryKey({ columns: [t.task_id, t.key] }),
+      c.index("task_labels_value_idx").on(t.key, t.value, t.task_id),
+    ],
+  );
+
+  /** A list with its filters, kept under a name for everybody (rules/saved-lists#what-a-saved-list-is). */
+  const saved_lists = c.table(
+    "saved_lists",
+    {
+      page: c.str("page").notNull(),
+      name: c.str("name").notNull(),
+      filters: c.json<ListFilters>("filters").notNull(),
+      /** Who saved it first, as the audit log calls them. */
+      saved_by: c.str("saved_by").notNull(),
+      created_at: c.time("created_at").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.page, t.name] })],
+  );
+
+  return { job_labels, job_texts, task_labels, saved_lists };
+}
