@@ -67,6 +67,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["platform", "platform/http"],
     packages: HONO,
   },
+  // What both services find with: the order of hits, and lists that are kept under a name.
+  {
+    name: "platform/search",
+    files: /^hub\/platform\/(search|saved-lists)\//,
+    may: ["platform", "platform/http"],
+    packages: HONO,
+  },
   {
     name: "platform/idempotency",
     files: /^hub\/platform\/idempotency\//,
@@ -138,7 +145,7 @@ export const LAYERS: readonly Layer[] = [
   // What two jobs captured, compared; pages that are captured and compared again and again.
   {
     name: "fleet/compare",
-    files: /^hub\/fleet\/(compare|watches)\//,
+    files: /^hub\/fleet\/(compare|watches|search)\//,
     may: ["fleet/jobs", "fleet/page-text"],
     packages: ["diff"],
   },

@@ -19,6 +19,7 @@ import { jobEventRoutes } from "#hub/fleet/routes/job-events.ts";
 import { jobFailureRoutes } from "#hub/fleet/routes/job-failures.ts";
 import { jobFileRoutes } from "#hub/fleet/routes/job-files.ts";
 import { jobScreenshotRoutes } from "#hub/fleet/routes/job-screenshot.ts";
+import { jobLabelRoutes } from "#hub/fleet/routes/job-labels.ts";
 import { jobRoutes } from "#hub/fleet/routes/jobs.ts";
 import { libraryRoutes } from "#hub/fleet/routes/library.ts";
 import { linkRoutes } from "#hub/fleet/routes/links.ts";
@@ -198,6 +199,7 @@ export function createHubApp(ctx: ProgramContext): App {
     figuresRoutes(ctx),
     jobFailureRoutes(ctx),
     jobRoutes(ctx),
+    jobLabelRoutes(ctx),
     attemptRoutes(ctx),
     jobFileRoutes(ctx),
     comparisonRoutes(ctx),

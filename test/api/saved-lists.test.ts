@@ -22,7 +22,12 @@ describe("saved lists (rules/saved-lists#calls)", () => {
     const made = await put("jobs", "Failed / today", { status: "failed", label: "team:growth" });
     expect(made).toMatchObject({
       status: 200,
-      body: { page: "jobs", name: "Failed / today", saved_by: "open", filters: { status: "failed" } },
+      body: {
+        page: "jobs",
+        name: "Failed / today",
+        saved_by: "open",
+        filters: { status: "failed" },
+      },
     });
     await put("runs", "Errors", { outcome: "error" });
     await put("jobs", "All shops", { words: "shop" });

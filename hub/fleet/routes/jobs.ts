@@ -10,12 +10,10 @@ import {
   JobCountQuery,
   JobList,
   JobListQuery,
-  PatchJob,
   SubmitJob,
 } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
-import { changeLabels } from "../jobs/labels.ts";
 import { countJobs, getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
@@ -108,23 +106,6 @@ export function jobRoutes(ctx: FleetContext) {
     request: { params: JobParams, headers: IdempotencyHeader },
     responses: { ...ok(Job), ...fails(404, 409, 413, 422) },
   });
-  const patch = createRoute({
-    method: "patch",
-    path: "/jobs/{id}",
-    access: "submit",
-    changes: ["jobs"],
-    tags,
-    operationId: "changeJob",
-    summary: "Change the labels of a job, whatever its state",
-    description: "A value sets a label, null removes it, and labels that are not named stay.",
-    middleware,
-    request: {
-      ...json(PatchJob, { labels: { team: "growth", draft: null } }),
-      params: JobParams,
-      headers: IdempotencyHeader,
-    },
-    responses: { ...ok(Job), ...fails(400, 404, 409, 413, 415, 422) },
-  });
   const remove = createRoute({
     method: "delete",
     path: "/jobs/{id}",
@@ -151,10 +132,6 @@ export function jobRoutes(ctx: FleetContext) {
     .openapi(cancel, async (c) => {
       const { job_id } = await getRow(ctx, c.req.valid("param").id);
       return c.json(await recordOf(ctx, await cancelJob(ctx, job_id)), 200);
-    })
-    .openapi(patch, async (c) => {
-      const row = await getRow(ctx, c.req.valid("param").id);
-      return c.json(await changeLabels(ctx, row, c.req.valid("json").labels), 200);
     })
     .openapi(remove, async (c) => {
       const { job_id } = await getRow(ctx, c.req.valid("param").id);

@@ -1,5 +1,6 @@
 import { ARCHIVED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import {
+  AUDIT,
   CLIENT,
   CONFIG,
   CONTROL_URL,
@@ -157,21 +158,7 @@ export const COMMANDS = {
     kind: "client",
     about: "list who changed what, newest first",
     words: [],
-    flags: [
-      ...CLIENT,
-      { name: "who", value: "WHO", help: "kind, name or token of a caller, or its address" },
-      { name: "method", value: "METHOD", help: "only calls of this method" },
-      { name: "route", value: "ROUTE", help: "only calls of this route, such as /jobs/:id" },
-      {
-        name: "status",
-        value: "STATUS",
-        help: "only calls answered with this status: 403, or 4xx",
-      },
-      { name: "since", value: "TIME", help: "from this time on, such as 2026-01-31T12:00:00Z" },
-      { name: "until", value: "TIME", help: "before this time" },
-      { name: "limit", value: "N", help: "how many, newest first (50)" },
-      JSON_OUT,
-    ],
+    flags: [...CLIENT, ...AUDIT, JSON_OUT],
   },
   fleet: {
     kind: "client",

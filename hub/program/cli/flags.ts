@@ -248,3 +248,17 @@ export const TASK_FILE: Flag = {
   value: "FILE",
   help: "one task a line, a key or {pk, extra, …} as JSON; - reads standard input",
 };
+/** What narrows the list of the audit log. */
+export const AUDIT: readonly Flag[] = [
+  { name: "who", value: "WHO", help: "kind, name or token of a caller, or its address" },
+  { name: "method", value: "METHOD", help: "only calls of this method" },
+  { name: "route", value: "ROUTE", help: "only calls of this route, such as /jobs/:id" },
+  {
+    name: "status",
+    value: "STATUS",
+    help: "only calls answered with this status: 403, or 4xx",
+  },
+  { name: "since", value: "TIME", help: "from this time on, such as 2026-01-31T12:00:00Z" },
+  { name: "until", value: "TIME", help: "before this time" },
+  { name: "limit", value: "N", help: "how many, newest first (50)" },
+];

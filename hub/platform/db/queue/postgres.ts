@@ -19,7 +19,15 @@ import { changeTasks } from "./postgres-bulk.ts";
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import { cancel, promote } from "./postgres-one-by-one.ts";
 import * as SQL from "./postgres-statements.ts";
-import { freeNames, list, querier, reportedLists, type Tx, writeDeltas } from "./postgres-tx.ts";
+import {
+  freeNames,
+  labelList,
+  list,
+  querier,
+  reportedLists,
+  type Tx,
+  writeDeltas,
+} from "./postgres-tx.ts";
 import type {
   AttemptRef,
   DoneTask,
@@ -133,20 +141,18 @@ async function submit(
   tasks: readonly NewTask[],
   metric: "submitted" | "emitted",
 ): Promise<OpResults["submit"]> {
-  const labelled = tasks.some((t) => t.labels);
-  const [row] = await tx.q<{ ready: number; delayed: number }>(
-    labelled ? SQL.SUBMIT_LABELLED : SQL.SUBMIT,
-    [
-      workload_id,
-      list(tasks.map((t) => t.pk)),
-      list(tasks.map((t) => t.extra)),
-      list(tasks.map((t) => t.priority)),
-      list(tasks.map((t) => t.max_attempts)),
-      list(tasks.map((t) => t.run_at)),
-      list(tasks.map((t) => t.follows_workload ?? false)),
-      ...(labelled ? [list(tasks.map((t) => (t.labels ? JSON.stringify(t.labels) : null)))] : []),
-    ],
-  );
+  const labels = labelList(tasks);
+  const submitted = labels === null ? SQL.SUBMIT : SQL.SUBMIT_LABELLED;
+  const [row] = await tx.q<{ ready: number; delayed: number }>(submitted, [
+    workload_id,
+    list(tasks.map((t) => t.pk)),
+    list(tasks.map((t) => t.extra)),
+    list(tasks.map((t) => t.priority)),
+    list(tasks.map((t) => t.max_attempts)),
+    list(tasks.map((t) => t.run_at)),
+    list(tasks.map((t) => t.follows_workload ?? false)),
+    ...(labels === null ? [] : [labels]),
+  ]);
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);
   tx.deltas.move(workload_id, null, "delayed", delayed);

@@ -12,6 +12,7 @@ import { Empty, Loadable } from "../parts/states.tsx";
 import { BulkBar } from "./jobs/bulk-bar.tsx";
 import { COLUMNS } from "./jobs/columns.tsx";
 import { Filters, NO_FILTERS } from "./jobs/filters.tsx";
+import { SavedJobs } from "./jobs/saved-jobs.tsx";
 
 const PAGE_ROWS = 100;
 
@@ -39,6 +40,7 @@ export function Page() {
           New capture
         </Button>
       </PageHead>
+      <SavedJobs filters={filters} onChange={(chosen) => setFilters(chosen, { push: true })} />
       <Filters filters={filters} onChange={setFilters} />
       <Loadable query={jobs}>
         {({ jobs: rows, next_cursor }) => {

@@ -1,77 +1,116 @@
+import { useDebouncedValue } from "@mantine/hooks";
 import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { IconBook, IconSearch } from "@tabler/icons-react";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { info } from "../lib/info.ts";
-import { jobHref, workloadHref } from "../lib/links.ts";
-import { useGet } from "../lib/query.ts";
-import { PAGES } from "../pages.tsx";
-import { PLACES } from "./places.ts";
+import { queryClient, tellDone, tellError, useGet } from "../lib/query.ts";
+import { useRoom } from "../lib/width.ts";
+import { type Entry, entriesFor } from "./palette-entries.ts";
+import { type HitAction, readAsked } from "./palette-hits.ts";
+import { recent, remember } from "./palette-recent.ts";
 
-const MOST = 6;
+const TYPING_MS = 120;
+const MOST = 10;
 
-/** Ctrl+K: goes to pages, jobs and workloads. */
+/** Hits of both services; those of an earlier text are not shown, because Enter would open them. */
+function useHits(words: string) {
+  const [asked] = useDebouncedValue(words, TYPING_MS);
+  const wanted = asked !== "" && words !== "";
+  const given = { query: { q: asked.slice(0, 200), limit: MOST } };
+  const often = { refetchInterval: false as const, retry: false };
+  const fleet = useGet("/search", given, { ...often, enabled: wanted && info.fleet });
+  const pipeline = useGet("/api/v1/search", given, { ...often, enabled: wanted });
+  const answers = [fleet.data, pipeline.data].filter((one) => one?.q === asked);
+  return {
+    hits: wanted && asked === words ? answers.flatMap((one) => one?.hits ?? []) : [],
+    failed: wanted && (fleet.isError || pipeline.isError),
+    pending: words !== "" && (asked !== words || fleet.isFetching || pipeline.isFetching),
+    incomplete: answers.flatMap((one) => one?.incomplete ?? []),
+  };
+}
+
+/** Names of the settings of both services. */
+function useSettingNames(enabled: boolean): string[] {
+  const seldom = { refetchInterval: false as const, retry: false };
+  const fleet = useGet("/settings", {}, { ...seldom, enabled: enabled && info.fleet });
+  const control = useGet("/api/v1/settings", {}, { ...seldom, enabled });
+  return [
+    ...Object.keys(fleet.data?.settings ?? {}),
+    ...(control.data?.settings ?? []).map(({ key }) => key),
+  ];
+}
+
+async function perform({ run, done, label }: HitAction): Promise<void> {
+  try {
+    await run();
+    tellDone(done);
+    await queryClient.invalidateQueries();
+  } catch (err) {
+    tellError(`${label} did not work`, err);
+  }
+}
+
+const GUIDE: SpotlightActionData = {
+  id: "guide",
+  label: "Guide",
+  description: "How to use Flotilla, and its rules",
+  leftSection: <IconBook size={18} />,
+  onClick: () => window.open("/guide", "_blank"),
+};
+
+/** Ctrl+K: finds what the hub knows and does things with it, by the keyboard alone. */
 export function Palette() {
   const [, navigate] = useLocation();
   const [query, setQuery] = useState("");
   const [opened, setOpened] = useState(false);
-  const wanted = opened && query.length > 1;
-  const seldom = { refetchInterval: false as const };
-  const jobs = useGet(
-    "/jobs",
-    { query: { q: query, limit: MOST } },
-    { ...seldom, enabled: wanted && info.fleet },
-  );
-  const workloads = useGet("/api/v1/workloads", {}, { ...seldom, enabled: opened });
-  const actions = useMemo(() => {
-    const pages: SpotlightActionData[] = PAGES.flatMap(({ path, title, place, nav }) =>
-      nav
-        ? [
-            {
-              id: path,
-              label: title,
-              description: PLACES.find((one) => one.place === place)?.title,
-              keywords: nav.words?.split(" ") ?? [],
-              onClick: () => navigate(path),
-            },
-          ]
-        : [],
-    );
-    const found: SpotlightActionData[] = wanted
-      ? (jobs.data?.jobs ?? []).map((job) => ({
-          id: job.job_id,
-          label: job.url,
-          description: `Job ${job.job_id}, ${job.status}`,
-          keywords: [query],
-          onClick: () => navigate(jobHref(job.job_id)),
-        }))
-      : [];
-    const queues: SpotlightActionData[] = (workloads.data?.workloads ?? []).map(({ slug }) => ({
-      id: `workload ${slug}`,
-      label: slug,
-      description: "Workload",
-      onClick: () => navigate(workloadHref(slug)),
-    }));
-    const guide: SpotlightActionData = {
-      id: "guide",
-      label: "Guide",
-      description: "How to use Flotilla, and its rules",
-      keywords: ["help", "documentation", "rules", "api"],
-      leftSection: <IconBook size={18} />,
-      onClick: () => window.open("/guide", "_blank"),
-    };
-    return [...pages, guide, ...queues, ...found];
-  }, [jobs.data, workloads.data, navigate, query, wanted]);
+  const [step, setStep] = useState<HitAction | null>(null);
+  const phone = useRoom() === "phone";
+  const asked = readAsked(query);
+  const { hits, failed, pending, incomplete } = useHits(opened ? asked.words : "");
+  const settings = useSettingNames(opened);
+  const toAction = (entry: Entry): SpotlightActionData => ({
+    id: entry.id,
+    label: entry.label,
+    description: entry.description,
+    closeSpotlightOnTrigger: entry.action?.question === undefined,
+    onClick: () => {
+      const { action, href } = entry;
+      if (action?.question !== undefined) setStep(action);
+      else if (action) void perform(action);
+      else if (href !== undefined) {
+        remember({ label: entry.label, description: entry.description, href });
+        navigate(href);
+      }
+    },
+  });
+  const groups = entriesFor(asked, { hits, settings, recent: opened ? recent() : [] })
+    .filter(({ entries }) => entries.length > 0)
+    .map(({ group, entries }) => ({ group, actions: entries.map(toAction) }));
+  const guide = "guide help documentation rules api".includes(query.trim().toLowerCase());
+  const help = guide ? [{ group: "Help", actions: [GUIDE] }] : [];
   return (
     <Spotlight
-      actions={actions}
+      actions={step ? confirmStep(step, () => setStep(null)) : [...groups, ...help]}
+      // They are chosen already.
+      filter={(_, actions) => actions}
       query={query}
-      onQueryChange={setQuery}
+      onQueryChange={(text) => {
+        setStep(null);
+        setQuery(text);
+      }}
       onSpotlightOpen={() => setOpened(true)}
-      onSpotlightClose={() => setOpened(false)}
+      onSpotlightClose={() => {
+        setOpened(false);
+        setStep(null);
+      }}
       shortcut={["mod + K", "mod + P"]}
-      limit={14}
-      nothingFound="Nothing has this name"
+      limit={60}
+      scrollable
+      maxHeight={phone ? "calc(100dvh - 60px)" : 440}
+      fullScreen={phone}
+      attributes={{ content: { "aria-label": "Find or do" } }}
+      nothingFound={nothingText({ pending, failed, incomplete: incomplete.length > 0 })}
       searchProps={{
         leftSection: <IconSearch size={18} />,
         placeholder: "Find or do",
@@ -79,4 +118,27 @@ export function Palette() {
       }}
     />
   );
+}
+
+function nothingText(now: { pending: boolean; failed: boolean; incomplete: boolean }): string {
+  if (now.pending) return "Searching";
+  if (now.failed) return "The search did not work: the hub cannot be reached";
+  if (now.incomplete) return "Nothing was found so far; the hub is busy, try again";
+  return "Nothing was found. Words of a title, an id, a key, a host or a label are.";
+}
+
+/** What ends something is asked for once more. */
+function confirmStep(action: HitAction, back: () => void) {
+  return [
+    {
+      group: "Are you sure?",
+      actions: [
+        {
+          ...{ id: "confirm", label: action.label, description: action.question, c: "red" },
+          onClick: () => void perform(action),
+        },
+        { id: "back", label: "No, go back", closeSpotlightOnTrigger: false, onClick: back },
+      ],
+    },
+  ];
 }

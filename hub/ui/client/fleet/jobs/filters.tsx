@@ -9,6 +9,8 @@ import { FilterGroup } from "../../parts/filter-group.tsx";
 
 /** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
 export const NO_FILTERS = {
+  words: "",
+  label: "",
   q: "",
   status: "",
   result: "",
@@ -117,7 +119,7 @@ interface FiltersProps {
 export function Filters({ filters, onChange }: FiltersProps) {
   const { data } = useGet("/workers");
   const set = (name: keyof JobFilters) => (value: string) => onChange({ [name]: value, page: "" });
-  const { q, page: _, ...others } = filters;
+  const { words, page: _, ...others } = filters;
   const further = Object.values(others).filter((value) => value !== "").length;
   return (
     <FilterGroup
@@ -125,15 +127,17 @@ export function Filters({ filters, onChange }: FiltersProps) {
       set={further}
       first={
         <Typed
-          label="Address has"
-          value={q}
-          onChange={set("q")}
+          label="Words of title, address or error"
+          value={words}
+          onChange={set("words")}
           icon={<IconSearch size={14} />}
           filter
-          basis={140}
+          basis={190}
         />
       }
     >
+      <Typed label="Address has" value={filters.q} onChange={set("q")} basis={130} />
+      <Typed label="Label" value={filters.label} onChange={set("label")} basis={110} />
       <Choice
         label="Status"
         data={STATUSES}
@@ -160,7 +164,7 @@ export function Filters({ filters, onChange }: FiltersProps) {
       />
       <Moment label="Created from" value={filters.since} onChange={set("since")} />
       <Moment label="Created until" value={filters.until} onChange={set("until")} />
-      {(q !== "" || further > 0) && (
+      {(words !== "" || further > 0) && (
         <Button size="xs" variant="default" onClick={() => onChange(NO_FILTERS)}>
           No filters
         </Button>

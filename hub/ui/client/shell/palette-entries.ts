@@ -1,0 +1,111 @@
+import type { SearchHit } from "#shared/protocol/schema/search.ts";
+import { PAGES } from "../pages.tsx";
+import { type HitAction, hitActions, hitHref, KIND_NAMES } from "./palette-hits.ts";
+import { PLACES } from "./places.ts";
+import type { Recent } from "./palette-recent.ts";
+
+/** One line of the palette: it leads somewhere, or does something. */
+export interface Entry {
+  id: string;
+  label: string;
+  description: string;
+  href?: string;
+  action?: HitAction;
+}
+
+export interface Group {
+  group: string;
+  entries: Entry[];
+}
+
+const SETTINGS_PAGE = "/ui/system/settings";
+const MOST_HITS = 12;
+const MOST_PAGES = 6;
+const MOST_ACTIONS = 4;
+
+const has = (text: string, words: readonly string[]): boolean => {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+};
+
+const pageEntries = (words: readonly string[]): Entry[] =>
+  PAGES.flatMap(({ path, title, place, nav }) =>
+    nav && has(`${title} ${nav.label} ${nav.words ?? ""}`, words)
+      ? [
+          {
+            id: path,
+            label: title,
+            description: PLACES.find((one) => one.place === place)?.title ?? "",
+            href: path,
+          },
+        ]
+      : [],
+  );
+
+const stateText = (state: string | null): string => (state === null ? "" : `, ${state}`);
+
+const hitEntry = (hit: SearchHit): Entry => ({
+  id: hit.href,
+  label: hit.title,
+  description: `${KIND_NAMES[hit.kind]}${stateText(hit.state)} · ${hit.detail === hit.title ? hit.id : hit.detail}`,
+  href: hitHref(hit),
+});
+
+const actionEntries = (hit: SearchHit, verb: string | null): Entry[] =>
+  hitActions(hit)
+    .filter((action) => verb === null || action.verb === verb)
+    .map((action) => ({
+      id: `${action.verb} ${hit.href}`,
+      label: `${action.label} ${hit.title}`,
+      description: `${KIND_NAMES[hit.kind]}${stateText(hit.state)} · ${hit.id}`,
+      action,
+    }));
+
+const settingEntries = (keys: readonly string[], words: readonly string[]): Entry[] =>
+  keys
+    .filter((key) => has(`setting ${key.replace(/[._]/g, " ")} ${key}`, words))
+    .slice(0, MOST_PAGES)
+    .map((key) => ({
+      id: `setting ${key}`,
+      label: key,
+      description: "Setting",
+      href: `${SETTINGS_PAGE}#${encodeURIComponent(key)}`,
+    }));
+
+interface Known {
+  hits: readonly SearchHit[];
+  settings: readonly string[];
+  recent: readonly Recent[];
+}
+
+/** What the palette lists for a text, best first. */
+export function entriesFor(
+  { verb, words }: { verb: string | null; words: string },
+  { hits, settings, recent }: Known,
+): Group[] {
+  if (words === "" && verb === null)
+    return [
+      {
+        group: "Recent",
+        entries: recent.map((one) => ({ id: `recent ${one.href}`, ...one })),
+      },
+      { group: "Pages", entries: pageEntries([]) },
+    ];
+  const given = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const actions = hits.flatMap((hit) => actionEntries(hit, verb)).slice(0, MOST_ACTIONS);
+  const found = hits.slice(0, MOST_HITS).map(hitEntry);
+  if (verb !== null && verb !== "open")
+    return [
+      { group: "Actions", entries: actions },
+      { group: "Found", entries: found },
+    ];
+  const pages = pageEntries(given).slice(0, MOST_PAGES);
+  const named = pages.filter(({ label }) => label.toLowerCase().startsWith(words.toLowerCase()));
+  return [
+    { group: "Pages", entries: named },
+    { group: "Found", entries: found },
+    { group: "Actions", entries: actions },
+    { group: "More pages", entries: pages.filter((page) => !named.includes(page)) },
+    { group: "Settings", entries: settingEntries(settings, given) },
+  ];
+}
