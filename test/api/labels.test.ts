@@ -103,8 +103,15 @@ describe("labels of tasks (rules/labels#labels-of-tasks)", () => {
   async function claim(slug: string): Promise<ClaimedTask[]> {
     const { workload_id } = await hub.ctx.pipeline.workloads.require(slug);
     const { tasks } = await hub.ctx.pipeline.turns.call({
-      ...{ op: "claim", worker: "w", worker_id: "w1", workload_id, max: 9, lease_ms: 60_000 },
-      ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+      op: "claim",
+      worker: "w",
+      worker_id: "w1",
+      workload_id,
+      max: 9,
+      lease_ms: 60_000,
+      timeout_ms: null,
+      max_in_flight: null,
+      rate_limit: null,
     });
     return tasks;
   }

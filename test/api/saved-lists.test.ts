@@ -58,8 +58,12 @@ describe("saved lists (rules/saved-lists#calls)", () => {
     const { saved_lists } = hub.ctx.db;
     for (let i = await saved_lists.count(); i < 500; i += 1)
       await saved_lists.put({
-        ...{ page: "hosts", name: `n${i}`, filters: {}, saved_by: "open" },
-        ...{ created_at: now, updated_at: now },
+        page: "hosts",
+        name: `n${i}`,
+        filters: {},
+        saved_by: "open",
+        created_at: now,
+        updated_at: now,
       });
     expect((await put("jobs", "one more", {})).status).toBe(409);
     expect((await put("hosts", "n400", { q: "x" })).status).toBe(200);

@@ -31,8 +31,14 @@ const named = (hits: SearchHit[]) => hits.map(({ kind, id }) => `${kind} ${id}`)
 async function endJob(job_id: string, end: { title: string; error?: string }): Promise<void> {
   const { jobs } = hub.ctx.db;
   await jobs.claim({
-    ...{ job_id, worker_id: "w", lane_idx: 0, session_id: "s", novnc_url: "/" },
-    ...{ lease_token: 7, hub_id: "h", now: Date.now() },
+    job_id,
+    worker_id: "w",
+    lane_idx: 0,
+    session_id: "s",
+    novnc_url: "/",
+    lease_token: 7,
+    hub_id: "h",
+    now: Date.now(),
   });
   const error = end.error ?? null;
   const status = error === null ? "completed" : "failed";
@@ -64,7 +70,9 @@ describe("GET /search (rules/search#what-is-searched)", () => {
       await hub.ctx.db.sessions.open({
         ...row,
         ...more,
-        ...{ session_id, opened_by: "ines", title: "Customers" },
+        session_id,
+        opened_by: "ines",
+        title: "Customers",
       });
     const end = { ended_at: Date.now(), end_reason: "deleted", url: more.url, title: "Customers" };
     await hub.ctx.db.sessions.end("okapiended", { ...end, actions: 2 });
@@ -132,21 +140,36 @@ describe("GET /api/v1/search (rules/search#what-is-searched)", () => {
     await api("POST", "/workloads/receipts/tasks", { pk: "acme-9" });
     const { workload_id } = await hub.ctx.pipeline.workloads.require("invoices");
     const { tasks } = await hub.ctx.pipeline.turns.call({
-      ...{ op: "claim", worker: "w", worker_id: "w1", workload_id, max: 2, lease_ms: 60_000 },
-      ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+      op: "claim",
+      worker: "w",
+      worker_id: "w1",
+      workload_id,
+      max: 2,
+      lease_ms: 60_000,
+      timeout_ms: null,
+      max_in_flight: null,
+      rate_limit: null,
     });
     const printed = { duration_ms: 3, stdout: "", stderr: "", truncated: false };
     const [first, second] = tasks;
     await hub.ctx.pipeline.turns.call({
-      ...{ op: "complete", worker: "w" },
+      op: "complete",
+      worker: "w",
       items: [{ task_id: first?.task_id ?? 0, epoch: first?.epoch ?? 0, ...printed, output: null }],
     });
     await hub.ctx.pipeline.turns.call({
-      ...{ op: "fail", worker: "w", workload_id, backoff: { kind: "fixed", base_s: 1 } as never },
+      op: "fail",
+      worker: "w",
+      workload_id,
+      backoff: { kind: "fixed", base_s: 1 } as never,
       items: [
         {
-          ...{ task_id: second?.task_id ?? 0, epoch: second?.epoch ?? 0, ...printed },
-          ...{ outcome: "error" as const, retry_after_ms: null, no_retry: true },
+          task_id: second?.task_id ?? 0,
+          epoch: second?.epoch ?? 0,
+          ...printed,
+          outcome: "error" as const,
+          retry_after_ms: null,
+          no_retry: true,
           error: `Traceback\n${"  in step\n".repeat(500)}ValueError: no such giraffe`,
         },
       ],

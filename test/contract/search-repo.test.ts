@@ -6,18 +6,37 @@ const NOW = 1_700_000_000_000;
 const CLAIM = { op: "claim", worker: "w", worker_id: "w1", lease_ms: 60_000 } as const;
 const UNBOUND = { timeout_ms: null, max_in_flight: null, rate_limit: null };
 const task = (pk: string, labels?: Record<string, string>) => ({
-  ...{ pk, extra: null, priority: 0, max_attempts: 1, run_at: null },
+  pk,
+  extra: null,
+  priority: 0,
+  max_attempts: 1,
+  run_at: null,
   ...(labels && { labels }),
 });
 const printed = { duration_ms: 1, stdout: "", stderr: "", truncated: false };
 
 const workload = (slug: string) => ({
-  ...{ slug, name: slug, description: "", enabled: true, supervisor_enabled: false },
-  ...{ executor_type: "command" as const, executor_config: { argv: ["true"] } as never },
-  ...{ priority: 0, batch_size: 1, lease_secs: 60, max_attempts: 1, timeout_s: null },
-  ...{ host_affinity: [], rate_limit: null, max_in_flight: null, emits: [], schedule: null },
-  ...{ backoff: { kind: "fixed", base_s: 0, max_s: 0, jitter: 0 } as never, schedule_tz: "UTC" },
-  ...{ created_at: NOW, updated_at: NOW },
+  slug,
+  name: slug,
+  description: "",
+  enabled: true,
+  supervisor_enabled: false,
+  executor_type: "command" as const,
+  executor_config: { argv: ["true"] } as never,
+  priority: 0,
+  batch_size: 1,
+  lease_secs: 60,
+  max_attempts: 1,
+  timeout_s: null,
+  host_affinity: [],
+  rate_limit: null,
+  max_in_flight: null,
+  emits: [],
+  schedule: null,
+  backoff: { kind: "fixed", base_s: 0, max_s: 0, jitter: 0 } as never,
+  schedule_tz: "UTC",
+  created_at: NOW,
+  updated_at: NOW,
 });
 
 /** Five tasks of two workloads: one succeeded, one failed, three wait. */
@@ -36,12 +55,18 @@ async function filled(db: Db): Promise<void> {
   await queue.flush([
     { op: "complete", worker: "w", items: [{ ...of("acme-1"), ...printed, output: null }] },
     {
-      ...{ op: "fail", worker: "w", workload_id: bills },
+      op: "fail",
+      worker: "w",
+      workload_id: bills,
       backoff: { kind: "fixed", base_s: 0, max_s: 0, jitter: 0 } as never,
       items: [
         {
-          ...{ ...of("acme-2"), ...printed, outcome: "error", no_retry: true },
-          ...{ retry_after_ms: null, error: `Trace\n${"step\n".repeat(900)}KeyError: giraffe` },
+          ...of("acme-2"),
+          ...printed,
+          outcome: "error",
+          no_retry: true,
+          retry_after_ms: null,
+          error: `Trace\n${"step\n".repeat(900)}KeyError: giraffe`,
         },
       ],
     },
@@ -81,7 +106,10 @@ eachDialect((open) => {
     expect(await ids("abcz")).toEqual([]);
     const stamps = { created_at: NOW, updated_at: NOW };
     await db.presets.put({
-      ...{ slug: "long", name: "Long Pages", description: "50% scroll", options: {} },
+      slug: "long",
+      name: "Long Pages",
+      description: "50% scroll",
+      options: {},
       ...stamps,
     });
     const [found] = await db.search.named("presets", "pages LONG", 9);

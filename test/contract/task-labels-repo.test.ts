@@ -5,7 +5,11 @@ import { eachDialect } from "#test/support/servers/db.ts";
 const CLAIM = { op: "claim", worker: "w", worker_id: "w1", lease_ms: 60_000 } as const;
 const UNBOUND = { timeout_ms: null, max_in_flight: null, rate_limit: null };
 const task = (pk: string, labels?: Record<string, string>) => ({
-  ...{ pk, extra: null, priority: 0, max_attempts: 1, run_at: null },
+  pk,
+  extra: null,
+  priority: 0,
+  max_attempts: 1,
+  run_at: null,
   ...(labels && { labels }),
 });
 

@@ -10,8 +10,14 @@ const asked: string[] = [];
 let submitted: unknown;
 
 const hit = (kind: string, id: string, title: string) => ({
-  ...{ kind, id, title, detail: "somewhere", state: "completed", at: null },
-  ...{ href: `/jobs/${id}`, workload: null },
+  kind,
+  id,
+  title,
+  detail: "somewhere",
+  state: "completed",
+  at: null,
+  href: `/jobs/${id}`,
+  workload: null,
 });
 
 beforeAll(() => {

@@ -27,7 +27,10 @@ const sessionHit = (row: PastSessionRow): SearchHit => ({
   kind: "session",
   id: row.session_id,
   title: (row.title || row.url).slice(0, MAX_TEXT),
-  detail: row.opened_by === null ? row.url : `${row.url}, opened by ${row.opened_by}`,
+  detail: (row.opened_by === null ? row.url : `${row.url}, opened by ${row.opened_by}`).slice(
+    0,
+    2 * MAX_TEXT,
+  ),
   state: row.ended_at === null ? "open" : "ended",
   at: isoTime(row.created_at),
   href: `/sessions/${row.session_id}`,
@@ -37,7 +40,12 @@ const sessionHit = (row: PastSessionRow): SearchHit => ({
 const namedHit =
   (kind: HitKind, path: string) =>
   ({ id, title, detail, state, at }: NamedRow): SearchHit => ({
-    ...{ kind, id, title, detail, state, workload: null },
+    kind,
+    id,
+    title,
+    detail,
+    state,
+    workload: null,
     at: isoTimeOrNull(at),
     href: `${path}/${encodeURIComponent(id)}`,
   });

@@ -74,7 +74,9 @@ function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
         .filter((row) => matches(q)(row.slug, row.name, row.description))
         .slice(0, limit)
         .map((row) => ({
-          ...{ kind: "workload" as const, id: row.slug, title: row.name || row.slug },
+          kind: "workload" as const,
+          id: row.slug,
+          title: row.name || row.slug,
           detail: [row.slug, row.description].filter(Boolean).join(": ").slice(0, MAX_TEXT),
           state: row.enabled ? "enabled" : "off",
           at: isoTime(row.updated_at),
@@ -88,7 +90,9 @@ function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
         .filter((row) => matches(q)(row.worker_id, row.host, JSON.stringify(row.labels)))
         .slice(0, limit)
         .map((row) => ({
-          ...{ kind: "pull_worker" as const, id: row.worker_id, title: row.worker_id },
+          kind: "pull_worker" as const,
+          id: row.worker_id,
+          title: row.worker_id,
           detail: row.host,
           state: isLive(ctx.clock, row) ? (row.draining ? "draining" : "active") : "offline",
           at: isoTime(row.last_heartbeat_at),
@@ -97,7 +101,11 @@ function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
         })),
     agent: async (q, limit) =>
       (await search.named("agents", q, limit)).map(({ id, at }) => ({
-        ...{ kind: "agent" as const, id, title: id, detail: "host agent", state: null },
+        kind: "agent" as const,
+        id,
+        title: id,
+        detail: "host agent",
+        state: null,
         at: isoTimeOrNull(at),
         href: `${API}/agents/${encodeURIComponent(id)}`,
         workload: null,

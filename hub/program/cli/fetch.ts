@@ -92,7 +92,8 @@ function showEvent(progress: Progress, event: JobEvent): void {
 async function submit(client: Http, request: FetchRequest, progress: Progress): Promise<string> {
   const { url, preset, options, labels } = request;
   const job = {
-    ...{ url, options },
+    url,
+    options,
     ...(preset !== null && { preset }),
     // A hub of an earlier version knows no labels.
     ...(Object.keys(labels).length > 0 && { labels }),

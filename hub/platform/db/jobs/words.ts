@@ -16,7 +16,7 @@ export const searchWords = (text: string): string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "")
     .slice(0, MAX_WORDS)
-    .map((word) => word.slice(0, MAX_WORD_LENGTH));
+    .map((word) => [...word].slice(0, MAX_WORD_LENGTH).join(""));
 
 /** They hold letters and digits only, so they need no quoting in either language of full-text searches. */
 const matchOf = ({ dialect }: Conn, words: readonly string[]): string =>

@@ -2,7 +2,6 @@ import type { Sql, TransactionSql } from "postgres";
 import type { Counter, Deltas } from "./deltas.ts";
 import { ADD_RATES, ADD_STATS } from "./postgres-statements.ts";
 import { type AnyColumns, columnsOf, storedValue } from "./run-columns.ts";
-import type { NewTask } from "./queue-store.ts";
 
 /** A transaction of the queue, and its changes of the counters. */
 export interface Tx {
@@ -69,9 +68,3 @@ export async function writeDeltas({ q, deltas }: Tx, node: string): Promise<void
         ]),
   ]);
 }
-
-/** The labels of each task as JSON; null when none has any. */
-export const labelList = (tasks: readonly Pick<NewTask, "labels">[]): string | null =>
-  tasks.some((t) => t.labels)
-    ? list(tasks.map((t) => (t.labels ? JSON.stringify(t.labels) : null)))
-    : null;

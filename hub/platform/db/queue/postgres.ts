@@ -3,6 +3,7 @@ import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
 import type { WatchedClient } from "../watched-client.ts";
 import { Deltas } from "./deltas.ts";
+import { labelList } from "./label-list.ts";
 import { isLimited } from "./limits.ts";
 import {
   afterExpiry,
@@ -19,15 +20,7 @@ import { changeTasks } from "./postgres-bulk.ts";
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import { cancel, promote } from "./postgres-one-by-one.ts";
 import * as SQL from "./postgres-statements.ts";
-import {
-  freeNames,
-  labelList,
-  list,
-  querier,
-  reportedLists,
-  type Tx,
-  writeDeltas,
-} from "./postgres-tx.ts";
+import { freeNames, list, querier, reportedLists, type Tx, writeDeltas } from "./postgres-tx.ts";
 import type {
   AttemptRef,
   DoneTask,
@@ -141,8 +134,7 @@ async function submit(
   tasks: readonly NewTask[],
   metric: "submitted" | "emitted",
 ): Promise<OpResults["submit"]> {
-  const labels = labelList(tasks);
-  const submitted = labels === null ? SQL.SUBMIT : SQL.SUBMIT_LABELLED;
+  const submitted = tasks.some((t) => t.labels) ? SQL.SUBMIT_LABELLED : SQL.SUBMIT;
   const [row] = await tx.q<{ ready: number; delayed: number }>(submitted, [
     workload_id,
     list(tasks.map((t) => t.pk)),
@@ -151,7 +143,7 @@ async function submit(
     list(tasks.map((t) => t.max_attempts)),
     list(tasks.map((t) => t.run_at)),
     list(tasks.map((t) => t.follows_workload ?? false)),
-    ...(labels === null ? [] : [labels]),
+    ...labelList(tasks),
   ]);
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);
