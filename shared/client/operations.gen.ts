@@ -24,7 +24,7 @@ import type { DashboardOverview, FlowLayout, FlowRates, FlowSnapshot, GpuMetrics
 import type { Har } from "#shared/protocol/schema/har.ts";
 import type { ControlHealth, ControlStatus, Health } from "#shared/protocol/schema/health.ts";
 import type { Host, HostList, PutHost, PutHostCookies, SyncCookies, SyncedCookies } from "#shared/protocol/schema/host.ts";
-import type { Job, JobEventList, JobList, SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { Job, JobCount, JobEventList, JobList, PatchJob, SubmitJob } from "#shared/protocol/schema/job.ts";
 import type { DeployList, DeployStarted, LlmTest, LlmTested, LogPage, LogsShipped, PutSetting, Setting, SettingList, ShipLogs, StartDeploy } from "#shared/protocol/schema/operations.ts";
 import type { PluginBlob, PluginBlobList, PluginList, PluginState, PluginStateList } from "#shared/protocol/schema/plugin.ts";
 import type { Preset, PresetList, PutPreset } from "#shared/protocol/schema/preset.ts";
@@ -36,7 +36,9 @@ import type { QueueCounts, QueuePeek, ResetFailed, Run, RunList, SubmitResult, T
 import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { RecordInput, RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
+import type { PutSavedList, SavedList, SavedLists } from "#shared/protocol/schema/saved-list.ts";
 import type { SchedulePreview } from "#shared/protocol/schema/schedule.ts";
+import type { SearchResult } from "#shared/protocol/schema/search.ts";
 import type { ActionFailure, ActionReply, CookieList, CreateSession, NetworkLog, PutCookies, SaveProfile, ScreenshotRequest, Session, SessionFileList, SessionList } from "#shared/protocol/schema/session.ts";
 import type { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
 import type { PutSkill, Skill, SkillList } from "#shared/protocol/schema/skill.ts";
@@ -117,8 +119,14 @@ export interface Operations {
   };
   /** List jobs, newest first */
   "GET /jobs": {
-    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; since?: string; until?: string; limit?: number; cursor?: string };
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string; limit?: number; cursor?: string };
     answer: z.output<typeof JobList>;
+    refusals: Plain<422>;
+  };
+  /** Count the jobs that filters match */
+  "GET /jobs/count": {
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string };
+    answer: z.output<typeof JobCount>;
     refusals: Plain<422>;
   };
   /** Read a job */
@@ -138,6 +146,13 @@ export interface Operations {
     params: { id: string | number };
     answer: null;
     refusals: Plain<404 | 409 | 413 | 422>;
+  };
+  /** Change the labels of a job, whatever its state */
+  "PATCH /jobs/{id}": {
+    params: { id: string | number };
+    json: z.input<typeof PatchJob>;
+    answer: z.output<typeof Job>;
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 422>;
   };
   /** List the attempts of a codegen-loop or rerun job */
   "GET /jobs/{id}/attempts": {
@@ -366,6 +381,12 @@ export interface Operations {
     params: { sid: string | number };
     answer: null;
     refusals: Plain<404 | 409 | 413 | 422 | 503>;
+  };
+  /** Find jobs, sessions, workers, hosts and what else the fleet knows by a few words */
+  "GET /search": {
+    query: { q: string; limit?: number };
+    answer: z.output<typeof SearchResult>;
+    refusals: Plain<422 | 503>;
   };
   /** Go to a URL */
   "POST /sessions/{sid}/navigate": {
@@ -1232,6 +1253,25 @@ export interface Operations {
     answer: z.output<typeof AuditPage>;
     refusals: Plain<401 | 403 | 422 | 429 | 503>;
   };
+  /** List the saved lists, of one page or of all */
+  "GET /api/v1/saved-lists": {
+    query?: { page?: "jobs" | "runs" | "tasks" | "sessions" | "hosts" };
+    answer: z.output<typeof SavedLists>;
+    refusals: Plain<422 | 503>;
+  };
+  /** Save a list with its filters under a name, for everybody */
+  "PUT /api/v1/saved-lists/{page}/{name}": {
+    params: { page: string | number; name: string | number };
+    json: z.input<typeof PutSavedList>;
+    answer: z.output<typeof SavedList>;
+    refusals: Plain<400 | 409 | 413 | 415 | 422 | 503>;
+  };
+  /** Forget a saved list */
+  "DELETE /api/v1/saved-lists/{page}/{name}": {
+    params: { page: string | number; name: string | number };
+    answer: null;
+    refusals: Plain<404 | 422 | 503>;
+  };
   /** The admin UI, or where to go from here */
   "GET /": {
     answer: { name: string; version: string; links: Record<string, string> };
@@ -1354,7 +1394,7 @@ export interface Operations {
   /** List queue rows, oldest first */
   "GET /api/v1/workloads/{slug}/queue/peek": {
     params: { slug: string | number };
-    query?: { state?: "pending" | "claimed" | "failed" | "ready" | "delayed"; limit?: number; offset?: number; cursor?: string };
+    query?: { state?: "pending" | "claimed" | "failed" | "ready" | "delayed"; limit?: number; offset?: number; cursor?: string; label?: string | readonly string[] };
     answer: z.output<typeof QueuePeek>;
     refusals: Plain<404 | 422>;
   };
@@ -1393,13 +1433,13 @@ export interface Operations {
   /** Runs of a workload, newest first */
   "GET /api/v1/workloads/{slug}/runs": {
     params: { slug: string | number };
-    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; fingerprint?: string; brief?: boolean };
+    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; label?: string | readonly string[]; since?: string; until?: string; fingerprint?: string; brief?: boolean };
     answer: z.output<typeof RunList>;
     refusals: Plain<404 | 422>;
   };
   /** Runs of all workloads, newest first */
   "GET /api/v1/runs": {
-    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; since?: string; until?: string; fingerprint?: string; brief?: boolean };
+    query?: { limit?: number; before?: number; cursor?: string; success?: boolean; pk?: string; outcome?: "success" | "error" | "timeout" | "lease_expired" | "crashed" | "cancelled"; worker_id?: string; label?: string | readonly string[]; since?: string; until?: string; fingerprint?: string; brief?: boolean };
     answer: z.output<typeof RunList>;
     refusals: Plain<422>;
   };
@@ -1594,6 +1634,12 @@ export interface Operations {
   "DELETE /api/v1/flow/layout": {
     answer: z.output<typeof FlowLayout>;
     refusals: Plain<409 | 422>;
+  };
+  /** Find workloads, tasks, runs, pull workers and host agents by a few words */
+  "GET /api/v1/search": {
+    query: { q: string; limit?: number };
+    answer: z.output<typeof SearchResult>;
+    refusals: Plain<422 | 503>;
   };
   /** List pull workers */
   "GET /api/v1/workers": {

@@ -87,6 +87,8 @@ export type {
 } from "#shared/protocol/schema/queue.ts";
 export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
 export type { RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
+export type { SavedList } from "#shared/protocol/schema/saved-list.ts";
+export type { SearchHit, SearchResult } from "#shared/protocol/schema/search.ts";
 export type {
   ActionReply,
   PastSession,
@@ -97,8 +99,6 @@ export type {
 export type { Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 export type { ImportResult } from "#shared/protocol/schema/task-import.ts";
 export type { Watch } from "#shared/protocol/schema/watch.ts";
-export type { SavedList } from "#shared/protocol/schema/saved-list.ts";
-export type { SearchHit, SearchResult } from "#shared/protocol/schema/search.ts";
 export type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 export type { Workload } from "#shared/protocol/schema/workload.ts";
 export type {

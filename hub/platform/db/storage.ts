@@ -34,9 +34,9 @@ import type {
 import type { AuditRepo, DeploysRepo, IdempotencyRepo, ServiceLogsRepo } from "./platform-types.ts";
 import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
-import type { TriageRepo } from "./triage/types.ts";
 import type { SavedListsRepo } from "./saved-lists.ts";
 import type { SearchRepo } from "./search-types.ts";
+import type { TriageRepo } from "./triage/types.ts";
 import type {
   CpuMinutesRepo,
   FlowRepo,

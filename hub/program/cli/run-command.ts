@@ -9,12 +9,13 @@ import { runDiffCommand } from "./diff.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { runFailuresCommand } from "./failures.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
-import { DEFAULT_HUB } from "./flags.ts";
 import { runFindCommand } from "./find.ts";
+import { DEFAULT_HUB } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
 import { isDrainWord, runDrain } from "./fleet-drain.ts";
 import { awayText, createHubClient, isAway } from "./hub-client.ts";
 import { runImportCommand } from "./import-archive.ts";
+import { labelsOf } from "./labels.ts";
 import { runAuditCommand, runLinkCommand } from "./links-and-audit.ts";
 import {
   runCancelCommand,
@@ -22,7 +23,6 @@ import {
   runJobsCommand,
   runWorkersCommand,
 } from "./list-commands.ts";
-import { labelsOf } from "./labels.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import { printable, type Terminal } from "./print.ts";
 import { runTokensCommand } from "./tokens.ts";

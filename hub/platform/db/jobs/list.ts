@@ -120,7 +120,9 @@ export function countJobs(conn: Conn): JobsRepo["count"] {
           .select({ one: sql`1`.as("one") })
           .from(jobs)
           .where(asked);
-    const [row] = await q.select({ n: count() }).from(found.limit(filter.limit ?? Number.MAX_SAFE_INTEGER).as("found"));
+    const [row] = await q
+      .select({ n: count() })
+      .from(found.limit(filter.limit ?? Number.MAX_SAFE_INTEGER).as("found"));
     return row?.n ?? 0;
   };
 }

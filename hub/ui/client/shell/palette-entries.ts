@@ -1,8 +1,8 @@
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
 import { PAGES } from "../pages.tsx";
 import { type HitAction, hitActions, hitHref, KIND_NAMES } from "./palette-hits.ts";
-import { PLACES } from "./places.ts";
 import type { Recent } from "./palette-recent.ts";
+import { PLACES } from "./places.ts";
 
 /** One line of the palette: it leads somewhere, or does something. */
 export interface Entry {
