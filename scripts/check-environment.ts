@@ -7,8 +7,8 @@ import { Glob } from "bun";
  */
 const READERS =
   /^(hub\/main|hub\/platform\/config|worker\/config|worker\/tasks\/bun-runner|worker\/program\/update\/launcher)\.ts$/;
-/** In quotes it is a name that a bundler puts a constant in the place of. */
-const READS = /(?<![\w"'])(process|Bun)\.env\b|import\.meta\.env\b/;
+/** In quotes it is a name that a bundler puts a constant in the place of, or part of a program that is written. */
+const READS = /(?<![\w"'`])(process|Bun)\.env\b|import\.meta\.env\b/;
 
 /** `file:line` of every read of the environment outside the config files, below `root`. */
 export async function checkEnvironment(root: string): Promise<string[]> {

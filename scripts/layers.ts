@@ -15,10 +15,16 @@ const HONO = [...ZOD, "hono"];
 
 export const LAYERS: readonly Layer[] = [
   { name: "archive", files: /^shared\/archive\//, packages: ["mime", "tar-stream"] },
-  { name: "metrics", files: /^shared\/metrics\//, packages: ["prom-client"] },
   { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
   { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
 
+  // Not shared: a worker of an earlier version refuses an update with a package that it does not have.
+  {
+    name: "platform/metrics",
+    files: /^hub\/platform\/metrics\//,
+    may: [],
+    packages: ["prom-client"],
+  },
   // What failures are grouped by.
   { name: "platform/failures", files: /^hub\/platform\/failures\//, may: [], packages: [] },
   {

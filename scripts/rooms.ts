@@ -17,21 +17,20 @@ export const ROOMS: readonly Room[] = [
   { name: "shared/recording", may: SHARED },
   { name: "shared/recorded", may: SHARED },
   { name: "shared/llm", may: SHARED },
-  { name: "shared/metrics", may: ["shared/kit"] },
   { name: "shared/client", may: [...SHARED, "shared/recording"] },
   // Files that earlier versions look for at these paths.
   { name: "shared/carried-files.ts", may: [] },
   { name: "shared/service-notify.ts", may: ["shared/kit"] },
   { name: "drizzle", may: [...SHARED, "shared/recording"] },
 
-  { name: "hub/platform", may: [...SHARED, "shared/archive", "shared/metrics", "drizzle"] },
+  { name: "hub/platform", may: [...SHARED, "shared/archive", "drizzle"] },
   {
     name: "hub/fleet",
-    may: [...STORED, "shared/carried-files.ts", "shared/llm", "shared/metrics", "hub/platform"],
+    may: [...STORED, "shared/carried-files.ts", "shared/llm", "hub/platform"],
   },
   {
     name: "hub/pipeline",
-    may: [...SHARED, "shared/archive", "shared/llm", "shared/metrics", "drizzle", "hub/platform"],
+    may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
   },
   { name: "hub/guide", may: [...SHARED, "hub/platform"] },
   {
@@ -80,7 +79,7 @@ export const ROOMS: readonly Room[] = [
       ...SHARED,
       "shared/archive",
       "shared/client",
-      "shared/metrics",
+
       "hub/platform",
       "hub/fleet",
       "hub/pipeline",

@@ -1,6 +1,6 @@
+import type { Metrics } from "#hub/platform/metrics/metrics.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { Metrics } from "#shared/metrics/metrics.ts";
 import type { AdminGate } from "./access/admin.ts";
 import type { AuditLog } from "./access/audit/audit-log.ts";
 import type { Logins } from "./access/logins.ts";

@@ -10,7 +10,7 @@ import type {
 /** `move` takes `to`: the workload in whose queue the tasks wait from then on. */
 export type TaskAction = "retry" | "cancel" | "delete" | "move";
 
-interface MoveTo {
+export interface MoveTo {
   to?: string;
 }
 

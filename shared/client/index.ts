@@ -11,7 +11,7 @@ import { workloadCalls } from "./workloads.ts";
 export type { CdpTransport } from "./cdp-transport.ts";
 export { FlotillaError, type Issue } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
-export type { TaskAction } from "./failures.ts";
+export type { MoveTo, TaskAction } from "./failures.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
 export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
@@ -88,8 +88,7 @@ export type {
 /**
  * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
  * `fleet`, `workloads`, `failures`, `search` and `saved_lists`. It runs in Bun, in Node from version 20.3 on and in browsers, and
- * has no dependencies. Every
- * call throws FlotillaError, has a deadline and takes an AbortSignal.
+ * has no dependencies. Every call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options);

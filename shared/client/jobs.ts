@@ -20,6 +20,7 @@ import type {
   JobListQuery,
   JobResult,
   JobSelection,
+  LabelChanges,
   LinkList,
   Recording,
   RecordingExport,
@@ -183,7 +184,7 @@ export function jobCalls(http: Http) {
     get: (job_id: string, call?: CallOptions): Promise<Job> => getJob(http, job_id, call),
     /** One page, newest first; `next_cursor` is the `cursor` of the next. */
     list: (
-      query: Partial<Omit<JobListQuery, "since" | "until" | "label">> & {
+      query: Partial<Omit<JobListQuery, "since" | "until">> & {
         /** `key:value`, or `key` for any value; with several a job must have all of them. */
         label?: string | readonly string[];
       } = {},
@@ -213,11 +214,8 @@ export function jobCalls(http: Http) {
     cancel: (job_id: string, call?: CallOptions): Promise<Job> =>
       http.call("POST /jobs/{id}/cancel", { ...call, ...of(job_id) }),
     /** Sets the labels that have a value, removes those that are null and leaves the others. */
-    setLabels: (
-      job_id: string,
-      labels: Record<string, string | null>,
-      call?: CallOptions,
-    ): Promise<Job> => http.call("PATCH /jobs/{id}", { ...call, ...of(job_id), json: { labels } }),
+    setLabels: (job_id: string, labels: LabelChanges, call?: CallOptions): Promise<Job> =>
+      http.call("PATCH /jobs/{id}", { ...call, ...of(job_id), json: { labels } }),
     delete: (job_id: string, call?: CallOptions): Promise<null> =>
       http.call("DELETE /jobs/{id}", { ...call, ...of(job_id) }),
     /** What a codegen-loop or rerun job tried, in order, without long texts. */

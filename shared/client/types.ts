@@ -13,7 +13,7 @@ import type {
 } from "#shared/protocol/schema/failure.ts";
 import type { Health as HealthSchema } from "#shared/protocol/schema/health.ts";
 import type { PutHost } from "#shared/protocol/schema/host.ts";
-import type { SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { JobListQuery as JobListQuerySchema, SubmitJob } from "#shared/protocol/schema/job.ts";
 import type { PutPreset } from "#shared/protocol/schema/preset.ts";
 import type {
   QUEUE_STATES,
@@ -66,9 +66,11 @@ export type {
   Job,
   JobEvent,
   JobList,
-  JobListQuery,
   JobStatus,
 } from "#shared/protocol/schema/job.ts";
+/** Without its labels, which are written otherwise than they are read. */
+export type JobListQuery = Omit<JobListQuerySchema, "label">;
+export type { LabelChanges } from "#shared/protocol/schema/labels.ts";
 export type {
   AgentMove,
   AgentResult,

@@ -100,7 +100,11 @@ describe("GET /search (rules/search#what-is-searched)", () => {
     await hub.call("PUT", "/presets/zebra-long", { name: "Zebra pages", options: {} });
     const code = "await page.click('a');";
     await hub.call("PUT", "/skills/zebra-consent", { host_pattern: "*", code });
-    await hub.call("POST", "/watches", { url: "https://zebra.example/", every_s: 600 });
+    await hub.call("POST", "/watches", {
+      url: "https://zebra.example/",
+      every_s: 600,
+      paused: true,
+    });
     await hub.worker({ worker_id: "w-zebra" });
     const kinds = (await fleet("zebra")).map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).toEqual(["host", "preset", "skill", "watch", "worker"]);

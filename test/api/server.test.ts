@@ -37,7 +37,7 @@ test("every answer is nosniff JSON with {detail} on errors; unknown paths are 40
     ["GET", "/nope", 404],
     ["POST", "/nope", 404],
     ["DELETE", "/jobs", 405],
-    ["PATCH", "/jobs/x", 405],
+    ["PUT", "/jobs/x", 405],
     ["POST", "/health", 405],
     ["POST", "/docs", 405],
   ] as const) {
@@ -150,6 +150,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /hosts",
       "GET /hosts/{host}",
       "GET /jobs",
+      ...["GET /search", "GET /jobs/count", "PATCH /jobs/{id}"],
       "GET /jobs/failures",
       "GET /jobs/{id}",
       "GET /jobs/{id}/archive.wacz",

@@ -40,6 +40,7 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
   expect(sid).toMatch(/^[\w-]{22}$/);
   expect(session).toEqual({
     capture: false,
+    watchers: [],
     session_id: sid,
     state: "active",
     worker_id: "w11",

@@ -27,11 +27,11 @@ afterAll(async () => {
 const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
 
 /**
- * What asks the database nothing, does without it (metrics), or has just asked it (figures): pages, the guide and schemas,
+ * What asks the database nothing, does without it (metrics, search), or has just asked it (figures): pages, the guide and schemas,
  * the plugins' folder, sockets, what a live session answers, links of such, and what is refused before. Everything else must say 503.
  */
 const WITHOUT_DATABASE =
-  /^(get \/($|figures$|live$|metrics$|guide|llms\.txt$)|get \/profiles\/extension|get \/api\/v1\/(status|schedules\/preview|minio|updates|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|post \/links$|get \/links\/|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles|replays)\/)/;
+  /^(get \/($|figures$|live$|metrics$|pressure$|search\?|guide|llms\.txt$)|get \/profiles\/extension|get \/api\/v1\/(status|search\?|schedules\/preview|minio|updates|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|post \/links$|get \/links\/|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles|replays)\/)/;
 
 async function ask({ method, path, body, type }: SampleCall) {
   const headers = {

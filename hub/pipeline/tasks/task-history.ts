@@ -23,11 +23,7 @@ const attemptRecord = (row: RunRow, labels: Labels): RunAttempt => {
   return rest;
 };
 
-export const taskRecord = (
-  row: TaskRow,
-  workload: WorkloadRow | undefined,
-  labels: Labels,
-): QueueRow => ({
+const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined, labels: Labels): QueueRow => ({
   pk: row.pk,
   state: stateName(row.state),
   attempt: row.attempt,

@@ -1,4 +1,4 @@
-import type { Metrics, Tallied } from "#shared/metrics/metrics.ts";
+import type { Metrics, Tallied } from "#hub/platform/metrics/metrics.ts";
 
 /** Others are whatever a caller made up. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

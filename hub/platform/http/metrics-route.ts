@@ -1,4 +1,4 @@
-import type { Metrics } from "#shared/metrics/metrics.ts";
+import type { Metrics } from "#hub/platform/metrics/metrics.ts";
 import { createRoute } from "./create-route.ts";
 import { newApp } from "./new-app.ts";
 import { fails, streamed } from "./openapi-parts.ts";

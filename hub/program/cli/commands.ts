@@ -9,6 +9,7 @@ import {
   DRY_RUN,
   EXPIRES,
   FAILURE_FLAGS,
+  FIND_LIMIT,
   type Flag,
   HEADLESS,
   HOST,
@@ -82,11 +83,7 @@ export const COMMANDS = {
     kind: "client",
     about: "find jobs, sessions, hosts, workers, workloads, tasks and runs by a few words",
     words: ["WORDS…"],
-    flags: [
-      ...CLIENT,
-      { name: "limit", value: "N", help: "how many of the fleet and of the pipeline (20)" },
-      JSON_OUT,
-    ],
+    flags: [...CLIENT, FIND_LIMIT, JSON_OUT],
   },
   workers: {
     kind: "client",

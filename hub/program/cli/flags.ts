@@ -208,6 +208,11 @@ export const WITH_LABEL: Flag = {
   repeatable: true,
   help: "only those with this label",
 };
+export const FIND_LIMIT: Flag = {
+  name: "limit",
+  value: "N",
+  help: "how many of the fleet and of the pipeline (20)",
+};
 export const JSON_OUT: Flag = { name: "json", help: "print JSON" };
 
 /** What failures, and the tasks or jobs behind them, are found by. */

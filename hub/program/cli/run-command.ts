@@ -101,12 +101,10 @@ export async function runClientCommand(
         clock: systemClock,
         signal,
       });
+    const timed = { ...deps, clock: systemClock, signal };
     switch (command) {
       case "fetch":
-        return await runFetchCommand(
-          { ...deps, clock: systemClock, signal },
-          { ...fetchAsked(word, flags), json },
-        );
+        return await runFetchCommand(timed, { ...fetchAsked(word, flags), json });
       case "jobs":
         return await runJobsCommand(deps, jobsAsked(flags), json);
       case "find":
@@ -116,13 +114,7 @@ export async function runClientCommand(
       case "engines":
         return await runEnginesCommand(deps, json);
       case "fleet":
-        if (isDrainWord(word))
-          return await runDrain(
-            { ...deps, clock: systemClock, signal },
-            word,
-            words.slice(1),
-            json,
-          );
+        if (isDrainWord(word)) return await runDrain(timed, word, words.slice(1), json);
         return await runFleetCommand({ ...deps, env }, words, json);
       case "tokens":
         return await runTokensCommand({ ...deps, env }, words, flags.expires?.at(-1), json);
@@ -137,11 +129,7 @@ export async function runClientCommand(
       case "import":
         return await runImportCommand(deps, word, json);
       case "video":
-        return await runVideoCommand(
-          { ...deps, clock: systemClock, signal },
-          word,
-          videoAsked(flags),
-        );
+        return await runVideoCommand(timed, word, videoAsked(flags));
       case "failures":
       case "retry":
         return await runFailuresCommand(deps, command === "retry" ? command : word, flags);

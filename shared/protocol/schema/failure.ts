@@ -157,21 +157,21 @@ const MoveTo = z
   .max(MAX_PK_LENGTH)
   .openapi({ description: "The workload in whose queue they wait from then on" });
 
+const ofTasks = { fingerprint: Fingerprint.optional(), state: State, ...selection };
+const ofFailures = {
+  fingerprint: Fingerprint,
+  workload: Name.optional(),
+  state: State,
+  ...selection,
+};
+
+// Not by `extend`: a strict schema that is described as part of another refuses what the other adds.
 /** Body of POST /api/v1/workloads/{slug}/tasks/retry, cancel and delete. */
-export const TaskSelection = z
-  .strictObject({ fingerprint: Fingerprint.optional(), state: State, ...selection })
-  .openapi("TaskSelection");
-export const TaskMove = TaskSelection.extend({ to: MoveTo }).openapi("TaskMove");
+export const TaskSelection = z.strictObject(ofTasks).openapi("TaskSelection");
+export const TaskMove = z.strictObject({ ...ofTasks, to: MoveTo }).openapi("TaskMove");
 /** Body of POST /api/v1/failures/retry, cancel and delete. */
-export const FailureSelection = z
-  .strictObject({
-    fingerprint: Fingerprint,
-    workload: Name.optional(),
-    state: State,
-    ...selection,
-  })
-  .openapi("FailureSelection");
-export const FailureMove = FailureSelection.extend({ to: MoveTo }).openapi("FailureMove");
+export const FailureSelection = z.strictObject(ofFailures).openapi("FailureSelection");
+export const FailureMove = z.strictObject({ ...ofFailures, to: MoveTo }).openapi("FailureMove");
 export type TaskSelection = z.infer<typeof TaskSelection>;
 
 const counts = {

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 
 /** Lists that can be saved, each with the page that shows it. */
-export const SAVED_LIST_PAGES = ["jobs", "runs", "tasks", "sessions", "hosts"] as const;
+const SAVED_LIST_PAGES = ["jobs", "runs", "tasks", "sessions", "hosts"] as const;
 const MAX_FILTERS = 24;
 
 const isText = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);

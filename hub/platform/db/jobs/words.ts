@@ -3,7 +3,7 @@ import type { Conn } from "../conn.ts";
 import { likePart } from "../like-part.ts";
 
 /** Jobs that one search considers: the newest that ended with all its words, and the newest that are still open. */
-export const MOST_ENDED = 10_000;
+const MOST_ENDED = 10_000;
 const MOST_OPEN = 1_000;
 
 const MAX_WORDS = 8;
