@@ -183,3 +183,32 @@ describe("hostile errors (rules/failures#fingerprints)", () => {
     expect(failureOf("\n \n")).toMatchObject({ kind: "Error", message: "" });
   });
 });
+
+describe("a program that says how it ended, and not why (rules/failures#fingerprints)", () => {
+  const EXIT = "exited with code 1";
+
+  test("is called by its last line of standard error", () => {
+    const printed = "connecting\ncurl: (7) Failed to connect to api.example.com port 443\n\n";
+    expect(summary(EXIT, printed)).toBe("Error: curl: (‹n›) Failed to connect to ‹host› port ‹n›");
+    expect(summary("killed by SIGSEGV", "one\ntwo\n")).toBe("Error: two");
+    expect(summary(EXIT, " \n")).toBe("Error: exited with code 1");
+    expect(summary("3 rows are missing", "warning: slow\n")).toBe("Error: ‹n› rows are missing");
+  });
+
+  test("has the traceback that it ended with, and the class of its error", () => {
+    const { kind, message, traceback } = failureOf(EXIT, python(7, "ValueError: no rows in 4.csv"));
+    expect({ kind, message }).toEqual({ kind: "ValueError", message: "no rows in ‹n›.csv" });
+    expect(traceback).toContain("make_thumb");
+  });
+
+  test("is not grouped with one that ended otherwise, or said something else", () => {
+    const of = new Set([
+      fingerprintOf(EXIT, "no disk"),
+      fingerprintOf("exited with code 2", "no disk"),
+      fingerprintOf(EXIT, "no network"),
+      fingerprintOf(EXIT),
+    ]);
+    expect(of.size).toBe(4);
+    expect(fingerprintOf(EXIT, "row 3 of 9")).toBe(fingerprintOf(EXIT, "row 4 of 9"));
+  });
+});

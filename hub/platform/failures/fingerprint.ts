@@ -28,6 +28,9 @@ const CLASS =
   /^(?:Uncaught (?:\(in promise\) )?)?((?:[A-Za-z_$][\w$]{0,99}\.){0,8}[A-Z][\w$]{0,99})(?:: ?([\s\S]*))?$/;
 const CHROMIUM = /\bnet::(ERR_[A-Z0-9_]+)/;
 
+/** How a program ended, which says nothing of why; its last words do. */
+const EXIT = /^(?:exited with code \d{1,3}|killed by SIG[A-Z0-9]{1,12})$/;
+
 const short = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
@@ -46,6 +49,15 @@ function printedTraceback(printed: string, head: string): string | null {
   return found?.includes(head.slice(0, 80)) ? found : null;
 }
 
+/** The last line of what a program printed before it ended. */
+const lastWords = (printed: string): string | undefined =>
+  printed
+    .slice(-MAX_PRINTED)
+    .split("\n")
+    .findLast((line) => line.trim() !== "")
+    ?.slice(0, MAX_LINE)
+    .trim();
+
 /** Pure, and bounded whatever it is given. `printed`: the task's standard error. */
 export function failureOf(error: string, printed = ""): Failure {
   // The beginning names the error, unless it is a traceback, whose end does.
@@ -53,7 +65,9 @@ export function failureOf(error: string, printed = ""): Failure {
     error.length <= MAX_ERROR
       ? error
       : `${error.slice(0, MAX_ERROR / 2)}\n${error.slice(-(MAX_ERROR / 2))}`;
-  const head = headOf(text);
+  const end = headOf(text);
+  const last_words = EXIT.test(end) ? lastWords(printed) : undefined;
+  const head = last_words ?? end;
   const [, name, rest] = CLASS.exec(head) ?? [];
   const chromium = CHROMIUM.exec(head)?.[1];
   const named = name !== undefined && (rest !== undefined || !/\s/.test(head)) ? name : undefined;
@@ -61,7 +75,8 @@ export function failureOf(error: string, printed = ""): Failure {
   const message = generalised(named === undefined ? head : (rest ?? ""));
   const traceback = tracebackIn(text) ?? (head === "" ? null : printedTraceback(printed, head));
   const frames = traceback === null ? [] : ownFrames(traceback);
-  const parts = [kind.slice(0, MAX_KIND), message, ...frames].join("\n");
+  const exit = last_words === undefined ? [] : [end];
+  const parts = [kind.slice(0, MAX_KIND), message, ...exit, ...frames].join("\n");
   return {
     kind: short(kind, MAX_KIND),
     message: short(message, MAX_MESSAGE),
