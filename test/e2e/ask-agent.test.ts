@@ -356,7 +356,7 @@ describe("agent (rules/session-actions#agent)", () => {
       return told.at(-1)?.text.endsWith("done") ? told : null;
     });
     expect(steps).toMatchObject([
-      { of: "agent", outcome: "done", reason: "I type ***" },
+      { of: "agent", outcome: "done", reason: "I type ***", box: { width: expect.any(Number) } },
       { text: "step 2: press ***", reason: "a letter of it" },
       { text: "step 3: press Tab", reason: "on to the next field" },
       { text: "step 4: done" },

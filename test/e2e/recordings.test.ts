@@ -104,6 +104,12 @@ async function drawnBy(path: string, { offset, length, width, height }: ChunkPla
   return drawUpdates(Buffer.concat(rfb.map(({ payload }: Frame) => payload)), { width, height });
 }
 
+const BOX = {
+  x: expect.any(Number),
+  y: expect.any(Number),
+  width: expect.any(Number),
+  height: expect.any(Number),
+};
 const boxOf = (event: TimedEvent | undefined) => {
   if (event?.type !== "action" || !event.box) throw new Error("the action has no box");
   return event.box;
@@ -257,8 +263,8 @@ for (const headless of [false, true])
         { name: "recipe", outcome: "done" },
       ]);
       expect(events.filter(({ type }) => type === "step")).toMatchObject([
-        { of: "recipe", outcome: "done", text: expect.stringContaining("1/2 fill") },
-        { of: "recipe", outcome: "done", text: expect.stringContaining("2/2 click") },
+        { of: "recipe", outcome: "done", text: expect.stringContaining("1/2 fill"), box: BOX },
+        { of: "recipe", outcome: "done", text: expect.stringContaining("2/2 click"), box: BOX },
       ]);
       expect(events.some(({ type }) => type === "request_failed")).toBe(true);
       // rules/recordings#requests: once the session has ended, what was under way has no end.

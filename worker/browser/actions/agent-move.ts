@@ -17,7 +17,7 @@ type Acting = Omit<ActionContext, "signal">;
 export type PageMove = Exclude<AgentMove, { action: "done" | "give_up" }>;
 
 /** Playwright's selector for an element by its ref in the last snapshot. */
-const locatorOf = (ref: string): string => `aria-ref=${ref}`;
+export const locatorOf = (ref: string): string => `aria-ref=${ref}`;
 
 /**
  * Makes an engine's move with the same actions that a client has. A ref must belong to the page that was shown.

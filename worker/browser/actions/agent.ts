@@ -8,8 +8,9 @@ import {
   type AgentResult,
   type AgentStep,
 } from "#shared/protocol/schema/page-agent.ts";
+import type { Box } from "#shared/recording/events.ts";
 import { agentMessages, corrected, describeMove, type ShownPage } from "../llm/prompts.ts";
-import { isSecretField, makeMove, type PageMove } from "./agent-move.ts";
+import { isSecretField, locatorOf, makeMove, type PageMove } from "./agent-move.ts";
 import type { AriaText } from "./aria-lines.ts";
 import type { ActionContext } from "./context.ts";
 import { type EngineCalls, engineFailure } from "./engine-call.ts";
@@ -29,8 +30,10 @@ export interface AgentRun extends ActionContext {
   engines: EngineCalls;
   /** This was typed into a field whose value nobody may see. */
   hide(text: string): void;
+  /** Looks where the element of a step is while the step runs, for recordings. */
+  lookFor?: ((selector: string) => () => Promise<Box | null>) | undefined;
   /** Called for each step as it ends. */
-  onStep(line: string, step: AgentStep): void;
+  onStep(line: string, step: AgentStep, box: Box | null): void;
 }
 
 /** The page at the beginning of a step, and the elements that may be acted on. */
@@ -90,6 +93,7 @@ export async function agent(
     const last = move.action === "done" || move.action === "give_up";
     const secret = move.action === "fill" && (await isSecretField(run.pages.active(), move.ref));
     if (secret && move.action === "fill") run.hide(move.text);
+    const touched = "ref" in move && move.ref ? run.lookFor?.(locatorOf(move.ref)) : undefined;
     const error = last ? null : await attempt(run, move as PageMove, seen.refs, left());
     const step: AgentStep = {
       n,
@@ -103,7 +107,8 @@ export async function agent(
     };
     steps.push(step);
     const shown = move.action === "press" ? { ...move, key: shownKey(move.key) } : move;
-    run.onStep(`step ${n}: ${describeMove(shown)}${error === null ? "" : `: ${error}`}`, step);
+    const line = `step ${n}: ${describeMove(shown)}${error === null ? "" : `: ${error}`}`;
+    run.onStep(line, step, (await touched?.()) ?? null);
     if (move.action === "done") return end("done", { answer: move.answer });
     if (move.action === "give_up") return end("gave_up", { reason: move.reason });
     if (run.signal.aborted || left() <= 0) return end("timeout");

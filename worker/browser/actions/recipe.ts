@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { type Clock, DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import type { SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import type { Box } from "#shared/recording/events.ts";
 import { evaluate } from "./evaluate.ts";
 import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber, shownKey } from "./scrub.ts";
@@ -12,9 +13,12 @@ import { locatorIn } from "./selectors.ts";
 export class RecipeError extends Error {
   override readonly name = "RecipeError";
   readonly timed_out: boolean;
-  constructor(message: string, timed_out: boolean) {
+  /** Where the element of the failed step was. */
+  readonly box: Box | null;
+  constructor(message: string, timed_out: boolean, box: Box | null) {
     super(message);
     this.timed_out = timed_out;
+    this.box = box;
   }
 }
 
@@ -32,8 +36,10 @@ export interface RecipeRun {
   clock: Clock;
   /** Why this URL may not be opened, or null; for pages that nothing else guards. */
   refusal?(url: string): Promise<string | null>;
+  /** Looks where the element of a step is while the step runs, for recordings. */
+  lookFor?: ((selector: string) => () => Promise<Box | null>) | undefined;
   /** Called for each step that is done: `2/5 click #more: 134 ms`. */
-  onStep(line: string, ms: number): void;
+  onStep(line: string, ms: number, box: Box | null): void;
   /** The wait after a click (rules/job-options#the-options). */
   afterClick(): Promise<void>;
 }
@@ -51,6 +57,8 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
   for (const [i, action] of actions.entries()) {
     const step = `${i + 1}/${actions.length} ${describeAction(action)}`;
     const since = clock.monotonic();
+    const selector = "selector" in action ? action.selector : undefined;
+    const touched = selector === undefined ? undefined : run.lookFor?.(selector);
     const own_ms = action.kind === "wait" ? (action.timeout_s ?? Infinity) * 1_000 : Infinity;
     const timeout_ms = Math.min(left_ms, own_ms);
     try {
@@ -62,11 +70,12 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
       throw new RecipeError(
         `${run.name} failed at step ${scrub(step)}: ${why}`,
         failure.kind === "timeout",
+        (await touched?.()) ?? null,
       );
     }
     const ms = clock.monotonic() - since;
     left_ms -= ms;
-    run.onStep(`${scrub(step)}: ${ms} ms`, ms);
+    run.onStep(`${scrub(step)}: ${ms} ms`, ms, (await touched?.()) ?? null);
     if (action.kind === "click") await run.afterClick();
   }
 }

@@ -12,6 +12,7 @@ import { type Engines, EngineUnknown } from "../llm/engines.ts";
 import type { HubFiles } from "../profile/cache.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
+import { lookForStep } from "./touched.ts";
 
 interface EngineDeps {
   clock: Clock;
@@ -60,9 +61,16 @@ export const runAgent = (
         signal,
         engines: enginesOf(call.link, "agent", deps),
         hide: (text) => live.hide([text]),
-        onStep: (line, { n, ok, url, ms, thought }) => {
-          const outcome = ok ? "done" : "failed";
-          live.tell({ type: "step", of: "agent", text: line, reason: thought ?? "", outcome });
+        lookFor: live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, selector),
+        onStep: (line, { n, ok, url, ms, thought }, box) => {
+          live.tell({
+            type: "step",
+            of: "agent",
+            text: line,
+            reason: thought ?? "",
+            outcome: ok ? "done" : "failed",
+            ...(box && { box }),
+          });
           tellJob(live, call.link, deps.clock, line, { step: n, ok, url, ms });
         },
       },

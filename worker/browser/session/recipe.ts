@@ -1,9 +1,19 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
+import type { Box, RecordingEvent } from "#shared/recording/events.ts";
 import { ActionFailure, refused } from "../actions/failure.ts";
 import { RecipeError, runRecipe } from "../actions/recipe.ts";
 import type { Live } from "./live.ts";
+import { lookForStep } from "./touched.ts";
+
+const recipeStep = (text: string, outcome: "done" | "failed", box: Box | null): RecordingEvent => ({
+  type: "step",
+  of: "recipe",
+  text,
+  outcome,
+  ...(box && { box }),
+});
 
 interface RecipeCall {
   /** `actions`; `secrets` and `secret_hosts`: what the hub knows about their placeholders. */
@@ -39,15 +49,16 @@ export async function runSessionRecipe(
       secret_hosts: (bound ?? {}) as SecretHosts,
       clock,
       refusal,
-      onStep: (line) => {
+      lookFor: live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, selector),
+      onStep: (line, _ms, box) => {
         steps.push(line);
-        live.tell({ type: "step", of: "recipe", text: line, outcome: "done" });
+        live.tell(recipeStep(line, "done", box));
       },
       afterClick: async () => {},
     });
   } catch (err) {
     if (!(err instanceof RecipeError)) throw err;
-    live.tell({ type: "step", of: "recipe", text: err.message, outcome: "failed" });
+    live.tell(recipeStep(err.message, "failed", err.box));
     if (!err.timed_out) throw refused(err.message);
     throw new ActionFailure("timeout", { name: "TimeoutError", message: err.message });
   }

@@ -13,6 +13,7 @@ export interface Touching {
 }
 
 const LOOK_MS = 5_000;
+const STEP_MS = 250;
 const INNER_SIZE = inPage<undefined, { width: number; height: number }>(
   "() => ({ width: innerWidth, height: innerHeight })",
 );
@@ -21,10 +22,26 @@ const INNER_SIZE = inPage<undefined, { width: number; height: number }>(
  * Looks where on the screen the element of an action is, while the action runs: it costs the action no time.
  * @returns the function that answers what is known by now; null for what has no element, or cannot be told.
  */
-export function lookForTouched(session: Touching, args: Record<string, unknown>): () => Box | null {
-  const { selector, frame } = args;
+export const lookForTouched = (
+  session: Touching,
+  args: Record<string, unknown>,
+): (() => Box | null) => beginLook(session, args).found;
+
+/** The same for a step of a recipe or an agent, which may be over before the look is: that is waited for a little. */
+export function lookForStep(session: Touching, selector: string): () => Promise<Box | null> {
+  const { found, ended } = beginLook(session, { selector });
+  return async () => {
+    await withDeadline("the element of a step", STEP_MS, ended).catch(() => {});
+    return found();
+  };
+}
+
+function beginLook(
+  session: Touching,
+  { selector, frame }: Record<string, unknown>,
+): { found(): Box | null; ended: Promise<void> } {
   let found: Box | null = null;
-  if (typeof selector !== "string") return () => null;
+  if (typeof selector !== "string") return { found: () => null, ended: Promise.resolve() };
   const look = async () => {
     const pages = await session.pages();
     const element = target({ pages }, { selector, frame: frame as FrameArg });
@@ -36,8 +53,8 @@ export function lookForTouched(session: Touching, args: Record<string, unknown>)
     // A page decides how large it says it is, and how far out its elements are.
     found = Box.safeParse({ ...box, x: box.x + origin.x, y: box.y + origin.y }).data ?? null;
   };
-  withDeadline("the element of an action", LOOK_MS, look()).catch(() => {});
-  return () => found;
+  const ended = withDeadline("the element of an action", LOOK_MS, look()).catch(() => {});
+  return { found: () => found, ended };
 }
 
 /**
