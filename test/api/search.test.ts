@@ -148,14 +148,14 @@ describe("GET /api/v1/search (rules/search#what-is-searched)", () => {
       worker: "w",
       worker_id: "w1",
       workload_id,
-      max: 2,
+      max: 3,
       lease_ms: 60_000,
       timeout_ms: null,
       max_in_flight: null,
       rate_limit: null,
     });
     const printed = { duration_ms: 3, stdout: "", stderr: "", truncated: false };
-    const [first, second] = tasks;
+    const [first, second] = ["acme-1", "acme-2"].map((pk) => tasks.find((task) => task.pk === pk));
     await hub.ctx.pipeline.turns.call({
       op: "complete",
       worker: "w",
