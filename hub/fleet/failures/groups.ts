@@ -1,6 +1,15 @@
 import type { JobExample, JobPlace } from "#hub/platform/db/triage/types.ts";
 import { failureOf, UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
-import { addTo, type Group, pageOfGroups, windowOf } from "#hub/platform/http/failure-groups.ts";
+import {
+  addTo,
+  COUNT_MS,
+  type Group,
+  groupRecord,
+  pageOfGroups,
+  tracebackOf,
+  windowOf,
+  windowRecord,
+} from "#hub/platform/http/failure-groups.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type {
   JobFailureGroup,
@@ -11,9 +20,6 @@ import type { FleetContext } from "../context.ts";
 
 /** Failed jobs that one statement reads. */
 const PIECE = 2_000;
-/** An answer counts as many pieces as fit into this time. */
-const COUNT_MS = 600;
-const MAX_TRACEBACK = 16_384;
 
 interface Within {
   since: number;
@@ -58,7 +64,7 @@ const exampleOf = (job: JobExample, traceback: string | null): JobFailureGroup["
   stage: job.stage,
   worker_id: job.worker_id,
   finished_at: isoTime(job.finished_at ?? 0),
-  traceback: (traceback ?? job.error ?? "").slice(-MAX_TRACEBACK),
+  traceback: tracebackOf(traceback, job.error),
 });
 
 /** GET /jobs/failures (rules/failures#groups). @throws AppError invalid */
@@ -77,28 +83,16 @@ export async function listJobFailures(
   const job = new Map(jobs.map((one) => [one.job_id, one]));
   const items = page.map((group): JobFailureGroup => {
     const example = job.get(group.newest);
-    const { kind, message, traceback } = failureOf(example?.error ?? "");
-    const is_unknown = group.fingerprint === UNKNOWN;
+    const failure = failureOf(example?.error ?? "");
     return {
-      fingerprint: group.fingerprint,
-      kind: is_unknown ? UNKNOWN : kind,
-      message: is_unknown ? "recorded before failures had fingerprints" : message,
-      count: group.count,
-      trend: group.trend,
-      first_seen: isoTime(Math.min(group.first, first.get(group.fingerprint) ?? group.first)),
-      last_seen: isoTime(group.last),
+      ...groupRecord(group, failure, first),
       hosts: [...group.of].map(String).sort(),
-      workers: [...group.workers].sort(),
-      example: example === undefined ? null : exampleOf(example, traceback),
+      example: example === undefined ? null : exampleOf(example, failure.traceback),
     };
   });
   return {
     items,
-    since: isoTime(within.since),
-    until: isoTime(within.until),
-    bucket_s: within.bucket_ms / 1_000,
-    complete: counted_since === within.since,
-    counted_since: isoTime(counted_since),
+    ...windowRecord(within, counted_since),
     next_cursor,
   };
 }

@@ -1,6 +1,15 @@
 import type { RunExample, RunPlace } from "#hub/platform/db/triage/types.ts";
 import { failureOf, UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
-import { addTo, type Group, pageOfGroups, windowOf } from "#hub/platform/http/failure-groups.ts";
+import {
+  addTo,
+  COUNT_MS,
+  type Group,
+  groupRecord,
+  pageOfGroups,
+  tracebackOf,
+  windowOf,
+  windowRecord,
+} from "#hub/platform/http/failure-groups.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { FailureGroup, FailureList, FailureQuery } from "#shared/protocol/schema/failure.ts";
 import type { PipelineContext } from "../context.ts";
@@ -8,9 +17,6 @@ import { DELETED } from "../tasks/runs.ts";
 
 /** Failures that one statement counts: meanwhile SQLite answers nothing else. */
 const PIECE = 20_000;
-/** An answer counts as many pieces as fit into this time. */
-const COUNT_MS = 600;
-const MAX_TRACEBACK = 16_384;
 
 type Groups = Map<string, Group<number>>;
 
@@ -60,7 +66,7 @@ const exampleOf = (run: RunExample, traceback: string | null): FailureGroup["exa
   worker_id: run.worker_id,
   duration_ms: run.duration_ms,
   finished_at: isoTime(run.finished_at),
-  traceback: (traceback ?? run.error ?? "").slice(-MAX_TRACEBACK),
+  traceback: tracebackOf(traceback, run.error),
 });
 
 /** GET /api/v1/failures (rules/failures#groups). @throws AppError not_found, invalid */
@@ -72,9 +78,8 @@ export async function listFailures(
   const { workload } = query;
   const workload_id =
     workload === undefined ? undefined : (await pipeline.workloads.require(workload)).workload_id;
-  const { since, until, bucket_ms } = windowOf(query, clock.now());
-  const asked = { query, workload_id, since, until, bucket_ms };
-  const { groups, counted_since } = await countGroups(ctx, asked);
+  const within = windowOf(query, clock.now());
+  const { groups, counted_since } = await countGroups(ctx, { query, workload_id, ...within });
   const { page, next_cursor } = pageOfGroups(groups, query);
   const [runs, first, workloads] = await Promise.all([
     db.triage.examples(page.map(({ newest }) => newest)),
@@ -85,29 +90,17 @@ export async function listFailures(
   const slug = new Map(workloads.map((one) => [one.workload_id, one.slug]));
   const items = page.map((group): FailureGroup => {
     const example = run.get(group.newest);
-    const { kind, message, traceback } = failureOf(example?.error ?? "", example?.printed);
+    const failure = failureOf(example?.error ?? "", example?.printed);
     const names = [...group.of].map((id) => slug.get(Number(id)) ?? DELETED);
-    const is_unknown = group.fingerprint === UNKNOWN;
     return {
-      fingerprint: group.fingerprint,
-      kind: is_unknown ? UNKNOWN : kind,
-      message: is_unknown ? "recorded before failures had fingerprints" : message,
-      count: group.count,
-      trend: group.trend,
-      first_seen: isoTime(Math.min(group.first, first.get(group.fingerprint) ?? group.first)),
-      last_seen: isoTime(group.last),
+      ...groupRecord(group, failure, first),
       workloads: [...new Set(names)].sort(),
-      workers: [...group.workers].sort(),
-      example: example === undefined ? null : exampleOf(example, traceback),
+      example: example === undefined ? null : exampleOf(example, failure.traceback),
     };
   });
   return {
     items,
-    since: isoTime(since),
-    until: isoTime(until),
-    bucket_s: bucket_ms / 1_000,
-    complete: counted_since === since,
-    counted_since: isoTime(counted_since),
+    ...windowRecord(within, counted_since),
     next_cursor,
   };
 }

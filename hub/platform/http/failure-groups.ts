@@ -1,5 +1,6 @@
+import { isoTime } from "#shared/kit/clock.ts";
 import { MAX_NAMED } from "#shared/protocol/schema/failure.ts";
-import { UNKNOWN } from "../failures/fingerprint.ts";
+import { type Failure, UNKNOWN } from "../failures/fingerprint.ts";
 import { namedCursor, readNamedCursor } from "./time-cursor.ts";
 
 /** Failures that are alike, as they are counted: `newest` is the id of the newest of them. */
@@ -99,3 +100,43 @@ export function windowOf(
   const begin = since === undefined ? end - DAY_MS : Math.min(Date.parse(since), end);
   return { since: begin, until: end, bucket_ms: Math.max(1, Math.ceil((end - begin) / buckets)) };
 }
+
+/** An answer counts as many pieces as fit into this time. */
+export const COUNT_MS = 600;
+const MAX_TRACEBACK = 16_384;
+
+/** What is shown of an example: its traceback, or else its error, at most the end of it. */
+export const tracebackOf = (traceback: string | null, error: string | null): string =>
+  (traceback ?? error ?? "").slice(-MAX_TRACEBACK);
+
+/** What the records of all groups have. `first_seen`: of all that are kept, by fingerprint. */
+export function groupRecord<Id>(
+  group: Group<Id>,
+  { kind, message }: Pick<Failure, "kind" | "message">,
+  first_seen: ReadonlyMap<string, number>,
+) {
+  const { fingerprint, count, trend, first, last, workers } = group;
+  const is_unknown = fingerprint === UNKNOWN;
+  return {
+    fingerprint,
+    kind: is_unknown ? UNKNOWN : kind,
+    message: is_unknown ? "recorded before failures had fingerprints" : message,
+    count,
+    trend,
+    first_seen: isoTime(Math.min(first, first_seen.get(fingerprint) ?? first)),
+    last_seen: isoTime(last),
+    workers: [...workers].sort(),
+  };
+}
+
+/** What the list says of the time that was counted, newest first down to `counted_since`. */
+export const windowRecord = (
+  { since, until, bucket_ms }: ReturnType<typeof windowOf>,
+  counted_since: number,
+) => ({
+  since: isoTime(since),
+  until: isoTime(until),
+  bucket_s: bucket_ms / 1_000,
+  complete: counted_since === since,
+  counted_since: isoTime(counted_since),
+});
