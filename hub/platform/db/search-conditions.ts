@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
-import { likePart } from "./like-part.ts";
+import { likePart } from "./like.ts";
 
 /** Whether the text has every word, in any order and case. */
 export const hasWords = (text: SQL, words: readonly string[]): SQL | undefined =>

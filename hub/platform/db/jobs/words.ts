@@ -1,6 +1,6 @@
 import { and, inArray, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "../conn.ts";
-import { likePart } from "../like-part.ts";
+import { likePart } from "../like.ts";
 
 /** Jobs that one search considers: the newest that ended with all its words, and the newest that are still open. */
 const MOST_ENDED = 10_000;
