@@ -59,19 +59,22 @@ function oneOfEach(runs: readonly FoundRun[], q: string): FoundRun[] {
 const labelIn = (q: string): LabelFilter | null =>
   /^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}:\S/.test(q) ? readLabelFilter(q) : null;
 
+/** Whether texts have every word of `q`, in any order and case. */
+function matching(q: string): (...texts: string[]) => boolean {
+  const words = q.toLowerCase().split(/\s+/);
+  return (...texts) => {
+    const text = texts.join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+}
+
 function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
   const { search, workloads, pull_workers } = ctx.db;
-  const matches = (q: string) => {
-    const words = q.toLowerCase().split(/\s+/);
-    return (...texts: string[]) => {
-      const text = texts.join(" ").toLowerCase();
-      return words.every((word) => text.includes(word));
-    };
-  };
   return {
-    workload: async (q, limit) =>
-      (await workloads.list())
-        .filter((row) => matches(q)(row.slug, row.name, row.description))
+    workload: async (q, limit) => {
+      const matches = matching(q);
+      return (await workloads.list())
+        .filter((row) => matches(row.slug, row.name, row.description))
         .slice(0, limit)
         .map((row) => ({
           kind: "workload" as const,
@@ -82,12 +85,14 @@ function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
           at: isoTime(row.updated_at),
           href: `${API}/workloads/${encodeURIComponent(row.slug)}`,
           workload: row.slug,
-        })),
+        }));
+    },
     task: async (q, limit) => (await search.tasks(q, labelIn(q), limit)).map(taskHit),
     run: async (q, limit) => oneOfEach(await search.runs(q, labelIn(q), limit), q).map(runHit),
-    pull_worker: async (q, limit) =>
-      (await pull_workers.list())
-        .filter((row) => matches(q)(row.worker_id, row.host, JSON.stringify(row.labels)))
+    pull_worker: async (q, limit) => {
+      const matches = matching(q);
+      return (await pull_workers.list())
+        .filter((row) => matches(row.worker_id, row.host, JSON.stringify(row.labels)))
         .slice(0, limit)
         .map((row) => ({
           kind: "pull_worker" as const,
@@ -98,7 +103,8 @@ function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
           at: isoTime(row.last_heartbeat_at),
           href: `${API}/workers/${encodeURIComponent(row.worker_id)}`,
           workload: null,
-        })),
+        }));
+    },
     agent: async (q, limit) =>
       (await search.named("agents", q, limit)).map(({ id, at }) => ({
         kind: "agent" as const,

@@ -65,7 +65,6 @@ export const foundTasks = (conn: Conn): SearchRepo["tasks"] => {
       await q.select({ id: workloads.workload_id }).from(workloads).limit(MOST_WORKLOADS)
     ).map(({ id }) => id);
     // What begins with the key comes first after it in the index of each workload, in any collation.
-    const keyed: FoundTask[] = [];
     const within = sql.join(
       ids.map(
         (id) =>
@@ -73,8 +72,7 @@ export const foundTasks = (conn: Conn): SearchRepo["tasks"] => {
       ),
       sql` union all `,
     );
-    if (ids.length > 0)
-      keyed.push(...(await found(amongFound(conn, tasks.task_id, within), limit)));
+    const keyed = ids.length > 0 ? await found(amongFound(conn, tasks.task_id, within), limit) : [];
     return [...named, ...keyed];
   };
 };
