@@ -1,29 +1,11 @@
 import { z } from "zod";
-import { SELECTOR_KINDS } from "#shared/protocol/schema/recorded-input.ts";
-
-const short = z
-  .string()
-  .transform((text) => text.slice(0, 200))
-  .catch("");
+import { ElementWords, FoundSelector, MOST_SELECTORS, short } from "../picker/described.ts";
 
 const element = {
+  ...ElementWords.shape,
   /** The element's own while its document is there. */
   field: z.string().max(100),
-  tag: short,
-  role: short.nullable(),
-  name: short,
-  type: short.nullable(),
-  secret: z.boolean(),
-  selectors: z
-    .array(
-      z.object({
-        by: z.enum(SELECTOR_KINDS),
-        selector: z.string().min(1).max(4_096),
-        matches: z.int().min(1),
-      }),
-    )
-    .min(1)
-    .max(20),
+  selectors: z.array(FoundSelector).min(1).max(MOST_SELECTORS),
 };
 const heard = <K extends string, S extends z.ZodRawShape>(kind: K, shape: S) =>
   z.object({ kind: z.literal(kind), ...shape });

@@ -8,29 +8,34 @@ import {
 
 const size = z.number().min(-1_000_000).max(1_000_000).catch(0);
 const Box = z.object({ x: size, y: size, width: size, height: size });
-const short = z
+/** A page's words, cut: what has none says nothing. */
+export const short = z
   .string()
   .transform((text) => text.slice(0, 200))
   .catch("");
 
-/** An element as the picker's code in a page describes it: its words and sizes are the page's. */
-export const Described = z.object({
+/** What code in a page says of an element, whoever asks: its words are the page's. */
+export const ElementWords = z.object({
   tag: short,
   role: short.nullable(),
   name: short,
   type: short.nullable(),
   secret: z.boolean(),
+});
+/** A selector that such code has found. */
+export const FoundSelector = z.object({
+  by: z.enum(SELECTOR_KINDS),
+  selector: z.string().min(1).max(4_096),
+  matches: z.int().min(1),
+});
+export const MOST_SELECTORS = 20;
+
+/** An element as the picker's code in a page describes it: its words and sizes are the page's. */
+export const Described = ElementWords.extend({
   box: Box,
   selectors: z
-    .array(
-      z.object({
-        by: z.enum(SELECTOR_KINDS),
-        selector: z.string().min(1).max(4_096),
-        matches: z.int().min(1),
-        boxes: z.array(Box).max(MAX_BOXES),
-      }),
-    )
-    .max(20),
+    .array(FoundSelector.extend({ boxes: z.array(Box).max(MAX_BOXES) }))
+    .max(MOST_SELECTORS),
 });
 export type Described = z.infer<typeof Described>;
 
