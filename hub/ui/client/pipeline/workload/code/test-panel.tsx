@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import { errorText, useChange } from "../../../lib/query.ts";
+import { objectIn } from "../form/draft.ts";
 import { CheckResult } from "./result.tsx";
 
 export interface TestTask {
@@ -12,19 +13,7 @@ export interface TestTask {
 /** Longer than the server waits for its worker. */
 export const CHECK_CALL_MS = 75_000;
 
-/** @throws Error that says what to correct */
-function extraIn(text: string): TestTask["extra"] {
-  if (text.trim() === "") return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (err) {
-    throw new Error(`is not JSON: ${(err as Error).message}`);
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error('must be a JSON object: {"…": …}');
-  return value as Record<string, unknown>;
-}
+const extraIn = (text: string): TestTask["extra"] => (text.trim() === "" ? null : objectIn(text));
 
 /** One task, and what became of it on a worker: in no queue, and no run is recorded. */
 export function useTestRun(test: (task: TestTask) => Promise<ExecutorCheck>) {

@@ -46,7 +46,8 @@ function numberIn(field: Field, text: string): number {
   return value;
 }
 
-function objectIn(text: string): unknown {
+/** @throws Error that says what to correct */
+export function objectIn(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -55,7 +56,7 @@ function objectIn(text: string): unknown {
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error('must be a JSON object: {"…": …}');
-  return value;
+  return value as Record<string, unknown>;
 }
 
 function envIn(text: string): unknown {
