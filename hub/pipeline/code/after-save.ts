@@ -21,16 +21,19 @@ export function tryCode(
   });
 }
 
-/** A version was made: the oldest one goes when there are too many, and a worker tries the new one. */
-export function afterSave(
+/**
+ * A version was made: the oldest one goes when there are too many, and a worker tries the new one. Whoever saved is
+ * answered when the oldest one is gone, so that the next call finds no version too many.
+ */
+export async function afterSave(
   ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
   row: WorkloadRow,
-): void {
+): Promise<void> {
   const { workload_id, slug, code_version } = row;
   ctx.log.info({ workload: slug, version: code_version }, "new version of its code");
-  if (code_version > MAX_VERSIONS)
-    void ctx.db.workload_versions
-      .prune(workload_id, code_version - MAX_VERSIONS)
-      .catch((err) => ctx.log.warn({ err: errorMessage(err) }, "old versions were not deleted"));
   if (row.enabled) tryCode(ctx, slug);
+  if (code_version <= MAX_VERSIONS) return;
+  await ctx.db.workload_versions
+    .prune(workload_id, code_version - MAX_VERSIONS)
+    .catch((err) => ctx.log.warn({ err: errorMessage(err) }, "old versions were not deleted"));
 }

@@ -37,7 +37,7 @@ export async function restoreVersion(
       [stored.updated_at],
     );
     if (!row) continue;
-    afterSave(ctx, row);
+    await afterSave(ctx, row);
     return changed(ctx, row);
   }
   throw changedSince();

@@ -109,7 +109,7 @@ export async function replaceWorkload(
           )
         : await ctx.db.workloads.updateCode(slug, { ...settings, updated_at }, code, over);
     if (row) {
-      if (typeof code !== "string") afterSave(ctx, row);
+      if (typeof code !== "string") await afterSave(ctx, row);
       return changed(ctx, row);
     }
     if (tried === TRIES) throw changedSince();
