@@ -5,6 +5,8 @@ import { fleetProbes } from "#hub/fleet/metrics/fleet-probes.ts";
 import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
 import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
 import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
+import { cdpPath } from "#hub/fleet/routes/cdp-addresses.ts";
+import { cdpConnectionRoutes } from "#hub/fleet/routes/cdp-connection.ts";
 import { comparisonRoutes } from "#hub/fleet/routes/comparison.ts";
 import { directUploadRoutes } from "#hub/fleet/routes/direct-uploads.ts";
 import { engineRoutes } from "#hub/fleet/routes/engines.ts";
@@ -95,6 +97,8 @@ interface Fleet {
   readonly signed_links: GateDeps["signed_links"];
   readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
   readonly passOn: GateDeps["passOn"];
+  /** By which path a call is routed. */
+  readonly pathOf: (request: Request) => string;
   /** Judges what says that another hub passed it on. */
   readonly relayed: MiddlewareHandler<HttpEnv>;
 }
@@ -119,7 +123,7 @@ function baseApp(
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
-  const app = newApp();
+  const app = newApp(fleet?.pathOf);
   const public_host = config.public_base_url && new URL(config.public_base_url).host;
   const origins = { allowed, public_host };
   app.onError(onError(log));
@@ -147,6 +151,7 @@ const fleetOf = (ctx: FleetContext): Fleet => ({
     isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
   },
   passOn: toOwner(ctx),
+  pathOf: cdpPath,
   relayed: relayGuesses(ctx),
 });
 
@@ -220,6 +225,7 @@ export function createHubApp(ctx: ProgramContext): App {
     hostCookieRoutes(ctx),
     viewerRoutes(ctx),
     cdpRoutes(ctx),
+    cdpConnectionRoutes(ctx),
     linkRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),

@@ -782,6 +782,36 @@ export interface Operations {
     answer: Record<string, unknown>[];
     refusals: Plain<404 | 502>;
   };
+  /** Discovery: open a tab */
+  "PUT /sessions/{sid}/cdp/json/new": {
+    params: { sid: string | number };
+    answer: Record<string, unknown>;
+    refusals: Plain<403 | 404 | 422 | 502>;
+  };
+  /** Discovery: bring a tab to the front */
+  "GET /sessions/{sid}/cdp/json/activate/{target}": {
+    params: { sid: string | number; target: string | number };
+    answer: never;
+    refusals: Plain<403 | 404 | 422 | 502>;
+  };
+  /** Discovery: close a tab */
+  "GET /sessions/{sid}/cdp/json/close/{target}": {
+    params: { sid: string | number; target: string | number };
+    answer: never;
+    refusals: Plain<403 | 404 | 422 | 502>;
+  };
+  /** WebSocket: open a session for the length of the connection */
+  "GET /cdp": {
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; viewport?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; reconnect_s?: string; token?: string; session?: string };
+    answer: never;
+    refusals: Plain<400 | 403 | 404 | 409 | 422 | 426 | 502 | 503 | 504>;
+  };
+  /** Discovery: where a WebSocket opens a session */
+  "GET /cdp/json/version": {
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; viewport?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; reconnect_s?: string; token?: string; session?: string };
+    answer: Record<string, string>;
+    refusals: Plain<422>;
+  };
   /** Create a link that opens one thing for a limited time, without a token */
   "POST /links": {
     json: z.input<typeof CreateSignedLink>;

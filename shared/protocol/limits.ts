@@ -74,6 +74,8 @@ export const SESSION_TTL_S = {
   ttl_default: 14_400,
   ttl_max: 864_000,
 } as const;
+/** How long a session waits for its last CDP client, where it ends with it, in seconds. */
+export const RECONNECT_S = { min: 0, max: 600, of_connection: 15 } as const;
 /** How long a signed link is valid, in seconds. The bounds are those of S3's presigned URLs. */
 export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
 /** How long an action may take by default, and at most. */

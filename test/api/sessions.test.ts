@@ -41,6 +41,7 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
   expect(session).toEqual({
     capture: false,
     watchers: [],
+    reconnect_s: null,
     session_id: sid,
     state: "active",
     worker_id: "w11",

@@ -84,7 +84,7 @@ test("programs, pages of the hub itself and the address bar are let through", as
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
   const unsafe = rows.filter(isUnsafe);
-  const nobody = each(unsafe, () => null);
+  const nobody = each(unsafe, otherwise);
   expect(await refusals(hub, unsafe, {})).toEqual(nobody);
   expect(await refusals(hub, unsafe, { origin: hub.url })).toEqual(nobody);
   expect(await refusals(hub, unsafe, { "sec-fetch-site": "none" })).toEqual(nobody);

@@ -95,6 +95,7 @@ async function takeJob(
     replay: kept ? (kept.replay ?? null) : (row.options.replay ?? null),
     trace: kept?.trace ?? false,
     capture: kept?.capture ?? false,
+    reconnect_ms: kept?.reconnect_ms ?? null,
     idle_ttl_ms: null,
     keep_ms: keeps ? (kept?.idle_ttl_ms ?? KEPT_IDLE_MS) : null,
     url: row.url,
@@ -120,7 +121,11 @@ async function takeSession(
   const replay = kept.replay ?? null;
   if (replay !== null) link.replays.add(replay);
   const about = { session_id, kind, link, held, job_id, headless };
-  const kept_of_it = { trace: kept.trace ?? false, capture: kept.capture ?? false };
+  const kept_of_it = {
+    trace: kept.trace ?? false,
+    capture: kept.capture ?? false,
+    reconnect_ms: kept.reconnect_ms ?? null,
+  };
   await addSession(ctx, { ...about, ...way_out, replay, ...kept_of_it, ...ttls });
   return true;
 }

@@ -32,6 +32,8 @@ export interface KeptSession {
   replay?: string | null;
   trace?: boolean;
   capture?: boolean;
+  /** Null, and absent: it does not end with its CDP clients. */
+  reconnect_ms?: number | null;
   idle_ttl_ms: number;
   created_at: number;
   expires_at: number;

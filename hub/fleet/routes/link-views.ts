@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { LinkGrant } from "#hub/platform/access/links/seal.ts";
 import { endingWithLink } from "#hub/platform/access/links/watch-link.ts";
-import { access } from "#hub/platform/http/access.ts";
+import { access, type RouteRules } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
@@ -93,6 +93,15 @@ const discovery = createRoute({
   },
 });
 
+/** Of the tabs that the discovery opens, closes and activates. */
+const steering: RouteRules = {
+  access: "link",
+  opens: "cdp",
+  origins: "never",
+  owner: "session",
+  changes: ["sessions"],
+};
+
 /** What the gate has read of this call's link. */
 export function linkOf(c: C): LinkGrant {
   const link = c.get("link");
@@ -126,7 +135,14 @@ export function addLinkViews(ctx: FleetContext, app: App): void {
     return viewerStream(ctx, c, sessionOf(c), { view_only, wrap });
   });
   mountCdp(ctx, app, "/links/:link/cdp", {
-    rules: { socket: socket.rules, version: discovery.rules, list: discovery.rules },
+    rules: {
+      socket: socket.rules,
+      version: discovery.rules,
+      list: discovery.rules,
+      open: steering,
+      activate: steering,
+      close: steering,
+    },
     sessionOf,
     wrap: untilItEnds,
   });

@@ -15,6 +15,9 @@ export const SessionBodyParams = SessionParams.extend({
     .openapi({ param: { name: "sha256", in: "path" }, example: "0f".repeat(32) }),
 });
 export const SessionFileParams = SessionParams.extend({ name: param("name", "report.pdf") });
+export const TargetParams = SessionParams.extend({
+  target: param("target", "8B5F4B8A0C3D4E5F"),
+});
 export const WorkerParams = z.object({ id: param("id", "w123") });
 export const HostParams = z.object({ host: param("host", "example.org") });
 export const ExtensionFileParams = z.object({ name: param("name", "manifest.json") });

@@ -55,10 +55,22 @@ export interface HubSession {
   readonly watchers: Watchers;
   /** As the audit log calls who opened it; null for a job's. */
   readonly opened_by: string | null;
+  /** For how long it waits for the last CDP client, whose connection was lost; null: it does not end with its clients. */
+  readonly reconnect_ms: number | null;
+  readonly cdp: CdpPresence;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
   readonly ended: AbortSignal;
   /** Aborts `ended`. Only `dropSession` calls it. */
   readonly over: (why: SessionOver) => void;
+}
+
+/** Which CDP clients are there. */
+interface CdpPresence {
+  clients: number;
+  /** Whether there has been one. */
+  came: boolean;
+  /** When the last one left, or the session began; of the monotonic clock. */
+  left_at: number;
 }
 
 /** Why a session ended; `message` is what the viewer's page shows. */

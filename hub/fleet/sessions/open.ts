@@ -203,6 +203,7 @@ const add = (
     replay: input.replay,
     trace: input.trace,
     capture: input.capture,
+    reconnect_ms: input.reconnect_s === null ? null : input.reconnect_s * 1_000,
     idle_ttl_ms: input.idle_ttl_s * 1_000,
     ttl_ms: input.ttl_s * 1_000,
     opened_by,

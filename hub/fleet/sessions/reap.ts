@@ -1,4 +1,5 @@
 import type { FleetContext } from "../context.ts";
+import { lacksCdpClients } from "./cdp-presence.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./hub-session.ts";
 
@@ -10,7 +11,10 @@ function overdue(session: HubSession, now: number): string | null {
   if (session.kind === "job" || session.idle_ttl_ms === null) return null;
   if (now >= session.expires_at) return "its time is up";
   // What runs is activity, however long it takes.
-  if (session.calls > 0 || now - session.last_active_at < session.idle_ttl_ms) return null;
+  if (session.calls > 0) return null;
+  const alone = lacksCdpClients(session, now);
+  if (alone !== null) return alone;
+  if (now - session.last_active_at < session.idle_ttl_ms) return null;
   return `idle for ${session.idle_ttl_ms / 1_000} s`;
 }
 

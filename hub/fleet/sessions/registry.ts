@@ -29,6 +29,8 @@ export interface AddSession {
   trace?: boolean;
   /** Whether its bodies are kept; absent: they are not. */
   capture?: boolean;
+  /** Absent: it does not end with its CDP clients. */
+  reconnect_ms?: number | null;
   idle_ttl_ms: number | null;
   /** For a job's session: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
@@ -56,6 +58,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     opened_by: null,
     trace: false,
     capture: false,
+    reconnect_ms: null,
     url: "about:blank",
     title: "",
     ...rest,
@@ -71,6 +74,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     calls: 0,
     actions: 0,
     watchers: createWatchers(ctx.clock),
+    cdp: { clients: 0, came: false, left_at: now },
     ended: ended.signal,
     over: (why) => ended.abort(why),
   };
@@ -102,7 +106,7 @@ export async function keepSessionForNext(
   session: HubSession,
 ): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
-  const { egress, proxy, trace, capture } = session;
+  const { egress, proxy, trace, capture, reconnect_ms } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
@@ -116,6 +120,7 @@ export async function keepSessionForNext(
     replay: session.replay?.job_id ?? null,
     trace,
     capture,
+    reconnect_ms,
     idle_ttl_ms,
     worker_id: link.worker_id,
     lease_token: held.lease.token,
@@ -182,6 +187,7 @@ export const sessionRecord = (
   replay: session.replay,
   trace: session.trace,
   capture: session.capture,
+  reconnect_s: session.reconnect_ms === null ? null : session.reconnect_ms / 1_000,
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),

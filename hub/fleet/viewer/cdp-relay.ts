@@ -5,6 +5,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
+import { cdpClientCame } from "../sessions/cdp-presence.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import type { Watchers } from "../sessions/watchers.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
@@ -14,13 +15,15 @@ import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
 const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;
 
 const CLOSED = "the browser closed the connection";
+/** Normal, going away, and a close without a code: whoever sends one of these does not mean to come back. */
+const FAREWELLS = [1000, 1001, 1005];
 
 /**
  * One CDP client (rules/cdp#cdp-endpoint): its text messages to the worker's bridge and back, unread; the bridge judges them.
  * Losing the client ends its connection to the browser and nothing else.
  */
 export function cdpSocket(
-  ctx: Pick<FleetContext, "clock" | "streams">,
+  ctx: FleetContext,
   session: HubSession,
   bridge: ByteStream,
   name: string | null = null,
@@ -29,6 +32,9 @@ export function cdpSocket(
   let forget = () => {};
   let keepalive: Keepalive | null = null;
   let watcher: ReturnType<Watchers["join"]> | null = null;
+  let gone: ((closed: boolean) => void) | null = null;
+  /** The worker says farewell after Browser.close; without one its end of the connection broke. */
+  let from_worker: "open" | "over" | "broken" = "open";
   /** What the socket could no longer take; the bridge is paused meanwhile. */
   let backlog: string[] = [];
   let full = false;
@@ -42,7 +48,9 @@ export function cdpSocket(
   };
   const take = (socket: Socket, { opcode, payload }: Frame) => {
     if (opcode === OPCODE.text) return deliver(socket, payload.toString());
-    if (opcode === OPCODE.close) socket.close(RELAY_CLOSE.ended, CLOSED);
+    if (opcode !== OPCODE.close) return;
+    from_worker = "over";
+    socket.close(RELAY_CLOSE.ended, CLOSED);
   };
 
   return {
@@ -51,6 +59,7 @@ export function cdpSocket(
       forget = endWith(ctx, session, socket);
       keepalive = keepAlive(ctx, socket);
       watcher = session.watchers.join({ kind: "cdp", name, mode: "control" });
+      gone = cdpClientCame(ctx, session);
       const reader = createFrameReader(MAX_CDP_FRAME_BYTES, (frame) => take(socket, frame));
       bridge.start({
         data: (chunk) => {
@@ -60,7 +69,10 @@ export function cdpSocket(
             socket.close(RELAY_CLOSE.too_much, closeReason(errorMessage(err)));
           }
         },
-        close: () => void closeEnded(ctx, session, socket, CLOSED),
+        close: () => {
+          if (from_worker === "open") from_worker = "broken";
+          void closeEnded(ctx, session, socket, CLOSED);
+        },
       });
     },
     message: (socket, frame) => {
@@ -68,9 +80,8 @@ export function cdpSocket(
         return socket.close(RELAY_CLOSE.bad_data, "CDP is spoken in text frames");
       touch();
       watcher?.acted();
-      const payload = Buffer.from(frame);
       // In one write: two would be two packets.
-      if (bridge.write(encodeFrame(OPCODE.text, payload, true)) > MAX_WAITING_BYTES)
+      if (bridge.write(encodeFrame(OPCODE.text, Buffer.from(frame), true)) > MAX_WAITING_BYTES)
         socket.close(RELAY_CLOSE.too_much, "the browser does not read its commands");
     },
     drain: (socket) => {
@@ -81,10 +92,11 @@ export function cdpSocket(
       if (!full) bridge.resume();
     },
     pong: () => keepalive?.heard(),
-    close: () => {
+    close: (_socket, code) => {
       forget();
       keepalive?.stop();
       watcher?.leave();
+      gone?.(from_worker !== "broken" && FAREWELLS.includes(code));
       bridge.close();
       backlog = [];
     },

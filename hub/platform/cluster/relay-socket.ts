@@ -25,6 +25,8 @@ const MAX_SILENT = 3;
 /** How long the other hub has to read the client's close. */
 const FAREWELL_MS = 1_000;
 
+/** What Bun tells of a connection that ended without a close. */
+const LOST = 1006;
 const CLOSE = { normal: 1000, none: 1005, too_much: 1009, unreachable: 4502 };
 
 /** The handshake was not answered with 101. */
@@ -252,10 +254,11 @@ export function relayedSocket(
 
 /** The client's close is passed on; the connection ends once it must have been read. */
 function sayGoodbye(ctx: ClusterContext, peer: ByteStream, code: number, reason: string): void {
-  const telling = code >= CLOSE.normal && ![1004, CLOSE.none, 1006, 1015].includes(code);
+  const telling = code >= CLOSE.normal && ![1004, CLOSE.none, LOST, 1015].includes(code);
   const payload = telling ? Buffer.concat([Buffer.alloc(2), Buffer.from(reason)]) : Buffer.alloc(0);
   if (telling) payload.writeUInt16BE(code, 0);
   peer.resume();
-  peer.write(encodeFrame(OPCODE.close, payload, true));
+  // A connection that was lost is not closed: a session that ends with its client still waits for it.
+  if (code !== LOST) peer.write(encodeFrame(OPCODE.close, payload, true));
   void ctx.clock.sleep(FAREWELL_MS).then(() => peer.close());
 }

@@ -52,6 +52,8 @@ export interface RouteRules {
   readonly new_work?: true;
   /** A socket that steers a browser: it is recorded, unless it asks only to watch. */
   readonly takes_over?: true;
+  /** A token may also be shown as `token` of the query: clients of CDP often take no more than an address. */
+  readonly token_in_query?: true;
   /** `never`: no page of another origin, even one that CORS allows. `extensions`: also pages of browser extensions. */
   readonly origins?: "never" | "extensions";
 }

@@ -70,7 +70,7 @@ export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<v
         throw new AppError("unauthorized", "bad worker secret");
       return c.set("caller", WORKER);
     default:
-      await know(c, deps);
+      await know(c, rules, deps);
       return rules.access === "admin" ? demandAdmin(c, rules, deps) : demandRole(c, rules, deps);
   }
 }
@@ -96,8 +96,8 @@ const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>
 /**
  * Sets who calls, and how to check later whether that still holds, because a socket lives longer than its handshake.
  */
-async function know(c: C, deps: AdmitDeps): Promise<void> {
-  const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
+async function know(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
+  const shown = { bearer: tokenOf(c, rules), cookie: getCookie(c, SESSION_COOKIE) };
   const caller = await identify(shown, deps);
   c.set("caller", NOBODY);
   await refuseWhileWaiting(c, caller, deps, "header");
@@ -105,6 +105,10 @@ async function know(c: C, deps: AdmitDeps): Promise<void> {
   if (caller.kind === "token" || caller.kind === "session")
     c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
 }
+
+/** A token in the header, or in the query of a route that takes it there (rules/cdp#tokens). */
+const tokenOf = (c: C, { token_in_query }: RouteRules): string | null =>
+  bearerOf(c) ?? ((token_in_query === true && c.req.query("token")) || null);
 
 interface Shown {
   readonly bearer: string | null;
@@ -137,21 +141,21 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
   throw caller.role === null
-    ? await refusalOf(c, bearerOf(c), deps, "header")
+    ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing(needed, caller);
 }
 
 async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { caller } = c.var;
   if (caller.role === "admin") return;
-  if (!mayGivePassword(c, deps)) throw await refusalOf(c, bearerOf(c), deps, "header");
+  if (!mayGivePassword(c, deps)) throw await refusalOf(c, tokenOf(c, rules), deps, "header");
   if (ofInstallation(caller)) {
     const until = rules.until_password !== undefined && !(await deps.admin.isSet());
     return until ? undefined : requireAdmin(deps, c);
   }
   if (givenPassword(c) !== null) return requireAdmin(deps, c);
   throw caller.role === null
-    ? await refusalOf(c, bearerOf(c), deps, "header")
+    ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing("admin", caller);
 }
 

@@ -66,7 +66,8 @@ export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
   const { access: who, proof, until_password, admin_for, also, opens, ...others } = config;
-  const { owner, changes, by_visit, new_work, takes_over, origins, ...rest } = others;
+  const { owner, changes, by_visit, new_work, takes_over, token_in_query, origins, ...rest } =
+    others;
   const rules: RouteRules = {
     access: who,
     proof,
@@ -79,6 +80,7 @@ export function createRoute<P extends string, R extends Config<P>>(
     by_visit,
     new_work,
     takes_over,
+    token_in_query,
     origins,
   };
   const route = zodRoute({

@@ -50,6 +50,13 @@ const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
   throw validationError(result.error.issues, where, (result as { data?: unknown }).data);
 };
 
-/** A sub-app whose validation failures are thrown as `AppError`, for the one `onError`. */
-export const newApp = () => new OpenAPIHono<HttpEnv>({ defaultHook: validationHook });
+/**
+ * A sub-app whose validation failures are thrown as `AppError`, for the one `onError`. `pathOf` of the whole app says by
+ * which path a call is routed, if not by that of its URL.
+ */
+export const newApp = (pathOf?: (request: Request) => string) =>
+  new OpenAPIHono<HttpEnv>({
+    defaultHook: validationHook,
+    ...(pathOf !== undefined && { getPath: pathOf }),
+  });
 export type App = ReturnType<typeof newApp>;

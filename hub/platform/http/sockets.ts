@@ -66,17 +66,18 @@ function endingWithLogin(handlers: SocketHandlers, still: () => Promise<boolean>
 }
 
 /**
- * Turns the request into a WebSocket. `protocol`: the subprotocol that was agreed on.
+ * Turns the request into a WebSocket. `protocol`: the subprotocol that was agreed on; `more`: headers of the answer.
  * @throws HTTPException 426 when it did not ask for one.
  */
 export function upgrade(
   c: Context<HttpEnv>,
   handlers: SocketHandlers,
   protocol: string | null = null,
+  more: Record<string, string> = {},
 ): Response {
   requireUpgrade(c);
-  const headers: Record<string, string> =
-    protocol === null ? {} : { "Sec-WebSocket-Protocol": protocol };
+  const headers = new Headers(more);
+  if (protocol !== null) headers.set("Sec-WebSocket-Protocol", protocol);
   const { still } = c.var;
   const data = still === undefined ? handlers : endingWithLogin(handlers, still);
   if (!c.env.server?.upgrade(c.req.raw, { data, headers }))

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { idle_ttl_s, picture, StartUrl } from "../actions/arguments.ts";
 import { EgressOption } from "../egress.ts";
-import { SESSION_TTL_S } from "../limits.ts";
+import { RECONNECT_S, SESSION_TTL_S } from "../limits.ts";
 import { isMasked, ProxyOption } from "../proxy.ts";
 import { SessionCookie } from "./cookie.ts";
 import { Dialog, DialogPolicy } from "./dialog.ts";
@@ -62,6 +62,10 @@ export const CreateSession = z
       description:
         "Keep the bodies that its pages receive, for GET /sessions/{sid}/bodies/{sha256}; its HAR names them.",
     }),
+    reconnect_s: z.int().min(RECONNECT_S.min).max(RECONNECT_S.max).nullable().default(null).meta({
+      description:
+        "End it with its last CDP client: at once when that client closes its connection, after so many seconds when the connection is lost. null: clients come and go.",
+    }),
   })
   .refine(({ capture, record }) => !capture || record !== "off", {
     path: ["capture"],
@@ -112,6 +116,10 @@ export const Session = z
     }),
     capture: z.boolean().optional().meta({
       description: "Whether the bodies that its pages receive are kept.",
+    }),
+    reconnect_s: z.number().nullable().optional().meta({
+      description:
+        "How long it waits for a CDP client whose connection was lost; null: it does not end with its clients.",
     }),
     novnc_url: z.string(),
     cdp_url: z.string(),
