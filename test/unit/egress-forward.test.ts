@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ProxyOption } from "#shared/protocol/proxy.ts";
-import { client, GREETING, request } from "#test/support/clients/socks-client.ts";
+import { ask, client, GREETING, request } from "#test/support/clients/socks-client.ts";
 import { startHttpUpstream, type UpstreamProxy } from "#test/support/servers/upstream-proxies.ts";
 import { type Gate, openGate } from "#worker/egress/gate.ts";
 import { createJudge } from "#worker/egress/judge.ts";
@@ -108,6 +108,18 @@ test.each([
     message: expect.stringContaining("it may allow tunnels only to port 443"),
   });
   expect(proxy.carried).toEqual([]);
+});
+
+test("a connection that says nothing yet does not hide why the one before it failed", async () => {
+  await say([Buffer.of(0x16, 3, 1, 0, 200, 1)]);
+  const silent = await ask(gate, "far.test", port);
+  expect(silent.code).toBe(0);
+  expect(gate.failureOf(`https://far.test:${port}/`)).toMatchObject({
+    failure: "tunnel_connection_failed",
+  });
+  silent.socket.write(get("/"));
+  await silent.ended;
+  expect(gate.failureOf(`https://far.test:${port}/`)).toBeNull();
 });
 
 test("what no tunnel may reach is not asked for in plain HTTP either", async () => {

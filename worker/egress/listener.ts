@@ -4,7 +4,7 @@ import type { Contacts } from "./contacts.ts";
 import type { End, GateSocket } from "./gate-socket.ts";
 import type { Ask, Handshake } from "./handshake.ts";
 import type { Resolve } from "./judge.ts";
-import { EgressError, type Reached, reach } from "./reach.ts";
+import { type Carry, EgressError, type Reached, reach } from "./reach.ts";
 import { reachThrough } from "./through.ts";
 import { Tunnel } from "./tunnel.ts";
 import { bypasses } from "./upstream.ts";
@@ -55,6 +55,24 @@ async function reachStandIn(
   return { socket: await openUnixSocket(path), address: path };
 }
 
+/**
+ * Carries the same, and tells once that something went through. Until then a connection has reached the proxy alone, and
+ * must not hide why the one before it failed.
+ */
+function tellingOnce(carry: Carry, onCarried: () => void): Carry {
+  let is_told = false;
+  return {
+    take: (chunk) => {
+      const carried = carry.take(chunk);
+      if (!is_told && carried.length > 0) {
+        is_told = true;
+        onCarried();
+      }
+      return carried;
+    },
+  };
+}
+
 /** Listens on a free port of 127.0.0.1. @throws when there is none. */
 export function openListener(options: ListenerOptions): GateListener {
   const { speaks, resolve, settled, contacts, onReceived, onSent } = options;
@@ -64,9 +82,16 @@ export function openListener(options: ListenerOptions): GateListener {
   const connect = async (host: string, port: number): Promise<Reached<GateSocket>> => {
     const { judge, upstream } = way;
     if (upstream && !bypasses(upstream, host, port)) {
-      const reached = await reachThrough(upstream, { judge, resolve }, host, port);
-      contacts.made(host, port, null);
-      return reached;
+      const { socket, address, carry } = await reachThrough(
+        upstream,
+        { judge, resolve },
+        host,
+        port,
+      );
+      const made = () => contacts.made(host, port, null);
+      if (carry) return { socket, address, carry: tellingOnce(carry, made) };
+      made();
+      return { socket, address };
     }
     const first = contacts.at(host, port);
     const reached = await reach({ judge, resolve, open: openSocket }, host, port, first);
