@@ -109,6 +109,14 @@ const colourAt = (page: Page, x: number, y: number): Promise<Colour> =>
     `[...document.querySelector("canvas[data-shown]").getContext("2d").getImageData(${x}, ${y}, 1, 1).data.slice(0, 3)]`,
   );
 
+/** The colour of the first picture of the film. */
+const colourOfStill = (page: Page): Promise<Colour> =>
+  page.evaluate<Colour>(`(() => {
+    const context = document.createElement("canvas").getContext("2d");
+    context.drawImage(document.querySelector(".player-still img"), 0, 0);
+    return [...context.getImageData(5, 5, 1, 1).data.slice(0, 3)];
+  })()`);
+
 test("an ended job is played: each moment has its picture, its box and its lines (rules/recordings#the-player)", async () => {
   const job = await runningJob();
   const { job_id, lease_token } = job;
@@ -177,6 +185,30 @@ test("an ended job is played: each moment has its picture, its box and its lines
   expect(await page.locator(".player-marks i[data-kind=error]").getAttribute("title")).toBe(
     "buy is not a function",
   );
+});
+
+test("a page that stands still has one picture, and it is shown and in the film (rules/recordings#the-player)", async () => {
+  const job = await runningJob();
+  const { job_id, lease_token } = job;
+  await using ui = await rig.open("/ui/captures", { url: hub.url });
+  const { page } = ui;
+  const jpeg = jpegUpdate(WIDTH, HEIGHT, await plainJpeg(page, GREEN));
+  const { bytes } = makeRecording(WIDTH, HEIGHT)
+    .event(0, {
+      ...{ type: "start", at: new Date().toISOString(), of: "job", id: job_id, mode: "screen" },
+      screen: "headless",
+    })
+    .chunk(300, "start")
+    .screen(300, jpeg)
+    .end(20_000)
+    .done();
+  await send(`jobs/${job_id}`, lease_token, 0, bytes);
+  worker.finish(job);
+  await page.goto(`${hub.url}/ui/captures/${job_id}?t=10`);
+  await shown(page, 10_000);
+  expect(await colourAt(page, 5, 5)).toEqual(near(GREEN));
+  await page.locator(".player-still img").first().waitFor();
+  expect(await colourOfStill(page)).toEqual(near(GREEN));
 });
 
 test("the player's menu Export has a video made, and then offers it (rules/recordings#export-as-a-video)", async () => {

@@ -24,15 +24,20 @@ interface Socket {
 
 const NORMAL = 1_000;
 
-/** A server's whole side of a handshake without a password, RFB 3.8: 32 bits a pixel, little-endian, red lowest. */
-function handshakeOf(width: number, height: number): Uint8Array {
+/**
+ * What a server says in a handshake without a password, RFB 3.8: 32 bits a pixel, little-endian, red lowest. One message
+ * for each step, because noVNC takes one step for each message it gets, and would leave what follows the last one unread.
+ */
+function handshakeOf(width: number, height: number): Uint8Array[] {
   const version = new TextEncoder().encode("RFB 003.008\n");
   const [one_type, none] = [1, 1];
   const ok = [0, 0, 0, 0];
   const size = [width >> 8, width & 0xff, height >> 8, height & 0xff];
   const format = [32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 0, 8, 16, 0, 0, 0];
   const no_name = [0, 0, 0, 0];
-  return Uint8Array.from([...version, one_type, none, ...ok, ...size, ...format, ...no_name]);
+  return [version, [one_type, none], ok, [...size, ...format, ...no_name]].map((step) =>
+    Uint8Array.from(step),
+  );
 }
 
 export function recordedChannel(width: number, height: number): RecordedChannel {
@@ -56,5 +61,8 @@ export function recordedChannel(width: number, height: number): RecordedChannel 
     if (socket.readyState === "open" && bytes.length > 0)
       socket.onmessage?.({ data: bytes.slice().buffer });
   };
-  return { socket, begin: () => give(handshakeOf(width, height)), give };
+  const begin = () => {
+    for (const step of handshakeOf(width, height)) give(step);
+  };
+  return { socket, begin, give };
 }
