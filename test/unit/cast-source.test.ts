@@ -3,14 +3,23 @@ import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { recordCast } from "#worker/browser/recording/cast-source.ts";
 import type { ScreenSink } from "#worker/browser/recording/screen-sink.ts";
 
-/** The head of a JPEG of 2 × 1 pixels, which is all that is read of it. */
-const JPEG = Buffer.from("ffd8ffc0000b08000100020101110000", "hex").toString("base64");
+/** The head of a JPEG of so many pixels, up to 255, which is all that is read of it. */
+function jpegOf(width: number, height: number): string {
+  const head = Buffer.from("ffd8ffc0000b08000000000101110000", "hex");
+  head[8] = height;
+  head[10] = width;
+  return head.toString("base64");
+}
+const JPEG = jpegOf(2, 1);
 
 let browser: ReturnType<typeof Bun.serve> | null = null;
 afterEach(() => browser?.stop(true));
 
-/** A browser whose first screencasts say nothing, as those do that begin while a tab swaps its page. */
-function browserWith(silent: number, starts: PromiseWithResolvers<void>[]) {
+/**
+ * A browser with the first frame of each screencast: null for one that says nothing, as those do that begin while a tab
+ * swaps its page. Later ones show the last frame.
+ */
+function browserWith(frames: (string | null)[], starts: PromiseWithResolvers<void>[]) {
   let started = 0;
   browser = Bun.serve({
     port: 0,
@@ -31,7 +40,8 @@ function browserWith(silent: number, starts: PromiseWithResolvers<void>[]) {
         send({ id, result: { sessionId: "s1" } });
         if (method !== "Page.startScreencast") return;
         started += 1;
-        if (started > silent) event("Page.screencastFrame", { data: JPEG, sessionId: 1 }, "s1");
+        const data = frames[started - 1] ?? (started > frames.length ? frames.at(-1) : null);
+        if (data) event("Page.screencastFrame", { data, sessionId: 1 }, "s1");
         starts[started - 1]?.resolve();
       },
     },
@@ -51,7 +61,7 @@ test("a screencast that says nothing is started anew, ever more seldom, until it
     restMs: () => 333,
   };
   const recorded = recordCast({
-    cdp_url: browserWith(2, starts),
+    cdp_url: browserWith([null, null, JPEG], starts),
     activeTarget: () => "tab",
     sink,
     clock,
@@ -65,6 +75,39 @@ test("a screencast that says nothing is started anew, ever more seldom, until it
   await clock.advance(2_000);
   const update = await drawn.promise;
   expect(Buffer.from(update).includes(Buffer.from(JPEG, "base64"))).toBe(true);
+  over.abort();
+  await recorded;
+});
+
+test("a size that a page has for one frame alone, as while a screenshot is taken, is not recorded", async () => {
+  const frames = [jpegOf(200, 100), jpegOf(20, 10), jpegOf(200, 101), jpegOf(200, 101)];
+  const starts = frames.map(() => Promise.withResolvers<void>());
+  const clock = createFakeClock();
+  const over = new AbortController();
+  const begun: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const recorded = recordCast({
+    cdp_url: browserWith(frames, starts),
+    activeTarget: () => "tab",
+    sink: {
+      begin: ({ width, height, why }) => {
+        begun.push(`${why} ${width}x${height}`);
+        if (why === "size") done.resolve();
+      },
+      update: () => {},
+      isDue: () => false,
+      restMs: () => 333,
+    },
+    clock,
+    signal: over.signal,
+  });
+  for (const start of starts.slice(0, -1)) {
+    await start.promise;
+    await clock.sleeperIn(333);
+    await clock.advance(333);
+  }
+  await done.promise;
+  expect(begun).toEqual(["start 200x100", "size 200x101"]);
   over.abort();
   await recorded;
 });

@@ -67,7 +67,7 @@ export async function recordCast(deps: CastSourceDeps): Promise<void> {
 }
 
 async function show(
-  deps: CastSourceDeps & { draw(jpeg: Buffer): void },
+  deps: CastSourceDeps & { draw(jpeg: Buffer): boolean },
   connection: CdpConnection,
   targetId: string,
   over: AbortSignal,
@@ -103,8 +103,7 @@ async function show(
     // The first frame after a rest is sent even if nothing has changed: then the screencast stays on, and waits.
     const jpeg = Buffer.from(data, "base64");
     if (over.aborted || resting || last?.equals(jpeg)) return;
-    last = jpeg;
-    draw(jpeg);
+    if (draw(jpeg)) last = jpeg;
     void rest();
   });
   over.addEventListener("abort", () => leave(session), { once: true });
@@ -115,18 +114,35 @@ const leave = (session: CdpSession): void => {
   if (!session.is_closed) session.post("Page.stopScreencast");
 };
 
-/** Draws whole pictures; a chunk begins with the first, with another size, and when one is due. */
-function createDrawing(sink: ScreenSink): (jpeg: Buffer) => void {
-  let drawn: { width: number; height: number } | null = null;
+/**
+ * Draws whole pictures; a chunk begins with the first, with another size that lasts, and when one is due. While somebody
+ * takes a screenshot at a scale or of the whole page, Chromium gives the page another size for it: a frame of a size that
+ * the next frame does not have is none of the screen, and is left out. The next one comes after the rest.
+ * @returns whether it was drawn.
+ */
+function createDrawing(sink: ScreenSink): (jpeg: Buffer) => boolean {
+  let drawn: Size | null = null;
+  let seen: Size | null = null;
   return (jpeg) => {
     const size = jpegSize(jpeg);
-    if (size === null || jpeg.length > MAX_JPEG_BYTES) return;
-    const resized = size.width !== drawn?.width || size.height !== drawn.height;
-    if (resized || sink.isDue()) {
+    if (size === null || jpeg.length > MAX_JPEG_BYTES) return false;
+    const resized = drawn !== null && !isSame(size, drawn);
+    const lasts = seen !== null && isSame(size, seen);
+    seen = size;
+    if (resized && !lasts) return false;
+    if (drawn === null || resized || sink.isDue()) {
       const why = drawn === null ? "start" : resized ? "size" : "length";
       sink.begin({ ...size, name: "page", why });
     }
     drawn = size;
     sink.update(Buffer.concat([updateHead(1), jpegRectangle(size, jpeg.length), jpeg]));
+    return true;
   };
 }
+
+interface Size {
+  width: number;
+  height: number;
+}
+const isSame = (one: Size, other: Size): boolean =>
+  one.width === other.width && one.height === other.height;
