@@ -75,8 +75,8 @@ const ATTACKERS: readonly (readonly [string, readonly string[]])[] = [
     ["lane-to-hub.test.ts"],
   ],
   [
-    "Pages in a lane: at the hub, metadata services, files and their own browser",
-    ["egress.test.ts", "lane-page.test.ts", "floods.test.ts"],
+    "Pages and extensions in a lane: at the hub, metadata services, files and their own browser",
+    ["egress.test.ts", "lane-page.test.ts", "extensions.test.ts", "floods.test.ts"],
   ],
   ["CDP clients: at the machine and Chromium's own pages", ["cdp.test.ts"]],
   [

@@ -52,7 +52,7 @@ const UI: Group = {
 };
 /** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
 const ATTACKS_OF_LANES =
-  "test/attack/{asset-types,cdp,egress,egress-proxy,file-dialogs,floods,hostile-answers,lane-page,lane-to-hub,recipe-secrets,vnc}.test.ts";
+  "test/attack/{asset-types,cdp,egress,egress-proxy,extensions,file-dialogs,floods,hostile-answers,lane-page,lane-to-hub,recipe-secrets,vnc}.test.ts";
 /** What strangers may try on the hub's calls, its sockets, its files and its sandbox. */
 const ATTACK: Group = {
   name: "attack",

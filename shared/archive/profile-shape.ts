@@ -44,18 +44,24 @@ const DROPPED = new Set([
   "Last Tabs",
   "Media Cache",
   "PersistentOriginTrials",
+  // What an organisation demands of the profile's own machine: extensions, and a proxy that would outrank the lane's.
+  "Policy",
   "Service Worker/CacheStorage",
   "Sessions",
   "ShaderCache",
 ]);
+/** Extensions and apps, and what they stored: none runs in a lane (rules/profiles#extensions). */
+const EXTENSIONS =
+  /^((External )?Extensions|(DNR )?Extension (Cookies(-journal)?|Rules|Scripts|State)|(Local|Managed|Sync) (App|Extension) Settings)$/;
 const DROPPED_NAME = /^(Singleton.*|RunningChromeVersion|BrowserMetrics.*|lockfile|.*\.tmp)$/;
 
 /** The one file outside the profile's directory that belongs to it. */
 export const LOCAL_STATE = "Local State";
 
-/** Whether a file below a profile's directory is kept: no caches, crash reports, locks or open windows. */
+/** Whether a file below a profile's directory is kept: no caches, crash reports, locks, open windows or extensions. */
 export const keepsFile = (path: readonly string[]): boolean =>
   !DROPPED.has(path[0] ?? "") &&
+  !EXTENSIONS.test(path[0] ?? "") &&
   !DROPPED.has(path.slice(0, 2).join("/")) &&
   !path.some((segment) => DROPPED_NAME.test(segment));
 

@@ -72,7 +72,7 @@ describe("accepted upload shapes (rules/profiles#shapes-of-an-archive)", () => {
     expect(await stored("shape-n")).toEqual({ "Default/Preferences": "{}" });
   });
 
-  test("files at the root are put into Default/, Local State stays at the root", async () => {
+  test("files at the root are put into Default/, Local State stays at the root, extensions are left out (rules/profiles#extensions)", async () => {
     const archive = await makeTarGz([
       ["Cookies", "c"],
       ["Extensions/abc/1/manifest.json", "{}"],
@@ -81,7 +81,6 @@ describe("accepted upload shapes (rules/profiles#shapes-of-an-archive)", () => {
     expect((await upload("shape-root", archive, "application/gzip")).status).toBe(201);
     expect(await stored("shape-root")).toEqual({
       "Default/Cookies": "c",
-      "Default/Extensions/abc/1/manifest.json": "{}",
       "Local State": "{}",
     });
   });

@@ -178,5 +178,9 @@ describe("the profile in an archive (rules/profiles#shapes-of-an-archive)", () =
     expect(at("Default", "Default/Cache/x")).toBeUndefined();
     expect(keepsFile(["Service Worker", "ScriptCache", "x"])).toBe(true);
     expect(keepsFile(["a", "SingletonSocket"])).toBe(false);
+    expect(keepsFile(["a", "Extensions"])).toBe(true);
+    const of_extensions = ["Extensions", "Extension State", "DNR Extension Rules", "Policy"];
+    for (const name of [...of_extensions, "Local Extension Settings", "Sync App Settings"])
+      expect([name, keepsFile([name, "x"])]).toEqual([name, false]);
   });
 });

@@ -45,6 +45,10 @@ describe("command line of Chromium", () => {
     expect(flags().filter((f) => f.startsWith("--remote-allow-origins"))).toEqual([]);
   });
 
+  test("no extension is loaded (rules/profiles#extensions)", () => {
+    expect(flags()).toContain("--disable-extensions");
+  });
+
   test("every switch is given once, so that none overwrites another", () => {
     const names = flags({ sandbox: "off", small_shm: true, headless: true }).map(
       (f) => f.split("=")[0],

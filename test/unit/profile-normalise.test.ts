@@ -45,6 +45,19 @@ test("a copied profile starts as one that was closed properly (rules/profiles#pr
   expect(existsSync(join(dir, "SingletonLock"))).toBe(false);
 });
 
+test("what is installed in it is forgotten, and the rest of its preferences stays (rules/profiles#extensions)", async () => {
+  const extensions = { settings: { abc: { preferences: { proxy: { mode: "direct" } } } } };
+  for (const file of ["Default/Preferences", "Default/Secure Preferences"]) {
+    put(file, { extensions, homepage: "http://a.test" });
+    await normaliseProfile(dir);
+    expect(await get(file)).not.toHaveProperty("extensions");
+    expect(await get(file)).toHaveProperty("homepage", "http://a.test");
+  }
+  put("Default/Secure Preferences", "{ /* what only Chromium reads */ }");
+  await normaliseProfile(dir);
+  expect(existsSync(join(dir, "Default/Secure Preferences"))).toBe(false);
+});
+
 test("preferences that are none, of any shape, give way to plain ones (rules/profiles#profile-of-a-run)", async () => {
   for (const bad of ["", "[]", "null", "{", { profile: 5, session: [] }]) {
     put("Default/Preferences", bad);

@@ -4,6 +4,7 @@ import { HOSTS, ORIGINS } from "./callers.ts";
 import { CDP } from "./cdp.ts";
 import { DEEP_JSON } from "./deep-json.ts";
 import { PAGE_TO_HUB, PAGE_TO_METADATA } from "./egress.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import { FLOODS } from "./floods.ts";
 import { HEADERS, NAMES, TEXTS } from "./hostile-answers.ts";
 import { IN_BODIES } from "./hostile-bodies.ts";
@@ -29,6 +30,7 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   PAGE_TO_METADATA,
   PAGE_SCHEMES,
   PAGE_ASKS,
+  EXTENSIONS,
   FLOODS,
   CDP,
   HOSTS,

@@ -38,6 +38,13 @@ const DISABLED_FEATURES = [
   "WebUIOmniboxPopup",
 ];
 
+/**
+ * No extension runs in a lane, whatever a profile or the machine brings along: one with the permission `proxy`
+ * outranks `--proxy-server`, and would lead everything past the gate. What Chromium itself is made of, such as its
+ * viewer of PDFs, goes on.
+ */
+const NO_EXTENSIONS = "--disable-extensions";
+
 const QUIET = [
   "--no-first-run",
   "--no-default-browser-check",
@@ -97,6 +104,7 @@ export function browserFlags(options: FlagOptions): string[] {
     `--remote-debugging-port=${options.cdp_port}`,
     `--user-data-dir=${options.user_data}`,
     `${TAG_SWITCH}${options.tag}`,
+    NO_EXTENSIONS,
     ...QUIET,
     ...FULL_SPEED,
     ...GRAPHICS,

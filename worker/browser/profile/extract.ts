@@ -1,7 +1,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { LOCAL_STATE } from "#shared/archive/profile-shape.ts";
+import { keepsFile, LOCAL_STATE } from "#shared/archive/profile-shape.ts";
 import { readTar } from "#shared/archive/read-tar.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { MAX_PROFILE_ENTRIES } from "#shared/protocol/limits.ts";
@@ -26,6 +26,8 @@ export async function extractProfile(
     const [top] = file.path;
     if (top !== "Default" && !(top === LOCAL_STATE && file.path.length === 1))
       throw new ArchiveError(`${file.path.join("/")} does not belong to a profile`);
+    // Hubs of earlier versions kept more.
+    if (top === "Default" && !keepsFile(file.path.slice(1))) continue;
     const path = join(user_data, ...file.path);
     const dir = dirname(path);
     if (!made.has(dir)) await mkdir(dir, { recursive: true, mode: 0o700 });

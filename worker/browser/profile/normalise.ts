@@ -31,12 +31,13 @@ async function readJson(path: string): Promise<Json | null> {
 
 /**
  * Makes a profile copied from elsewhere start as if it had been closed properly: no crash bubble, no windows of the
- * last session, no downloads into somebody's home, no locks, and as the only profile of the directory.
+ * last session, no downloads into somebody's home, no locks, no extensions, and as the only profile of the directory.
  */
 export async function normaliseProfile(user_data: string): Promise<void> {
   for (const name of await readdir(user_data))
     if (name.startsWith("Singleton")) await rm(join(user_data, name), { force: true });
   await normalisePreferences(user_data);
+  await forgetExtensions(join(user_data, "Default", "Secure Preferences"));
   await normaliseLocalState(join(user_data, "Local State"));
 }
 
@@ -49,6 +50,8 @@ async function normalisePreferences(user_data: string): Promise<void> {
   session.restore_on_startup = OPEN_NEW_TAB;
   delete session.startup_urls;
   delete preferences.pinned_tabs;
+  // Chromium heeds the proxy of an entry that claims to be its own component, even if it loads no extension.
+  delete preferences.extensions;
   const browser = member(preferences, "browser");
   Object.assign(browser, { check_default_browser: false, has_seen_welcome_page: true });
   // Removes the window placement on the other screen.
@@ -59,6 +62,14 @@ async function normalisePreferences(user_data: string): Promise<void> {
   delete download.default_directory;
   delete member(preferences, "savefile").default_directory;
   await writeFile(path, JSON.stringify(preferences), { mode: 0o600 });
+}
+
+/** The other file in which Chromium may keep what is installed. */
+async function forgetExtensions(path: string): Promise<void> {
+  const secure = await readJson(path);
+  if (!secure) return rm(path, { recursive: true, force: true });
+  delete secure.extensions;
+  await writeFile(path, JSON.stringify(secure), { mode: 0o600 });
 }
 
 /** Chromium opens the profile that was used last; the only one here is called Default. */
