@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { TimedEvent } from "#shared/recording/events.ts";
+import { Box, type TimedEvent } from "#shared/recording/events.ts";
 import type { Recording } from "#shared/recording/record.ts";
 import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
@@ -17,6 +17,11 @@ const SCRIPT = `addEventListener("click", () => {
 const PAGE = `<!doctype html><title>events</title><link rel=icon href=data:,><script src=/page.js></script>
 <button id=go>go</button><button id=ask onclick="event.stopPropagation(); confirm('sure?')">ask</button><img src=/missing.png>`;
 
+/** One of its buttons is in a frame, where the page has another of that name, and one cannot be clicked. */
+const FRAMED = `<!doctype html><title>framed</title><link rel=icon href=data:,><style>body { margin: 0 } #in { margin: 200px 0 0 300px; border: 0 }</style>
+<button id=go style="position:absolute;left:9px;top:9px">go</button><button id=off style="position:absolute;left:20px;top:60px;width:90px" disabled>off</button>
+<iframe id=in srcdoc="<style>body{margin:10px}</style><button id=go style='width:70px;height:30px'>go</button>"></iframe>`;
+
 let fleet: FleetProcesses;
 let site: ReturnType<typeof Bun.serve>;
 
@@ -26,9 +31,10 @@ beforeAll(async () => {
     hostname: "127.0.0.1",
     fetch: ({ url }) => {
       const { pathname } = new URL(url);
-      const html = (status: number) =>
-        new Response(PAGE, { status, headers: { "content-type": "text/html" } });
+      const html = (status: number, page = PAGE) =>
+        new Response(page, { status, headers: { "content-type": "text/html" } });
       if (pathname === "/") return html(200);
+      if (pathname === "/framed") return html(200, FRAMED);
       if (pathname === "/quick") return Response.redirect(`${site.url}gone`);
       if (pathname !== "/page.js") return html(404);
       return new Response(SCRIPT, { headers: { "content-type": "text/javascript" } });
@@ -151,6 +157,43 @@ test(
     ]);
     const said = ofType(events, "console").filter(({ url }) => url === `${site.url}missing.png`);
     expect(said).toMatchObject([{ level: "error", text: expect.stringContaining("404") }]);
+  },
+  LONG_MS,
+);
+
+test(
+  "a fetch job's recording has where the elements of its recipe's steps are, as that of a session does",
+  async () => {
+    const url = `${site.url}framed`;
+    const { session_id } = await post<{ session_id: string }>("/sessions", { url });
+    const path = `/sessions/${session_id}`;
+    await post(`${path}/click`, { selector: "#go" });
+    await post(`${path}/click`, { selector: "#go", frame: ["#in"] });
+    await fetch(fleet.url + path, { method: "DELETE" });
+    const acted = ofType(await eventsOf(path), "action").map(({ box }) => box);
+    const [button, framed] = Box.array().length(2).parse(acted) as [Box, Box];
+    expect([framed.x, framed.width, framed.height]).toEqual([310, 70, 30]);
+    expect(framed.y - button.y).toBe(201);
+
+    const actions = [
+      { kind: "click", selector: "#go" },
+      { kind: "click", selector: "#go", frame: ["#in"] },
+      { kind: "press", key: "Tab" },
+      { kind: "click", selector: "#off" },
+    ];
+    const recipes = [{ pattern: "/framed", actions, timeout_s: 10 }];
+    await post("/hosts/127.0.0.1", { recipes }, "PUT");
+    await fleet.lanesWarm(LONG_MS);
+    const { job_id } = await fleet.submit(url, { idle_seconds: 0.3, post_click_seconds: 0 });
+    await fleet.finished(job_id, LONG_MS);
+    await post("/hosts/127.0.0.1", { recipes: [] }, "PUT");
+    const steps = ofType(await eventsOf(`/jobs/${job_id}`), "step");
+    expect(steps.map(({ outcome, box }) => ({ outcome, box }))).toEqual([
+      { outcome: "done", box: button },
+      { outcome: "done", box: framed },
+      { outcome: "done", box: undefined },
+      { outcome: "failed", box: expect.objectContaining({ x: 20, y: button.y + 51, width: 90 }) },
+    ]);
   },
   LONG_MS,
 );

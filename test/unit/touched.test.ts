@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { lookForTouched, type Touching } from "#worker/browser/session/touched.ts";
+import { lookForStep, lookForTouched, type Touching } from "#worker/browser/actions/touched.ts";
 
 /** The box of what an action touched, as its recording has it (rules/recordings#the-events). */
 
 const BOUNDS = { left: 0, top: 0, width: 1920, height: 1080 };
+const SIZE = { width: 1920, height: 993 };
 const ELEMENT = { x: 300, y: 8, width: 80, height: 40 };
+
+const FIRST = { x: 5, y: 6, width: 7, height: 8 };
 
 interface Shown {
   headless?: boolean;
@@ -16,9 +19,12 @@ interface Shown {
 /** A session whose page and browser answer at once. */
 function sessionWith({ headless = false, inner, element = ELEMENT }: Shown): Touching {
   const page = {
-    locator: () => ({ boundingBox: async () => element }),
+    locator: () => ({
+      boundingBox: async () => element,
+      first: () => ({ boundingBox: async () => FIRST }),
+    }),
     frameLocator: () => page,
-    evaluate: async () => inner ?? { width: 1920, height: 993 },
+    evaluate: async () => inner ?? SIZE,
   };
   const root = { send: async () => ({ bounds: BOUNDS }) };
   const session = {
@@ -56,6 +62,11 @@ describe("the box of the element that an action touched", () => {
     for (const height of ["tall", Number.NaN, -1e9, {}])
       expect(await boxOf({ inner: { width: 1920, height } })).toBeNull();
     expect(await boxOf({ element: { ...ELEMENT, x: 1e9 } })).toBeNull();
+  });
+
+  test("of a step is that of the first element, and a page is not asked for its size where another answers", async () => {
+    const answered = { ...sessionWith({ inner: "unasked" }), innerSize: async () => SIZE };
+    expect(await lookForStep(answered, { selector: "#go" })()).toEqual({ ...FIRST, y: 93 });
   });
 
   test("is not waited for by an action that is faster", () => {

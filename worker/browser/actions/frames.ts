@@ -1,13 +1,14 @@
 import type { Frame, Locator } from "playwright-core";
 import type { ActionContext } from "./context.ts";
 import { refused } from "./failure.ts";
+import type { Pages } from "./pages.ts";
 import { type FrameArg, framesOf, locatorIn } from "./selectors.ts";
 
 export type { FrameArg } from "./selectors.ts";
 
 /** The element that an action targets. */
 export const target = (
-  { pages }: Pick<ActionContext, "pages">,
+  { pages }: { pages: Pick<Pages, "active"> },
   element: { selector: string; frame?: FrameArg },
 ): Locator => locatorIn(pages.active(), element);
 

@@ -7,7 +7,7 @@ import { evaluate } from "./evaluate.ts";
 import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber, shownKey } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
-import { locatorIn } from "./selectors.ts";
+import { type FrameArg, locatorIn } from "./selectors.ts";
 
 /** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
 export class RecipeError extends Error {
@@ -20,6 +20,12 @@ export class RecipeError extends Error {
     this.timed_out = timed_out;
     this.box = box;
   }
+}
+
+/** The element that a step is about: the first of those that it names. */
+export interface StepElement {
+  selector: string;
+  frame?: FrameArg;
 }
 
 export interface RecipeRun {
@@ -37,7 +43,7 @@ export interface RecipeRun {
   /** Why this URL may not be opened, or null; for pages that nothing else guards. */
   refusal?(url: string): Promise<string | null>;
   /** Looks where the element of a step is while the step runs, for recordings. */
-  lookFor?: ((selector: string) => () => Promise<Box | null>) | undefined;
+  lookFor?: ((element: StepElement) => () => Promise<Box | null>) | undefined;
   /** Called for each step that is done: `2/5 click #more: 134 ms`. */
   onStep(line: string, ms: number, box: Box | null): void;
   /** The wait after a click (rules/job-options#the-options). */
@@ -57,8 +63,8 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
   for (const [i, action] of actions.entries()) {
     const step = `${i + 1}/${actions.length} ${describeAction(action)}`;
     const since = clock.monotonic();
-    const selector = "selector" in action ? action.selector : undefined;
-    const touched = selector === undefined ? undefined : run.lookFor?.(selector);
+    const element = elementOf(action);
+    const touched = element === null ? undefined : run.lookFor?.(element);
     const own_ms = action.kind === "wait" ? (action.timeout_s ?? Infinity) * 1_000 : Infinity;
     const timeout_ms = Math.min(left_ms, own_ms);
     try {
@@ -78,6 +84,12 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
     run.onStep(`${scrub(step)}: ${ms} ms`, ms, (await touched?.()) ?? null);
     if (action.kind === "click") await run.afterClick();
   }
+}
+
+function elementOf(action: RecipeAction): StepElement | null {
+  if (!("selector" in action) || action.selector === undefined) return null;
+  const { selector, frame } = action;
+  return { selector, frame };
 }
 
 /** Playwright's own timeouts fire first and are more informative. */

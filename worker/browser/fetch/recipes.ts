@@ -3,7 +3,9 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { connectBrowser } from "../actions/connect.ts";
-import { RecipeError, runRecipe } from "../actions/recipe.ts";
+import { RecipeError, type RecipeRun, runRecipe } from "../actions/recipe.ts";
+import { INNER_SIZE, type InnerSize, lookForStep, type Touching } from "../actions/touched.ts";
+import { evaluateInOwnWorld } from "../cdp/own-world.ts";
 import type { Tracked } from "../record/targets.ts";
 import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
@@ -45,9 +47,10 @@ export async function runRecipes(ctx: FetchContext, main: Tracked): Promise<void
   const connected = await trouble.race(connectBrowser(run.browser));
   try {
     const page = await trouble.race(connected.page(main.target_id));
-    if (login) await trouble.race(logIn(ctx, page, login));
+    const opened = { page, main };
+    if (login) await trouble.race(logIn(ctx, opened, login));
     outcome.stage = "recipe";
-    if (recipe) await trouble.race(runSteps(ctx, page, "recipe", recipe));
+    if (recipe) await trouble.race(runSteps(ctx, opened, "recipe", recipe));
   } catch (err) {
     // The page's end, a crash or a refusal is more informative than the step that it cut off.
     if (trouble.trouble) throw trouble.trouble;
@@ -59,16 +62,17 @@ export async function runRecipes(ctx: FetchContext, main: Tracked): Promise<void
 
 async function logIn(
   ctx: FetchContext,
-  page: Page,
+  opened: OpenedPage,
   login: NonNullable<ReturnType<typeof recipesOf>["login"]>,
 ): Promise<void> {
   const { story, url } = ctx.run;
+  const { page } = opened;
   const { logged_in, timeout_s } = login;
   if (logged_in !== null && (await appears(ctx, page, logged_in, LOGGED_IN_MS))) {
     story.log("info", "login", `already logged in: ${logged_in} is there`);
     return;
   }
-  const took_ms = await runSteps(ctx, page, "login", login);
+  const took_ms = await runSteps(ctx, opened, "login", login);
   if (logged_in !== null) {
     const left_ms = Math.max(LOGGED_IN_MS, timeout_s * 1_000 - took_ms);
     if (!(await appears(ctx, page, logged_in, left_ms)))
@@ -79,7 +83,7 @@ async function logIn(
   }
   if (withoutHash(page.url()) === withoutHash(url)) return;
   story.log("info", "login", `back to ${shortUrl(url)}`);
-  await runSteps(ctx, page, "login", { actions: [{ kind: "navigate", url }], timeout_s });
+  await runSteps(ctx, opened, "login", { actions: [{ kind: "navigate", url }], timeout_s });
 }
 
 const withoutHash = (raw: string): string => {
@@ -115,10 +119,43 @@ const hostsOf = ({ url, extras }: FetchContext["run"]): SecretHosts => {
   return Object.fromEntries(names.map((name) => [name, extras.secret_hosts[name] ?? own]));
 };
 
+/**
+ * Looks for the elements of steps, without the page's notice. What a step that is over waits for its look does not count
+ * against `max_wait_seconds`.
+ */
+function looksOf(ctx: FetchContext, { page, main }: OpenedPage): RecipeRun["lookFor"] {
+  const { browser } = ctx.run;
+  const { clock } = ctx.settings;
+  const { session, target_id } = main;
+  const pages = { active: () => page };
+  const shown: Touching = {
+    pages: async () => pages,
+    browser: () => browser,
+    activeTarget: () => target_id,
+    innerSize: async () =>
+      (await evaluateInOwnWorld(session, target_id, INNER_SIZE, {})) as InnerSize,
+  };
+  return (element) => {
+    const touched = lookForStep(shown, element);
+    return async () => {
+      const since = clock.monotonic();
+      const box = await touched();
+      ctx.deadline += clock.monotonic() - since;
+      return box;
+    };
+  };
+}
+
+/** The page of the recipes, and what records it. */
+interface OpenedPage {
+  page: Page;
+  main: Tracked;
+}
+
 /** @returns the time that the steps took, without waits after clicks. */
 async function runSteps(
   ctx: FetchContext,
-  page: Page,
+  opened: OpenedPage,
   stage: Stage,
   { actions, timeout_s }: { actions: RecipeAction[]; timeout_s: number },
 ): Promise<number> {
@@ -132,16 +169,17 @@ async function runSteps(
   const since = settings.clock.monotonic();
   try {
     await runRecipe({
-      page,
+      page: opened.page,
       name: stage === "login" ? "login recipe" : "recipe",
       actions,
       timeout_s,
       secrets: run.extras.secrets,
       secret_hosts: hostsOf(run),
       clock: settings.clock,
-      onStep: (line, ms) => {
+      lookFor: run.is_recorded ? looksOf(ctx, opened) : undefined,
+      onStep: (line, ms, box) => {
         spend(ms);
-        story.log("info", stage, line, { ms, step: "done" });
+        story.log("info", stage, line, { ms, step: "done", ...(box && { box }) });
       },
       afterClick: () => {
         const left_ms = Math.max(0, ctx.deadline - settings.clock.monotonic());
@@ -150,7 +188,8 @@ async function runSteps(
       },
     });
   } catch (err) {
-    if (err instanceof RecipeError) story.log("debug", stage, err.message, { step: "failed" });
+    if (err instanceof RecipeError)
+      story.log("debug", stage, err.message, { step: "failed", ...(err.box && { box: err.box }) });
     throw err;
   } finally {
     const all_ms = settings.clock.monotonic() - since;

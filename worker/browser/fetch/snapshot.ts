@@ -1,5 +1,6 @@
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import type { CdpSession, Protocol, SendOptions } from "../cdp/connection.ts";
+import { evaluateInOwnWorld } from "../cdp/own-world.ts";
 import type { Tracked } from "../record/targets.ts";
 
 /** How long a page may take to hand over its DOM; a page in a loop never does, a busy machine needs longer. */
@@ -103,27 +104,10 @@ const frameIds = (tree: Protocol.Page.FrameTree): string[] => [
   ...(tree.childFrames ?? []).flatMap(frameIds),
 ];
 
-async function evaluate(
+const evaluate = async (
   session: CdpSession,
   frame_id: string,
   with_html: boolean,
   options: SendOptions,
-): Promise<FrameAnswer> {
-  const { executionContextId } = await session.send(
-    "Page.createIsolatedWorld",
-    { frameId: frame_id, worldName: "flotilla" },
-    options,
-  );
-  const { result, exceptionDetails } = await session.send(
-    "Runtime.evaluate",
-    {
-      contextId: executionContextId,
-      expression: readFrame(with_html),
-      returnByValue: true,
-    },
-    options,
-  );
-  if (exceptionDetails)
-    throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
-  return result.value as FrameAnswer;
-}
+): Promise<FrameAnswer> =>
+  (await evaluateInOwnWorld(session, frame_id, readFrame(with_html), options)) as FrameAnswer;

@@ -3,7 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { counted, humanSize } from "#shared/kit/words.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import type { RecordingEvent } from "#shared/recording/events.ts";
+import { Box, type RecordingEvent } from "#shared/recording/events.ts";
 import { type AcceptedJob, RunStopped } from "#worker/browser/jobs/assignments.ts";
 import { keepUploads, type LateUploadsDeps } from "#worker/browser/jobs/late-uploads.ts";
 import type { JobStory } from "#worker/link/story.ts";
@@ -151,11 +151,12 @@ const BEGUN_MS = 1_000;
 const recordedLine = (
   stage: string,
   text: string,
-  { step }: Record<string, unknown> = {},
-): RecordingEvent =>
-  step === "done" || step === "failed"
-    ? { type: "step", of: "recipe", text, outcome: step }
-    : { type: "stage", stage, text };
+  { step, box }: Record<string, unknown> = {},
+): RecordingEvent => {
+  if (step !== "done" && step !== "failed") return { type: "stage", stage, text };
+  const place = Box.safeParse(box).data;
+  return { type: "step", of: "recipe", text, outcome: step, ...(place && { box: place }) };
+};
 
 /** The job's log, of which a recording has every line as well; a line of a recipe is a step there. */
 const recordedStory = (story: BatchedStory, recorder: RunRecorder | null): BatchedStory =>

@@ -123,9 +123,9 @@ export async function runPage(
     stage = "run";
     const { job_id, url, extras } = assignment;
     const { browser, tab } = taken;
-    const { signal } = overdue;
     const { dialogs } = live;
-    const page = { job_id, url, options, extras, browser, tab, dialogs, story, sink, signal };
+    const asked = { job_id, url, options, extras, is_recorded: live.recorders.size > 0 };
+    const page = { ...asked, browser, tab, dialogs, story, sink, signal: overdue.signal };
     if (!scripted) return deps.runFetch(page);
     const ready: ScriptedRun["ready"] = async (script) => {
       live.script = script;

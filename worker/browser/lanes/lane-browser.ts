@@ -81,6 +81,8 @@ export interface JobRun {
   /** Follows the dialogs of its pages and answers them. */
   dialogs: Pick<Dialogs, "follow">;
   story: JobStory;
+  /** Its story goes into a recording too, which has where the elements of its steps are. */
+  is_recorded: boolean;
   sink: AssetSink;
   /** Aborts when the job is cancelled, the link is lost or the worker stops. */
   signal: AbortSignal;

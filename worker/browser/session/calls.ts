@@ -13,6 +13,7 @@ import { ActionFailure, failureOf, late, refused, timedOut } from "../actions/fa
 import { stopLateLoads } from "../actions/loads.ts";
 import { isAction, runAction } from "../actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "../actions/snapshot.ts";
+import { lookForTouched } from "../actions/touched.ts";
 import { withTrueNetError } from "../fetch/net-errors.ts";
 import type { Engines } from "../llm/engines.ts";
 import type { HubFiles } from "../profile/cache.ts";
@@ -27,7 +28,6 @@ import { previewOf } from "./preview.ts";
 import { runSessionRecipe } from "./recipe.ts";
 import { recordedInput, recordedToo, recordInput } from "./record-input.ts";
 import { resetRun } from "./run-reset.ts";
-import { lookForTouched } from "./touched.ts";
 
 export interface CallDeps {
   clock: Clock;

@@ -8,11 +8,11 @@ import { ask } from "../actions/ask.ts";
 import type { ActionContext } from "../actions/context.ts";
 import type { EngineCalls } from "../actions/engine-call.ts";
 import { ActionFailure } from "../actions/failure.ts";
+import { lookForStep } from "../actions/touched.ts";
 import { type Engines, EngineUnknown } from "../llm/engines.ts";
 import type { HubFiles } from "../profile/cache.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
-import { lookForStep } from "./touched.ts";
 
 interface EngineDeps {
   clock: Clock;
@@ -61,7 +61,8 @@ export const runAgent = (
         signal,
         engines: enginesOf(call.link, "agent", deps),
         hide: (text) => live.hide([text]),
-        lookFor: live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, selector),
+        lookFor:
+          live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, { selector }),
         onStep: (line, { n, ok, url, ms, thought }, box) => {
           live.tell({
             type: "step",

@@ -3,9 +3,9 @@ import { MAX_BOXES, type PickBox, type Picked } from "#shared/protocol/schema/re
 import { ActionFailure, refused } from "../actions/failure.ts";
 import { type FrameArg, target } from "../actions/frames.ts";
 import type { Pages } from "../actions/pages.ts";
+import { originOf, type Touching } from "../actions/touched.ts";
 import { type Described, moved } from "../picker/described.ts";
 import { lookAt } from "../picker/look.ts";
-import { originOf, type Touching } from "./touched.ts";
 
 const NO_PLACE =
   "the page was given a size that is not its window's, so its place on the picture is not known";
@@ -66,7 +66,7 @@ interface Named {
 async function named(
   session: Touching,
   { selector, frame, timeout_ms }: Named,
-  pages: Pages,
+  pages: Pick<Pages, "active">,
   origin: { x: number; y: number },
 ): Promise<Picked> {
   const found = target({ pages }, { selector, frame });

@@ -4,8 +4,8 @@ import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets
 import type { Box, RecordingEvent } from "#shared/recording/events.ts";
 import { ActionFailure, refused } from "../actions/failure.ts";
 import { RecipeError, runRecipe } from "../actions/recipe.ts";
+import { lookForStep } from "../actions/touched.ts";
 import type { Live } from "./live.ts";
-import { lookForStep } from "./touched.ts";
 
 const recipeStep = (text: string, outcome: "done" | "failed", box: Box | null): RecordingEvent => ({
   type: "step",
@@ -49,7 +49,7 @@ export async function runSessionRecipe(
       secret_hosts: (bound ?? {}) as SecretHosts,
       clock,
       refusal,
-      lookFor: live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, selector),
+      lookFor: live.recorders.size === 0 ? undefined : (element) => lookForStep(live, element),
       onStep: (line, _ms, box) => {
         steps.push(line);
         live.tell(recipeStep(line, "done", box));
