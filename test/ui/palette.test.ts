@@ -2,6 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
@@ -107,6 +108,39 @@ test("a worker is drained and activated by name, a task is retried by its key", 
     const { runs } = await rig.api<{ runs: unknown[] }>("GET", "/api/v1/workloads/okapi-work/runs");
     return runs.length === 2;
   });
+});
+
+test("what the role of the caller may not do is found, and not offered", async () => {
+  const hub = await startTestHub({ alone: true });
+  await using _closed = { [Symbol.asyncDispose]: () => hub.close() };
+  const made = async (role: string, headers = {}): Promise<string> =>
+    (await hub.call("POST", "/tokens", { name: role, role }, { headers })).body.token;
+  const admin = { authorization: `Bearer ${await made("admin")}` };
+  const workload = {
+    slug: "quokka-work",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
+  };
+  const there = await hub.call("POST", "/api/v1/workloads", workload, { headers: admin });
+  expect(there.status).toBe(201);
+  await using ui = await rig.open("/ui/home", { url: hub.url });
+  const { page } = ui;
+  const asks = async (role: string) => {
+    const dialog = page.getByRole("dialog", { name: "This server asks for its token" });
+    await dialog.getByLabel("API token").fill(await made(role, admin));
+    await dialog.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("button", { name: "Log out" }).waitFor();
+    await open(page);
+    await box(page).fill("pause quokka-work");
+    await entry(page, /^quokka-work.*Workload/).waitFor();
+  };
+  await asks("viewer");
+  expect(await entry(page, /Pause workload/).count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Log out" }).click();
+  await asks("operator");
+  await entry(page, /Pause workload quokka-work/).waitFor();
+  await ui.judge(/status of 401/);
 });
 
 test("settings are found by name; what nobody wrote says so", async () => {

@@ -1,3 +1,6 @@
+import type { Role } from "#shared/protocol/schema/token.ts";
+import { ROLES } from "#shared/protocol/token-roles.ts";
+
 /** What is asked for: `token` is one with a role, or SVC_API_TOKEN; `admin` the administrator's password. */
 export type LoginKind = "token" | "admin";
 
@@ -72,3 +75,11 @@ export function setWho(next: WhoIAm | null): void {
   for (const heard of listeners) heard();
 }
 export const isAdmin = (): boolean => who?.role === "admin";
+
+/** Whether a call that needs this role is let through; a caller that the server has not named yet may do nothing. */
+export function mayDo(caller: WhoIAm | null, needs: Role): boolean {
+  if (caller === null) return false;
+  // On the open LAN and with SVC_API_TOKEN nobody has a role, and all but the administrator's calls are open.
+  if (caller.role === null) return needs !== "admin";
+  return ROLES.indexOf(caller.role as Role) >= ROLES.indexOf(needs);
+}

@@ -1,4 +1,5 @@
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
+import type { WhoIAm } from "../lib/logins.ts";
 import { PAGES } from "../pages.tsx";
 import { type HitAction, hitActions, hitHref, KIND_NAMES } from "./palette-hits.ts";
 import type { Recent } from "./palette-recent.ts";
@@ -51,8 +52,8 @@ const hitEntry = (hit: SearchHit): Entry => ({
   href: hitHref(hit),
 });
 
-const actionEntries = (hit: SearchHit, verb: string | null): Entry[] =>
-  hitActions(hit)
+const actionEntries = (hit: SearchHit, verb: string | null, who: WhoIAm | null): Entry[] =>
+  hitActions(hit, who)
     .filter((action) => verb === null || action.verb === verb)
     .map((action) => ({
       id: `${action.verb} ${hit.href}`,
@@ -76,12 +77,14 @@ interface Known {
   hits: readonly SearchHit[];
   settings: readonly string[];
   recent: readonly Recent[];
+  /** Who asks: what their role may not do is not offered. */
+  who: WhoIAm | null;
 }
 
 /** What the palette lists for a text, best first. */
 export function entriesFor(
   { verb, words }: { verb: string | null; words: string },
-  { hits, settings, recent }: Known,
+  { hits, settings, recent, who }: Known,
 ): Group[] {
   if (words === "" && verb === null)
     return [
@@ -92,7 +95,7 @@ export function entriesFor(
       { group: "Pages", entries: pageEntries([]) },
     ];
   const given = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const actions = hits.flatMap((hit) => actionEntries(hit, verb)).slice(0, MOST_ACTIONS);
+  const actions = hits.flatMap((hit) => actionEntries(hit, verb, who)).slice(0, MOST_ACTIONS);
   const found = hits.slice(0, MOST_HITS).map(hitEntry);
   if (verb !== null && verb !== "open")
     return [

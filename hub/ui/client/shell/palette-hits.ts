@@ -1,5 +1,8 @@
+import type { CallOf } from "#shared/client/http.ts";
+import type { Args, JsonOperation } from "#shared/client/operation.ts";
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
-import { call, withQuery } from "../lib/http.ts";
+import type { Role } from "#shared/protocol/schema/token.ts";
+import { type Asked, call, withQuery } from "../lib/http.ts";
 import {
   hostHref,
   jobHref,
@@ -8,6 +11,7 @@ import {
   workersHref,
   workloadHref,
 } from "../lib/links.ts";
+import { mayDo, type WhoIAm } from "../lib/logins.ts";
 
 /** What somebody can do with a thing that was found. */
 export interface HitAction {
@@ -19,6 +23,9 @@ export interface HitAction {
   question?: string;
   /** "The job is cancelled" */
   done: string;
+  /** The lowest role that may call the operation. */
+  needs: Role;
+  operation: JsonOperation;
   run: () => Promise<unknown>;
 }
 
@@ -73,83 +80,98 @@ export function hitHref({ kind, id, workload }: SearchHit): string {
   }
 }
 
-const setWorker = (id: string, status: "active" | "drain" | "standby") => () =>
-  call("POST /workers/{id}/status", { params: { id }, json: { status } });
-const setEnabled = (slug: string, enabled: boolean) => () =>
-  call("PATCH /api/v1/workloads/{slug}/enabled", { params: { slug }, json: { enabled } });
+const calls = <K extends JsonOperation>(
+  needs: Role,
+  operation: K,
+  ...given: Args<Asked<CallOf<K>>>
+): Pick<HitAction, "needs" | "operation" | "run"> => ({
+  needs,
+  operation,
+  run: () => call(operation, ...given),
+});
+
+const setWorker = (id: string, status: "active" | "drain" | "standby") =>
+  calls("operator", "POST /workers/{id}/status", { params: { id }, json: { status } });
+const setEnabled = (slug: string, enabled: boolean) =>
+  calls("operator", "PATCH /api/v1/workloads/{slug}/enabled", {
+    params: { slug },
+    json: { enabled },
+  });
+
+const jobActions = ({ id, title, state }: SearchHit): HitAction[] => {
+  if (state !== "queued" && state !== "running") return [];
+  return [
+    {
+      ...{ verb: "cancel", label: "Cancel capture", done: "The capture is cancelled" },
+      question: `Cancel the capture of ${title}? What it has stored is kept.`,
+      ...calls("submitter", "POST /jobs/{id}/cancel", { params: { id } }),
+    },
+  ];
+};
+
+const sessionActions = ({ id, title, state }: SearchHit): HitAction[] => {
+  if (state !== "open") return [];
+  return [
+    {
+      ...{ verb: "end", label: "End session", done: "The session has ended" },
+      question: `End the session on ${title}? Its browser is closed.`,
+      ...calls("operator", "DELETE /sessions/{sid}", { params: { sid: id } }),
+    },
+  ];
+};
 
 const workerActions = ({ id, state }: SearchHit): HitAction[] => {
   const activate = {
     ...{ verb: "activate", label: "Activate worker", done: `${id} takes work` },
-    run: setWorker(id, "active"),
+    ...setWorker(id, "active"),
   };
   const drain = {
     ...{ verb: "drain", label: "Drain worker", done: `${id} takes nothing new` },
     question: `Drain ${id}? What runs there ends by itself; nothing new begins.`,
-    run: setWorker(id, "drain"),
+    ...setWorker(id, "drain"),
   };
   return state === "active" ? [drain] : [activate];
 };
 
-const taskActions = (workload: string, { id: pk, state }: SearchHit): HitAction[] => {
+const workloadActions = ({ id, state }: SearchHit): HitAction[] => {
+  const pause = {
+    ...{ verb: "pause", label: "Pause workload", done: `${id} is off` },
+    question: `Pause ${id}? Its tasks wait until it is resumed.`,
+    ...setEnabled(id, false),
+  };
+  const resume = {
+    ...{ verb: "resume", label: "Resume workload", done: `${id} is on` },
+    ...setEnabled(id, true),
+  };
+  return state === "enabled" ? [pause] : [resume];
+};
+
+const taskActions = ({ id: pk, state, workload }: SearchHit): HitAction[] => {
+  if (workload === null) return [];
   const params = { slug: workload, pk };
   const retry = {
     ...{ verb: "retry", label: "Retry task", done: `${pk} is ready again` },
-    run: () => call("POST /api/v1/workloads/{slug}/queue/{pk}/reset", { params }),
+    ...calls("operator", "POST /api/v1/workloads/{slug}/queue/{pk}/reset", { params }),
   };
   const cancel = {
     ...{ verb: "cancel", label: "Cancel task", done: `${pk} is cancelled` },
     question: `Cancel the task ${pk} of ${workload}? It leaves the queue.`,
-    run: () => call("DELETE /api/v1/workloads/{slug}/queue/{pk}", { params }),
+    ...calls("operator", "DELETE /api/v1/workloads/{slug}/queue/{pk}", { params }),
   };
   return state === "failed" ? [retry, cancel] : [cancel];
 };
 
-/** What can be done with it in its state, the most wanted first. */
-export function hitActions(hit: SearchHit): HitAction[] {
-  const { kind, id, title, state, workload } = hit;
-  switch (kind) {
-    case "job":
-      if (state !== "queued" && state !== "running") return [];
-      return [
-        {
-          ...{ verb: "cancel", label: "Cancel capture", done: "The capture is cancelled" },
-          question: `Cancel the capture of ${title}? What it has stored is kept.`,
-          run: () => call("POST /jobs/{id}/cancel", { params: { id } }),
-        },
-      ];
-    case "session":
-      if (state !== "open") return [];
-      return [
-        {
-          ...{ verb: "end", label: "End session", done: "The session has ended" },
-          question: `End the session on ${title}? Its browser is closed.`,
-          run: () => call("DELETE /sessions/{sid}", { params: { sid: id } }),
-        },
-      ];
-    case "worker":
-      return workerActions(hit);
-    case "workload":
-      return state === "enabled"
-        ? [
-            {
-              ...{ verb: "pause", label: "Pause workload", done: `${id} is off` },
-              question: `Pause ${id}? Its tasks wait until it is resumed.`,
-              run: setEnabled(id, false),
-            },
-          ]
-        : [
-            {
-              ...{ verb: "resume", label: "Resume workload", done: `${id} is on` },
-              run: setEnabled(id, true),
-            },
-          ];
-    case "task":
-      return workload === null ? [] : taskActions(workload, hit);
-    default:
-      return [];
-  }
-}
+const ACTIONS: Partial<Record<SearchHit["kind"], (hit: SearchHit) => HitAction[]>> = {
+  job: jobActions,
+  session: sessionActions,
+  worker: workerActions,
+  workload: workloadActions,
+  task: taskActions,
+};
+
+/** What this caller can do with it in its state, the most wanted first. */
+export const hitActions = (hit: SearchHit, who: WhoIAm | null): HitAction[] =>
+  (ACTIONS[hit.kind]?.(hit) ?? []).filter(({ needs }) => mayDo(who, needs));
 
 const VERBS = ["cancel", "end", "drain", "activate", "pause", "resume", "retry", "open"];
 

@@ -3,11 +3,14 @@ import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { IconBook, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { lookWho } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
+import { whoAmI } from "../lib/logins.ts";
 import { queryClient, tellDone, tellError, useGet } from "../lib/query.ts";
 import { useRoom } from "../lib/width.ts";
 import { type Entry, entriesFor } from "./palette-entries.ts";
 import { type HitAction, readAsked } from "./palette-hits.ts";
+import { useWho } from "./foot.tsx";
 import { recent, remember } from "./palette-recent.ts";
 
 const TYPING_MS = 120;
@@ -66,6 +69,7 @@ export function Palette() {
   const [opened, setOpened] = useState(false);
   const [step, setStep] = useState<HitAction | null>(null);
   const phone = useRoom() === "phone";
+  const who = useWho();
   const asked = readAsked(query);
   const { hits, failed, pending, incomplete } = useHits(opened ? asked.words : "");
   const settings = useSettingNames(opened);
@@ -84,7 +88,7 @@ export function Palette() {
       }
     },
   });
-  const groups = entriesFor(asked, { hits, settings, recent: opened ? recent() : [] })
+  const groups = entriesFor(asked, { hits, settings, recent: opened ? recent() : [], who })
     .filter(({ entries }) => entries.length > 0)
     .map(({ group, entries }) => ({ group, actions: entries.map(toAction) }));
   const guide = "guide help documentation rules api".includes(query.trim().toLowerCase());
@@ -99,7 +103,11 @@ export function Palette() {
         setStep(null);
         setQuery(text);
       }}
-      onSpotlightOpen={() => setOpened(true)}
+      onSpotlightOpen={() => {
+        setOpened(true);
+        // The server may have been away when the app began.
+        if (whoAmI() === null) void lookWho().catch(() => {});
+      }}
       onSpotlightClose={() => {
         setOpened(false);
         setStep(null);
