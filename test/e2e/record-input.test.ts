@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import type {
   Picked,
   RecordedInput,
   RecordedStep,
 } from "#shared/protocol/schema/recorded-input.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import { toPlaywright } from "#shared/recorded/to-playwright.ts";
 import { toRecipe } from "#shared/recorded/to-recipe.ts";
+import { toScript } from "#shared/recorded/to-script.ts";
 import { connectRfb, type RfbClient } from "#test/support/clients/rfb-client.ts";
-import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
+import { runPlaywright } from "#test/support/rigs/written-program.ts";
 import { type RecordableSite, startRecordableSite } from "#test/support/servers/site/recordable.ts";
 
 /** A person at the viewer, whose clicks become steps that a recipe repeats (rules/recorded-input). */
@@ -199,6 +203,64 @@ test("frames of other sites, shadow roots, files, tabs and programs are recorded
   expect(value).toBe("two of them");
   await person.end();
 });
+
+test("what is done in tabs that pages and people open and close is written as programs that do the same (rules/recorded-input#what-steps-become)", async () => {
+  site.sent.length = 0;
+  const person = await personAt(`${site.origin}/desk`, true);
+  await api("POST", `${person.of}/record-input`, { on: true });
+  const on = (index: number) => person.act("tab", { op: "select", index });
+  const fill = (label: string, text: string) =>
+    person.act("fill", { selector: `label=${JSON.stringify(label)}`, text });
+  await person.clickOn("text=Read the terms");
+  await person.steps((all) => all.at(-1)?.kind === "click");
+  // The page opens one more before anybody looks at the first.
+  await person.act("click", { selector: "#pay", wait_for: "popup" });
+  await fill("Purse", "blue");
+  await person.act("click", { selector: "text=Confirm" });
+  await person.steps((all) => all.at(-1)?.tab === 2 && all.at(-1)?.kind === "click");
+  await until("the end of the window", 60_000, async () => {
+    const tabs = await person.act<unknown[]>("tabs");
+    return tabs.length === 2;
+  });
+  await on(1);
+  await fill("Initials", "AL");
+  await person.act("click", { selector: "text=Agree" });
+  await person.act("tab", { op: "close", index: 1 });
+  await person.act("tab", { op: "new", url: `${site.origin}/terms` });
+  await fill("Initials", "own");
+  await person.act("click", { selector: "text=Agree" });
+  await on(0);
+  await fill("Note", "done");
+  await person.act("click", { selector: "text=Keep the note" });
+  const steps = await person.steps(
+    (all) => all.at(-1)?.tab === 0 && all.filter(({ kind }) => kind === "click").length === 6,
+  );
+  const sent: Record<string, string>[] = [{ purse: "blue" }, { initials: "AL" }, { initials: "own" }, { note: "done" }];
+  expect(site.sent).toEqual(sent);
+  const clicks = steps.filter(({ kind }) => kind === "click").map(({ id }) => id);
+  expect(steps.filter(({ kind }) => kind === "tab")).toMatchObject([
+    { tab: 2, opened_by: "page", opener_step: clicks[1] },
+    { tab: 1, opened_by: "page", opener_step: clicks[0], closed: [2] },
+    { tab: 3, opened_by: "person", opener_step: null, closed: [1] },
+    { tab: 0, opened_by: "person", opener_step: null },
+  ]);
+  await person.end();
+
+  site.sent.length = 0;
+  expect(await runPlaywright(toPlaywright(steps).body)).toBe("");
+  expect(site.sent).toEqual(sent);
+
+  site.sent.length = 0;
+  const { starts_at, body: code } = toScript(steps);
+  const options = { mode: "rerun", code, headless: true };
+  const { job_id } = await api<Job>("POST", "/jobs", { url: starts_at, options });
+  const job = await until("the end of the job", 120_000, async () => {
+    const now = await api<Job>("GET", `/jobs/${job_id}`);
+    return now.status === "completed" || now.status === "failed" ? now : null;
+  });
+  expect(job).toMatchObject({ status: "completed", error: null });
+  expect(site.sent).toEqual(sent);
+}, 240_000);
 
 test("a page that forges input, and one that looks for the recorder, writes no step and finds nothing (rules/recorded-input#what-a-page-notices)", async () => {
   const person = await personAt(`${site.origin}/shop`, true);

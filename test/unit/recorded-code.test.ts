@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import type { ChosenStep } from "#shared/recorded/chosen.ts";
 import { locatorCode, toPlaywright } from "#shared/recorded/to-playwright.ts";
+import { toPython } from "#shared/recorded/to-python.ts";
 import { toRecipe } from "#shared/recorded/to-recipe.ts";
-import { toPython, toScript } from "#shared/recorded/to-script.ts";
+import { toScript } from "#shared/recorded/to-script.ts";
 
 const at = { tab: 0, page: "https://shop.test/" };
 const on = (selector: string, frame: string[] = []) => ({

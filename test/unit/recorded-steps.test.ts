@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ElementSelector } from "#shared/protocol/schema/recorded-input.ts";
 import type { Heard } from "#worker/browser/clicks/heard.ts";
 import { variableFor } from "#worker/browser/clicks/secret-names.ts";
+import { createStepList } from "#worker/browser/clicks/step-list.ts";
 import { plainAddress, stepOf } from "#worker/browser/clicks/step-of.ts";
 import { createSteps } from "#worker/browser/clicks/steps.ts";
 import { rankSelectors } from "#worker/browser/picker/described.ts";
@@ -101,6 +102,39 @@ describe("steps of a person (rules/recorded-input#the-steps)", () => {
   test("a step says which page it was on, without what may be secret in the address", () => {
     expect(stepOf(click("a"), place).step.page).toBe("https://shop.test/cart");
     expect(plainAddress("https://ada:pw@shop.test/a?k=v#x")).toBe("https://shop.test/a");
+  });
+});
+
+describe("a change of the tab (rules/recorded-input#the-steps)", () => {
+  const recorded = () => {
+    const list = createStepList({ openedBy: (tab) => (tab === 0 ? "person" : "page") });
+    list.begin(0);
+    const did = (tab: number, what: Did) => list.add(stepOf(what, { ...place, tab }));
+    const changes = () => list.state().steps.filter(({ kind }) => kind === "tab");
+    return { ...list, did, changes };
+  };
+  test("names the step by which a page opened the tab, and none that only enters something", () => {
+    const { opened, did, changes } = recorded();
+    did(0, click("a"));
+    opened(1, 0);
+    did(0, click("b"));
+    did(0, fill("name", "Ada"));
+    opened(2, 0);
+    did(1, click("c"));
+    did(2, click("d"));
+    expect(changes()).toMatchObject([
+      { tab: 1, opened_by: "page", opener_step: 1 },
+      { tab: 2, opened_by: "page", opener_step: null },
+    ]);
+  });
+  test("names the tabs that were closed, once, and none in which nothing was done", () => {
+    const { closed, did, changes } = recorded();
+    did(1, click("a"));
+    closed(1);
+    closed(7);
+    did(0, click("b"));
+    did(2, click("c"));
+    expect(changes().map((step) => "closed" in step && step.closed)).toEqual([false, [1], false]);
   });
 });
 

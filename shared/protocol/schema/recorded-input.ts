@@ -100,11 +100,26 @@ export const RecordedStep = z
     step("press", { ...element, key: z.string().max(100) }),
     step("upload", { ...element, files: z.array(z.string().max(255)).max(100) }),
     step("scroll", { amount: z.number().min(-1e7).max(1e7) }),
-    step("tab", { opened_by: z.enum(["page", "person"]) }),
+    step("tab", {
+      opened_by: z.enum(["page", "person"]),
+      /** The step by which a page opened it; null: none did. Absent: a worker of an earlier version. */
+      opener_step: z.int().nullable().optional(),
+      /** Tabs with steps that were closed since the last change of the tab. Absent: none. */
+      closed: z.array(z.int().min(0)).max(MAX_RECIPE_ACTIONS).optional(),
+    }),
   ])
   .openapi("RecordedStep");
 export type RecordedStep = z.infer<typeof RecordedStep>;
 export type StepKind = RecordedStep["kind"];
+
+/** Kinds of steps by which a page opens a tab. */
+export const OPENING_KINDS: ReadonlySet<StepKind> = new Set([
+  "click",
+  "press",
+  "select_option",
+  "check",
+  "uncheck",
+] as const);
 
 /** Body of POST /sessions/{sid}/record-input. */
 export const RecordInput = z.strictObject({ on: z.boolean() }).openapi("RecordInput");

@@ -60,7 +60,6 @@ export async function startClickRecorder(
   const hearing = createHearing(
     { root: connection.root, session: (id) => connection.session(id) },
     frames,
-    tabs,
     ears,
   );
   try {
@@ -92,6 +91,9 @@ interface Ears {
   placeOf(frame_id: string): Place;
   heard(session: CdpSession, payload: string, context_id: number): void;
   moved(target_id: string, look: LookAtMoves): void;
+  /** A tab is there; whichever step its page was opened by comes before this. */
+  opened(info: Protocol.Target.TargetInfo): void;
+  closed(target_id: string): void;
   /** One after the other: a frame's place takes longer to find out than the page's. */
   inTurn(work: () => Promise<void> | void): void;
   unheard: ClickRecorder["unheard"];
@@ -134,6 +136,16 @@ function createEars(frames: FrameBook, tabs: TabList, list: StepList): Ears {
       const place = placeOf(frame_id);
       inTurn(async () => list.add(stepOf(heard, { ...place, frame: await path })));
     },
+    opened: (info) => {
+      tabs.opened(info);
+      const tab = tabs.numberOf(info.targetId);
+      const by = info.openerId === undefined ? null : tabs.known(frames.rootOf(info.openerId));
+      if (by !== null) inTurn(() => list.opened(tab, by));
+    },
+    closed: (target_id) => {
+      const tab = tabs.known(target_id);
+      if (tab !== null) inTurn(() => list.closed(tab));
+    },
     moved: (target_id, look) => {
       const told = deaf === 0;
       // It takes its turn now: what is done on the new page comes after it.
@@ -172,7 +184,6 @@ interface Hearing {
 function createHearing(
   { root, session: sessionBy }: Attachable,
   frames: FrameBook,
-  tabs: TabList,
   ears: Ears,
 ): Hearing {
   const attaching = new Set<Promise<void>>();
@@ -196,7 +207,7 @@ function createHearing(
   root.on("Target.targetCreated", ({ targetInfo }) => {
     const { type } = targetInfo;
     if ((type !== "page" && type !== "iframe") || isBrowserUi(targetInfo)) return;
-    if (type === "page") tabs.opened(targetInfo);
+    if (type === "page") ears.opened(targetInfo);
     // One that is gone again has nothing to tell.
     const one = attach(targetInfo, started)
       .catch(() => {})
@@ -208,7 +219,10 @@ function createHearing(
     const look = moves.get(targetId);
     if (look) ears.moved(targetId, look);
   });
-  root.on("Target.targetDestroyed", ({ targetId }) => void moves.delete(targetId));
+  root.on("Target.targetDestroyed", ({ targetId }) => {
+    moves.delete(targetId);
+    ears.closed(targetId);
+  });
   const all = async () => void (await Promise.all(attaching));
   return {
     start: async () => {

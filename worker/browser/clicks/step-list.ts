@@ -6,6 +6,8 @@ import { createSteps, type NewStep } from "./steps.ts";
 export interface TabList {
   opened(info: Protocol.Target.TargetInfo): void;
   numberOf(target_id: string): number;
+  /** Null for what is no tab. */
+  known(target_id: string): number | null;
   openedBy(tab: number): "page" | "person";
 }
 
@@ -19,6 +21,7 @@ export function createTabList(): TabList {
   };
   return {
     numberOf,
+    known: (target_id) => numbers.get(target_id) ?? null,
     opened: ({ targetId, openerId }) => {
       const tab = numberOf(targetId);
       if (openerId !== undefined) by_page.add(tab);
@@ -31,6 +34,9 @@ export function createTabList(): TabList {
 export interface StepList {
   /** The tab that needs no step to get to. */
   begin(tab: number): void;
+  /** A page opened it, which is in the tab `by`. */
+  opened(tab: number, by: number): void;
+  closed(tab: number): void;
   add(next: NewStep): void;
   state(): RecordedInput;
   /** Resolves when there is more than this revision, or the signal aborts. */
@@ -42,6 +48,8 @@ export interface StepList {
 export function createStepList({ openedBy }: Pick<TabList, "openedBy">): StepList {
   const steps = createSteps();
   const waiting = new Set<() => void>();
+  const opener_steps = new Map<number, number | null>();
+  let closed: number[] = [];
   let revision = 0;
   let tab: number | null = null;
   let end: { why: string | null } | null = null;
@@ -50,15 +58,26 @@ export function createStepList({ openedBy }: Pick<TabList, "openedBy">): StepLis
     for (const wake of waiting) wake();
     waiting.clear();
   };
+  const change = (at: number, page: string) => {
+    const opener_step = opener_steps.get(at) ?? null;
+    const by = { tab: at, page, opened_by: openedBy(at), opener_step };
+    const step = closed.length > 0 ? { kind: "tab" as const, ...by, closed } : null;
+    if (steps.add({ step: step ?? { kind: "tab", ...by }, field: null })) closed = [];
+  };
   return {
     begin: (at) => {
       tab = at;
     },
+    opened: (at, by) => void opener_steps.set(at, steps.lastGesture(by)),
+    closed: (at) => {
+      opener_steps.delete(at);
+      // Nobody misses one in which nothing was done.
+      if (steps.list().some((step) => step.tab === at)) closed = [...closed, at];
+    },
     add: (next) => {
       if (end !== null) return;
       const { tab: at, page } = next.step;
-      if (tab !== null && at !== tab)
-        steps.add({ step: { kind: "tab", tab: at, page, opened_by: openedBy(at) }, field: null });
+      if (tab !== null && at !== tab) change(at, page);
       tab = at;
       steps.add(next);
       tell();

@@ -1,5 +1,5 @@
 import { MAX_RECIPE_ACTIONS } from "#shared/protocol/limits.ts";
-import type { RecordedStep } from "#shared/protocol/schema/recorded-input.ts";
+import { OPENING_KINDS, type RecordedStep } from "#shared/protocol/schema/recorded-input.ts";
 
 /** A step with what tells whether the next one continues it. */
 export interface NewStep {
@@ -25,6 +25,8 @@ export interface Steps {
   /** False when there is no room for it. */
   add(next: NewStep): boolean;
   list(): RecordedStep[];
+  /** The last step in a tab, if it is one by which a page may open another; null: there is none. */
+  lastGesture(tab: number): number | null;
   readonly full: boolean;
 }
 
@@ -59,6 +61,10 @@ export function createSteps(): Steps {
       return true;
     },
     list: () => kept.map(({ step, id }) => ({ ...step, id }) as RecordedStep),
+    lastGesture: (tab) => {
+      const last = kept.findLast(({ step }) => step.tab === tab);
+      return last && OPENING_KINDS.has(last.step.kind) ? last.id : null;
+    },
     get full() {
       return full;
     },

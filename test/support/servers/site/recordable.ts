@@ -57,6 +57,23 @@ document.getElementById("show").onclick = () => (entry.type = "text");
 entry.oninput = () => (document.querySelector("output").textContent = entry.value);
 </script>`;
 
+/** A page that opens others: by a link, and by a script that waits before it does. */
+const DESK = `<h1>Desk</h1>
+<a href="/terms" target="_blank">Read the terms</a>
+<button id="pay">Pay</button>
+<form action="/note"><label>Note <input name="note"></label><button>Keep the note</button></form>
+<script>document.getElementById("pay").onclick = () => setTimeout(() => open("/pay"), 50);</script>`;
+
+const TERMS = `<h1>Terms</h1><form action="/note"><label>Initials <input name="initials"></label><button>Agree</button></form>`;
+
+/** It closes by itself once it has sent what was entered. */
+const PAY = `<h1>Pay</h1><form id="card"><label>Purse <input name="purse"></label><button>Confirm</button></form>
+<script>document.getElementById("card").onsubmit = async (event) => {
+  event.preventDefault();
+  await fetch("/note?" + new URLSearchParams(new FormData(event.target)));
+  close();
+};</script>`;
+
 export function startRecordableSite(): RecordableSite {
   const user = "ada@harbour.example";
   const password = `pw-${crypto.randomUUID()}`;
@@ -74,6 +91,13 @@ export function startRecordableSite(): RecordableSite {
       }
       if (pathname === "/shop") return html("Shop", shop(`http://localhost:${port}`));
       if (pathname === "/reveal") return html("Reveal", REVEAL);
+      if (pathname === "/desk") return html("Desk", DESK);
+      if (pathname === "/terms") return html("Terms", TERMS);
+      if (pathname === "/pay") return html("Pay", PAY);
+      if (pathname === "/note") {
+        sent.push(Object.fromEntries(searchParams));
+        return html("Kept", `<h1>Kept</h1><a href="/desk">Back to the desk</a>`);
+      }
       if (pathname === "/notes") return html("Notes", NOTES);
       if (pathname === "/results") {
         sent.push(Object.fromEntries(searchParams));
