@@ -5,7 +5,8 @@ import { createMask } from "./secret-forms.ts";
 /** Shorter secrets would hide ordinary words. */
 const MIN_SECRET = 6;
 const MAX_DEPTH = 8;
-const SECRET_NAME =
+/** Names under which a secret stands. */
+export const SECRET_NAME =
   /pass(word|wd|phrase)?$|secret|token$|authorization|cookies?$|api[-_]?key$|private[-_]?key|credentials?$/i;
 
 const ROLE_TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_-]{43}`, "g");

@@ -1,4 +1,5 @@
 import type { RecordedStep } from "../protocol/schema/recorded-input.ts";
+import { openAddress } from "./addresses.ts";
 
 /** A step with the selector that somebody chose for it; by default its best. */
 export type ChosenStep = RecordedStep & { selector?: string };
@@ -22,7 +23,7 @@ export function startOf(steps: readonly ChosenStep[]): {
 } {
   const [first, ...rest] = steps;
   return first?.kind === "navigate"
-    ? { starts_at: first.url, rest }
+    ? { starts_at: openAddress(first), rest }
     : { starts_at: null, rest: steps };
 }
 

@@ -1,3 +1,4 @@
+import { addressCode } from "./addresses.ts";
 import { type ChosenStep, nameOf, selectorOf, startOf, type Written } from "./chosen.ts";
 import { addressOf, type DoneStep, planTabs, type TabMove } from "./tabs.ts";
 
@@ -48,8 +49,10 @@ function elementCode(step: Extract<DoneStep, { selectors: unknown }>, page: stri
   return `${page}${frames.join("")}.${locatorCode(selector)}${matches > 1 ? ".first()" : ""}`;
 }
 
+const encoded = (variable: string): string => `encodeURIComponent(process.env.${variable} ?? "")`;
+
 function lineOf(step: DoneStep, page: string, notes: string[]): string {
-  if (step.kind === "navigate") return `await ${page}.goto(${text(step.url)});`;
+  if (step.kind === "navigate") return `await ${page}.goto(${addressCode(step, encoded)});`;
   if (step.kind === "scroll") return `await ${page}.mouse.wheel(0, ${step.amount});`;
   const on = elementCode(step, page);
   switch (step.kind) {

@@ -1,3 +1,4 @@
+import { addressCode } from "./addresses.ts";
 import { type ChosenStep, nameOf, selectorOf, startOf, type Written } from "./chosen.ts";
 import {
   helpersFor,
@@ -9,6 +10,8 @@ import {
 
 /** Texts, numbers and lists are written alike in JSON and Python. */
 const python = (value: unknown): string => JSON.stringify(value);
+
+const encoded = (variable: string): string => `quote(os.environ[${python(variable)}], safe="")`;
 
 function tabLine(call: TabCall): string {
   if (call.op === "new")
@@ -48,9 +51,12 @@ export function toPython(steps: readonly ChosenStep[]): Written<string> {
       (line) => `    ${line}`,
     ),
   );
-  const opened = starts_at === null ? "{}" : `{"url": ${python(starts_at)}}`;
+  const [first] = steps;
+  const opened = first?.kind === "navigate" ? `{"url": ${addressCode(first, encoded)}}` : "{}";
+  const reads = steps.some((step) => step.kind === "navigate" && step.secrets?.length);
   const body = [
     "import os",
+    ...(reads ? ["from urllib.parse import quote"] : []),
     "from flotilla import create_client",
     "",
     ...helpersFor(all, HELPERS),
@@ -67,7 +73,7 @@ function pythonCall({ step, popup }: SessionStep, notes: string[]): string {
     const given = Object.entries(args).filter(([, value]) => value !== undefined);
     return `session.${name}(${given.map(([key, value]) => `${key}=${python(value)}`).join(", ")})`;
   };
-  if (step.kind === "navigate") return call("navigate", { url: step.url });
+  if (step.kind === "navigate") return `session.navigate(url=${addressCode(step, encoded)})`;
   if (step.kind === "scroll") return call("scroll", { amount: step.amount });
   const at = { selector: selectorOf(step), frame: step.frame.length > 0 ? step.frame : undefined };
   switch (step.kind) {

@@ -1,9 +1,10 @@
 import type { RecipeAction } from "../protocol/schema/recipe.ts";
+import { leftOut, openAddress } from "./addresses.ts";
 import { type ChosenStep, nameOf, selectorOf, startOf, type Written } from "./chosen.ts";
 
 /** One step as a step of a recipe, or why a recipe cannot say it. */
 export function recipeAction(step: ChosenStep): RecipeAction | string {
-  if (step.kind === "navigate") return { kind: "navigate", url: step.url };
+  if (step.kind === "navigate") return { kind: "navigate", url: openAddress(step) };
   if (step.kind === "scroll") return { kind: "scroll", amount: step.amount };
   if (step.kind === "tab")
     return "A recipe stays in its tab: the steps of another one are left to a script.";
@@ -34,7 +35,7 @@ export function recipeAction(step: ChosenStep): RecipeAction | string {
 export function toRecipe(steps: readonly ChosenStep[]): Written<RecipeAction[]> {
   const { starts_at, rest } = startOf(steps);
   const body: RecipeAction[] = [];
-  const notes: string[] = [];
+  const notes = steps.flatMap((step) => (step.kind === "navigate" ? leftOut(step) : []));
   let tab = steps[0]?.tab ?? 0;
   for (const step of rest) {
     if (step.kind === "tab") tab = step.tab;

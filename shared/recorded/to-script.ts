@@ -1,3 +1,4 @@
+import { leftOut, openAddress } from "./addresses.ts";
 import { type ChosenStep, nameOf, selectorOf, startOf, type Written } from "./chosen.ts";
 import {
   helpersFor,
@@ -41,7 +42,7 @@ const closed = async (index, count) => {
 };
 
 function callOf({ step, popup }: SessionStep, notes: string[]): string[] {
-  if (step.kind === "navigate") return [`await session.navigate(${text(step.url)});`];
+  if (step.kind === "navigate") return [`await session.navigate(${text(openAddress(step))});`];
   if (step.kind === "scroll") return [`await session.scroll(${step.amount});`];
   const selector = text(selectorOf(step));
   const frame = step.frame.length > 0 ? step.frame : undefined;
@@ -77,7 +78,7 @@ function callOf({ step, popup }: SessionStep, notes: string[]): string[] {
 /** The steps as a script for jobs of mode rerun, and for skills (rules/scripts#script-module). */
 export function toScript(steps: readonly ChosenStep[]): Written<string> {
   const { starts_at } = startOf(steps);
-  const notes: string[] = [];
+  const notes = steps.flatMap((step) => (step.kind === "navigate" ? leftOut(step) : []));
   const all = stepsAfterStart(steps);
   const lines = all.flatMap((one) => [
     ...one.before.map(tabLine),
@@ -88,5 +89,5 @@ export function toScript(steps: readonly ChosenStep[]): Written<string> {
   const body = ['import { session } from "flotilla";\n', ...helpers, `${lines.join("\n")}\n`].join(
     "\n",
   );
-  return { starts_at, body, notes };
+  return { starts_at, body, notes: [...new Set(notes)] };
 }

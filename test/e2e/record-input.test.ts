@@ -172,7 +172,7 @@ test("frames of other sites, shadow roots, files, tabs and programs are recorded
   await person.act("fill", { selector: "[name=q]", text: "by a program" });
   await person.act("select_option", { selector: "select", values: ["s"] });
   await person.act("click", { selector: "li:nth-child(2) button", click_count: 2 });
-  await person.act("navigate", { url: `${site.origin}/login` });
+  await person.act("navigate", { url: `${site.origin}/login?token=${site.password}` });
   await person.act("fill", { selector: "[type=password]", text: site.password });
   await person.act("tab", { op: "new", url: `${site.origin}/shop` });
   // A program's click is input like a person's.
@@ -192,6 +192,7 @@ test("frames of other sites, shadow roots, files, tabs and programs are recorded
     'click role=button[name="Find"]',
   ]);
   expect(JSON.stringify(steps)).not.toContain(site.password);
+  expect(steps[6]).toMatchObject({ secrets: [{ variable: "SITE_TOKEN", host: "127.0.0.1" }] });
   const actions = [toRecipe(steps).body[1]];
   await person.act("tab", { op: "select", index: 0 });
   await person.act("navigate", { url: `${site.origin}/shop` });

@@ -81,18 +81,25 @@ const element = {
   frame: z.array(selector).max(MAX_FRAMES),
 };
 
+/** The variable that stands for a secret, and the host that it belongs to. */
+const Secret = z.object({ variable: name, host: z.string().max(253) });
+
 /**
  * One step of a person or of a program (rules/recorded-input#the-steps). What was entered into a secret field is in none of
  * them: `secret` names the placeholder that stands for it, and the host that it belongs to.
  */
 export const RecordedStep = z
   .discriminatedUnion("kind", [
-    step("navigate", { url: z.string().max(MAX_URL_LENGTH) }),
+    step("navigate", {
+      url: z.string().max(MAX_URL_LENGTH),
+      /** Whose placeholders are values of parameters in it. */
+      secrets: z.array(Secret).max(20).optional(),
+    }),
     step("click", { ...element, click_count: z.int().min(1).max(3) }),
     step("fill", {
       ...element,
       text: z.string().max(MAX_TYPED),
-      secret: z.object({ variable: name, host: z.string().max(253) }).nullable(),
+      secret: Secret.nullable(),
     }),
     step("select_option", { ...element, values: z.array(z.string().max(MAX_NAME)).max(100) }),
     step("check", element),

@@ -6,9 +6,10 @@ import { ownSource } from "../picker/page-source.ts";
 import { createFrameBook, type FrameBook, type World } from "./frame-book.ts";
 import { Heard, MAX_HEARD_CHARS } from "./heard.ts";
 import listen from "./listen.page.js" with { type: "text" };
+import { moveTo } from "./move-to.ts";
 import { createMoves, type LookAtMoves } from "./moves.ts";
 import { createStepList, createTabList, type StepList, type TabList } from "./step-list.ts";
-import { plainAddress, stepOf } from "./step-of.ts";
+import { stepOf } from "./step-of.ts";
 import type { NewStep } from "./steps.ts";
 
 interface Place {
@@ -283,17 +284,4 @@ function parsed(payload: string): Heard | null {
   } catch {
     return null;
   }
-}
-
-function moveTo(raw: string, tab: number): NewStep {
-  const url = new URL(raw);
-  url.username = "";
-  url.password = "";
-  const step = {
-    kind: "navigate" as const,
-    tab,
-    page: plainAddress(raw),
-    url: url.href.slice(0, 8_000),
-  };
-  return { step, field: null };
 }
