@@ -286,6 +286,8 @@ export const LAYERS: readonly Layer[] = [
   // What answers a lane in place of the web.
   { name: "replay", files: /^worker\/replay\//, packages: [] },
   { name: "link", files: /^worker\/link\//, packages: [] },
+  // Not prom-client: a worker of an earlier version refuses an update with a package that it does not have.
+  { name: "worker-metrics", files: /^worker\/metrics\//, packages: [] },
   { name: "upload", files: /^worker\/upload\//, packages: [] },
   { name: "tasks/agent", files: /^worker\/tasks\/agent\//, may: ["tasks"], packages: ZOD },
   { name: "tasks", files: /^worker\/tasks\//, may: [], packages: ZOD },

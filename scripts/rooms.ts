@@ -42,6 +42,7 @@ export const ROOMS: readonly Room[] = [
   { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
   { name: "worker/replay", may: [...SHARED, "shared/archive", "shared/client", "worker/egress"] },
   { name: "worker/link", may: SHARED },
+  { name: "worker/metrics", may: SHARED },
   { name: "worker/upload", may: [...SHARED, "shared/client", "worker/link"] },
   { name: "worker/tasks", may: [...SHARED, "shared/archive", "shared/client"] },
   {
@@ -67,6 +68,7 @@ export const ROOMS: readonly Room[] = [
       "worker/egress",
       "worker/replay",
       "worker/link",
+      "worker/metrics",
       "worker/upload",
       "worker/tasks",
       "worker/browser",

@@ -8,6 +8,7 @@ import {
   flag,
   integer,
   list,
+  listenAddress,
   optionalInteger,
   optionalText,
   parseEnv,
@@ -221,6 +222,12 @@ export const WorkerEnv = z.object({
   SVC_CODEHOST_INTERVAL_S: seconds(3_600, 1).describe(
     "How often the release feed is checked, give or take a fifth.",
   ),
+  SVC_METRICS_ADDR: listenAddress().describe(
+    "Address that the worker serves `/metrics` at, for Prometheus: `127.0.0.1:9464`, or `:9464` for every interface; unset: none.",
+  ),
+  SVC_METRICS_TOKEN: secretText().describe(
+    "Bearer token that `/metrics` of the worker requires; unset: none.",
+  ),
   WORKER_VERSION: optionalText().describe("Version to report if none can be computed."),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
     "1: jobs also open sites with invalid TLS certificates.",
@@ -331,6 +338,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       release_feed: v.SVC_CODEHOST_REPO ?? null,
       release_every_ms: v.SVC_CODEHOST_INTERVAL_S,
     },
+    metrics: { address: v.SVC_METRICS_ADDR ?? null, token: v.SVC_METRICS_TOKEN ?? null },
     watchdog: {
       stall_ms: v.SVC_WORKER_WATCHDOG_THRESHOLD_S,
       /** 0: off. */
@@ -371,7 +379,7 @@ const taskEnvironment = (env: EnvSource, named: readonly string[]): Record<strin
 });
 
 /** Variables that each instance has for itself, and those that would make it something other than a pull worker. */
-const NOT_FOR_INSTANCES = ["HUB_URL", "SVC_AGENT", "SVC_DATA_DIR", "SVC_WORKER_ID"];
+const NOT_FOR_INSTANCES = /^(HUB_URL|SVC_(AGENT|DATA_DIR|METRICS_ADDR|WORKER_ID))$/;
 
 /**
  * Instances are configured like their agent, including secrets of the control plane; the only other thing they get is
@@ -380,7 +388,7 @@ const NOT_FOR_INSTANCES = ["HUB_URL", "SVC_AGENT", "SVC_DATA_DIR", "SVC_WORKER_I
 const instanceEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
   ...taskEnvironment(env, named),
   ...pick(env, (name) => name === "JOURNAL_STREAM"),
-  ...pick(env, (name) => name in WorkerEnv.shape && !NOT_FOR_INSTANCES.includes(name)),
+  ...pick(env, (name) => name in WorkerEnv.shape && !NOT_FOR_INSTANCES.test(name)),
 });
 
 function deepFreeze<T extends object>(value: T): T {

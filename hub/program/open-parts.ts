@@ -6,11 +6,11 @@ import { type AuditLog, createAuditLog } from "#hub/platform/access/audit/audit-
 import type { Db } from "#hub/platform/db/storage.ts";
 import { ownNames } from "#hub/platform/http/own-names.ts";
 import { createMetrics, type Metrics } from "#hub/platform/metrics/metrics.ts";
-import { addProcessMetrics } from "#hub/platform/metrics/process-metrics.ts";
 import { createDiskRoom, type DiskRoom } from "#hub/platform/stores/disk-room.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import { addProcessMetrics } from "#shared/kit/process-metrics.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
 import type { HubDeps, ServeDeps } from "./hub-deps.ts";

@@ -68,6 +68,26 @@ export const list = () =>
     )
     .default([]);
 
+/** HOST:PORT, [V6]:PORT, or :PORT for every interface. */
+const ADDRESS = /^(?<host>\[[\da-f:.]+\]|[\w.-]*):(?<port>\d{1,5})$/i;
+
+/** An address to listen at; unset: none. */
+export const listenAddress = () =>
+  optionalText().transform((raw, ctx) => {
+    if (raw === undefined) return undefined;
+    const { host = "", port = "0" } = ADDRESS.exec(raw)?.groups ?? {};
+    if (Number(port) >= 1 && Number(port) <= 65_535)
+      return {
+        hostname: host === "" ? "0.0.0.0" : host.replace(/^\[|\]$/g, ""),
+        port: Number(port),
+      };
+    ctx.addIssue({
+      code: "custom",
+      message: "must be a host and a port, as 127.0.0.1:9464, or :9464 for every interface",
+    });
+    return z.NEVER;
+  });
+
 export class ConfigError extends Error {
   constructor(message: string) {
     super(message);

@@ -3,10 +3,10 @@ import { countUpload } from "#hub/fleet/metrics/count-upload.ts";
 import { createFleetMeters } from "#hub/fleet/metrics/fleet-meters.ts";
 import { newTallies, tallyOp } from "#hub/pipeline/metrics/queue-tallies.ts";
 import { createCallCounts } from "#hub/platform/http/call-counts.ts";
-import { createBoundedLabel } from "#hub/platform/metrics/bounded-label.ts";
 import { createMetrics } from "#hub/platform/metrics/metrics.ts";
-import { addProcessMetrics } from "#hub/platform/metrics/process-metrics.ts";
+import { createBoundedLabel } from "#shared/kit/bounded-label.ts";
 import { createLog, type Log } from "#shared/kit/log.ts";
+import { addProcessMetrics } from "#shared/kit/process-metrics.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { readMetrics, sampleOf } from "#test/support/models/prometheus-text.ts";
 

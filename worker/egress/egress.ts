@@ -38,12 +38,23 @@ export interface Egress {
   openLaneGate(): Gate | null;
 }
 
+/** What counts the ways out of all lanes. */
+export interface EgressWatch {
+  egressRefused(): void;
+  egressReceived(bytes: number): void;
+}
+
 export const parseRules = (texts: readonly string[]): EgressRule[] =>
   texts.map(parseEgressRule).filter((rule) => rule !== null);
 
 export function createEgress(
   settings: EgressSettings,
-  { clock, log, ask }: { clock: Clock; log: Log; ask?: Resolve },
+  {
+    clock,
+    log,
+    ask,
+    watch,
+  }: { clock: Clock; log: Log; ask?: Resolve; watch?: EgressWatch | undefined },
 ): Egress {
   const resolve = createResolver(clock, ask);
   const fleet = createFleetPlaces(settings.dialled, { resolve, clock, log });
@@ -67,7 +78,15 @@ export function createEgress(
     tell: fleet.tell,
     openLaneGate: () => {
       const { settled } = fleet;
-      const gate = openGate({ speaks: socks5, judge, resolve, upstream, settled });
+      const gate = openGate({
+        speaks: socks5,
+        judge,
+        resolve,
+        upstream,
+        settled,
+        onRefused: watch?.egressRefused,
+        onReceived: watch?.egressReceived,
+      });
       // No lane may reach another lane's gate.
       own_ports.add(gate.port);
       return gate;

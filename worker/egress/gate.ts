@@ -58,9 +58,9 @@ export interface GateOptions extends Pick<ListenerOptions, "speaks" | "resolve" 
   judge: Judge;
   /** The proxy that it uses unless a run names another. */
   upstream?: Upstream | null;
-  onRefused?: OnRefused;
+  onRefused?: OnRefused | undefined;
   /** Called as bytes arrive. */
-  onReceived?: (bytes: number) => void;
+  onReceived?: ((bytes: number) => void) | undefined;
 }
 
 /** The same contacts, whose refusals are also told to `onRefused`. */

@@ -10,13 +10,17 @@ const dialled = (url: string | null, is: FleetPlace["is"]): FleetPlace[] => {
   return [{ host, from: port, to: port, is }];
 };
 
-/** CDP, VNC and viewer ports of every lane (rules/lanes#ports-of-a-lane): jobs must not open them. */
-function lanePorts({ lanes, novnc }: WorkerConfig): number[] {
-  return Array.from({ length: lanes.count }, (_, i) => [
+/**
+ * CDP, VNC and viewer ports of every lane (rules/lanes#ports-of-a-lane), and the worker's own for metrics: jobs must not
+ * open them.
+ */
+function lanePorts({ lanes, novnc, metrics }: WorkerConfig): number[] {
+  const ports = Array.from({ length: lanes.count }, (_, i) => [
     lanes.cdp_port_base + i,
     lanes.vnc_port_base + i,
     novnc.base_port + i,
   ]).flat();
+  return metrics.address === null ? ports : [...ports, metrics.address.port];
 }
 
 export const egressSettings = (config: WorkerConfig): EgressSettings => ({

@@ -14,6 +14,7 @@ import { showReplay } from "#worker/browser/session/show-replay.ts";
 import type { Traces } from "#worker/browser/trace/traces.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import type { Egress } from "#worker/egress/egress.ts";
+import type { WorkerMetrics } from "#worker/metrics/worker-metrics.ts";
 import type { Replays } from "#worker/replay/replays.ts";
 import { createHttpSink } from "#worker/upload/http-sink.ts";
 import type { KeptUploads } from "#worker/upload/kept.ts";
@@ -30,6 +31,8 @@ export interface JobRunnerDeps {
   kept: KeptUploads;
   recordings: Recordings;
   traces: Traces;
+  /** Counts what jobs and their uploads come to, where somebody reads it. */
+  metrics?: WorkerMetrics | undefined;
   /** Opens or lends the session of a job. */
   forJob: SessionDesk["forJob"];
   parts: Pick<WorkerParts, "runFetch" | "runScripted" | "random">;
@@ -39,7 +42,7 @@ export interface JobRunnerDeps {
 
 /** Runs accepted jobs with what this worker has: its profiles, its way out, and its uploads to the hub. */
 export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Promise<void> {
-  const { config, egress, ways, parts, kept, recordings, clock, log } = deps;
+  const { config, egress, ways, parts, kept, recordings, metrics, clock, log } = deps;
   const upload_wait_ms = config.fetch.upload_wait_ms;
   const settings = fetchSettings(config, egress, clock);
   const run: RunJobDeps = {
@@ -47,6 +50,7 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
     log,
     kept,
     upload_wait_ms,
+    jobEnded: metrics?.lanes().jobEnded,
     sessionOf: ({ assignment, hold }) => deps.forJob(assignment, hold),
     profileFor: ({ assignment, session }, signal) => {
       const { extras, options } = assignment;
@@ -92,6 +96,7 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
         isHubAway: () => job.session.is_cut,
         direct: ways.directWayOf(job.session),
         can_wait: canLeaveLane(upload_wait_ms, job),
+        watch: metrics?.uploads(),
         story,
         clock,
         random: parts.random,

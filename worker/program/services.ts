@@ -4,6 +4,7 @@ import { parseHubUrl } from "#worker/link/hub-url.ts";
 import type { PullUpdate } from "#worker/tasks/heartbeat.ts";
 import { shipLogs } from "#worker/tasks/ship-logs.ts";
 import { closeDataDir } from "./own-dirs.ts";
+import { serveMetrics } from "./serve-metrics.ts";
 import { type RunningWorker, startWorker } from "./start.ts";
 import { startAgentService } from "./start-agent.ts";
 import { type RunningPull, startPull } from "./start-pull.ts";
@@ -20,11 +21,34 @@ import type { WorkerDeps } from "./worker-deps.ts";
  * @throws ConfigError when neither is set.
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
-  const { config, clock, log } = deps;
+  const { config, log } = deps;
   closeDataDir(config.data_dir, log);
   const base = config.pipeline.control_url ?? config.hub_url;
-  if (base === null) return startChosen(deps);
-  const shipped = shipLogs({
+  const shipped = base === null ? null : shipTo(base, deps);
+  const shown = { ...deps, log: shipped?.log ?? log };
+  const served = serveMetrics(shown);
+  const end = async () => {
+    await served.stop();
+    await shipped?.stop();
+  };
+  try {
+    const worker = await startChosen({
+      ...shown,
+      ...(served.metrics && { metrics: served.metrics }),
+    });
+    const stop = async () => {
+      await worker.stop();
+      await end();
+    };
+    return { exited: worker.exited, stop };
+  } catch (err) {
+    await end();
+    throw err;
+  }
+}
+
+const shipTo = (base: string, { config, clock, log }: WorkerDeps) =>
+  shipLogs({
     control_url: parseHubUrl(base).http,
     service: config.agent.enabled ? "agent" : "worker",
     secret: config.worker_secret,
@@ -33,18 +57,6 @@ export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
     log,
     random: Math.random,
   });
-  try {
-    const worker = await startChosen({ ...deps, log: shipped.log });
-    const stop = async () => {
-      await worker.stop();
-      await shipped.stop();
-    };
-    return { exited: worker.exited, stop };
-  } catch (err) {
-    await shipped.stop();
-    throw err;
-  }
-}
 
 async function startChosen(deps: WorkerDeps): Promise<RunningWorker> {
   const { hub_url, pipeline, agent } = deps.config;

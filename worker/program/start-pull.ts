@@ -7,8 +7,11 @@ import { guardedTag, openDir } from "#worker/browser/lanes/scratch.ts";
 import { LANE_TAG } from "#worker/browser/process/tagged.ts";
 import { lanAddress } from "#worker/link/address.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
+import { addTaskReadings } from "#worker/metrics/task-meters.ts";
+import type { WorkerMetrics } from "#worker/metrics/worker-metrics.ts";
 import { createHostLoad } from "#worker/program/host-load.ts";
 import { createProcessCpu } from "#worker/program/process-cpu.ts";
+import type { TaskEnd } from "#worker/tasks/executor.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
 import { type PullDeps, startPullWorker } from "#worker/tasks/pull.ts";
@@ -32,7 +35,7 @@ export async function startPull(
   onStop: () => void,
   told: Pick<PullDeps, "onVersion" | "onJoined" | "update"> = {},
 ): Promise<RunningPull> {
-  const { config, clock, version } = deps;
+  const { config, clock, version, metrics } = deps;
   const { pipeline, data_dir } = config;
   const control = parseHubUrl(control_url);
   const worker_id = config.worker_id ?? workerIdFromAddress(await lanAddress(control));
@@ -55,6 +58,7 @@ export async function startPull(
       clock,
       log,
       onStop,
+      onTaskEnd: metrics && countTasks(metrics),
       ...told,
       slots: pipeline.slots,
       workloads: pipeline.workloads,
@@ -72,6 +76,7 @@ export async function startPull(
         return { cpu_percent: cpu(), host_cpu_percent: cpu_percent, mem_percent, gpus: gpus() };
       },
     });
+    if (metrics) addTaskReadings(metrics.meters, worker.figures);
     scope.add("pull worker", worker, (w) => w.stop(config.drain_ms));
     log.info({ control: control.http, version, slots: pipeline.slots }, "pull worker started");
     return { drain: (ms) => worker.stop(ms), stop: () => scope.close() };
@@ -81,3 +86,10 @@ export async function startPull(
     throw err;
   }
 }
+
+/** Counts each attempt by how it ended. */
+const countTasks = (metrics: WorkerMetrics) => {
+  const { taskEnded } = metrics.tasks();
+  return (workload: string, { outcome, duration_ms }: TaskEnd) =>
+    taskEnded(workload, outcome.kind === "failed" ? outcome.outcome : outcome.kind, duration_ms);
+};

@@ -23,6 +23,7 @@ import { egressReport, egressSettings } from "#worker/egress/settings.ts";
 import { lanAddress } from "#worker/link/address.ts";
 import type { WorkerLink } from "#worker/link/client.ts";
 import { type HubAddress, parseHubUrl } from "#worker/link/hub-url.ts";
+import { addLaneReadings } from "#worker/metrics/lane-meters.ts";
 import { openReplays } from "#worker/replay/replays.ts";
 import { openKeptUploads } from "#worker/upload/kept.ts";
 import { createHostLoad } from "./host-load.ts";
@@ -93,13 +94,13 @@ export async function startWorker(
 }
 
 async function startAll(start: Start): Promise<RunningWorker> {
-  const { config, clock, log, version, hub, worker_id, parts, scope } = start;
+  const { config, clock, log, version, hub, worker_id, parts, scope, metrics } = start;
   const exit = Promise.withResolvers<number>();
-  const egress = createEgress(egressSettings(config), { clock, log });
+  const egress = createEgress(egressSettings(config), { clock, log, watch: metrics?.lanes() });
   const secret = createStandingSecret();
   const lanes = await openLanes(start, egress, secret);
   const { pool, ways, sessions } = lanes;
-  const work = createLaneWork({ ...lanes, config, worker_id, egress, parts, clock, log });
+  const work = createLaneWork({ ...lanes, config, worker_id, egress, metrics, parts, clock, log });
   const report = reportOf(start, lanes, work, () => updater.report());
   const leaving = createLeaving({ work, report, session: () => link.session(), clock, log });
   const updater: Updater = startUpdates(start, scope, log, {
@@ -119,6 +120,7 @@ async function startAll(start: Start): Promise<RunningWorker> {
     secret,
     egress,
     onRegistered: () => {
+      metrics?.lanes().linkRegistered();
       start.onRegistered?.();
       start.onReady?.(`lanes of ${worker_id} are linked to ${hub.http}`);
     },
@@ -134,6 +136,13 @@ async function startAll(start: Start): Promise<RunningWorker> {
     work.stopAll(new RunStopped("link_lost", "the hub was silent"));
     exit.resolve(EXIT_WATCHDOG);
   });
+  if (metrics)
+    addLaneReadings(metrics.meters, {
+      lanes: pool.lanes,
+      jobs: work.assignments.in_flight,
+      sessions: work.desk.count,
+      isLinked: () => link.session() !== null,
+    });
   scope.add("preload", preload(parts.loadPlaywright, clock, log), (p) => p.stop());
   log.info({ hub: hub.http, version, lanes: pool.lanes().length }, "worker started");
 

@@ -6,6 +6,7 @@ import type { JobOutcome, JobRun } from "#worker/browser/lanes/lane-browser.ts";
 import type { LanePool, LanePoolDeps } from "#worker/browser/lanes/pool.ts";
 import type { ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
 import type { WorkerConfig } from "#worker/config.ts";
+import type { WorkerMetrics } from "#worker/metrics/worker-metrics.ts";
 
 export interface WorkerDeps {
   config: WorkerConfig;
@@ -23,6 +24,8 @@ export interface WorkerDeps {
    * called again.
    */
   onReady?: (status: string) => void;
+  /** What this process counts; absent where nobody reads it. */
+  metrics?: WorkerMetrics;
   /** Other parts of this process that must finish their work before an update. */
   drainOthers?: () => Promise<void>;
   /** Command that starts this program: an agent's instances are the same program. */

@@ -6,20 +6,21 @@ import { type BrokenExecutors, createBrokenExecutors } from "./broken-executors.
 import { createChecker } from "./check-executor.ts";
 import { drain } from "./drain.ts";
 import { exchangeUntilStopped } from "./exchange.ts";
+import type { TaskEnd } from "./executor.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor, type FleetAddress } from "./executors.ts";
-import { createFlight } from "./flight.ts";
+import { createFlight, type Flight } from "./flight.ts";
 import { createHeartbeat, createObedience, type HeartbeatTopics } from "./heartbeat.ts";
 import { createJoining } from "./joining.ts";
 import { keepLeases } from "./keep-leases.ts";
 import { createLife } from "./life.ts";
 import { startLiveRuns } from "./live-runs.ts";
 import { createMembership, type MembershipDeps } from "./membership.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox, type Outbox } from "./outbox.ts";
 import { createWorkerPlugins } from "./plugins.ts";
 import { createReport } from "./report.ts";
 import { createRetry } from "./retry.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots, type Slots } from "./slots.ts";
 
 export interface PullDeps extends HeartbeatTopics {
   control_url: string;
@@ -45,9 +46,25 @@ export interface PullDeps extends HeartbeatTopics {
   onStop?: () => void;
   /** The control plane has registered this worker; called every time it does. */
   onJoined?: () => void;
+  /** Counts attempts as they end. */
+  onTaskEnd?: ((workload: string, end: TaskEnd) => void) | undefined;
+}
+
+/** What a pull worker is at. */
+export interface PullFigures {
+  slots: number;
+  /** Slots with a batch, or held for a claim that is under way. */
+  taken: number;
+  /** Tasks that are claimed. */
+  in_flight: number;
+  /** Reports that the control plane has not answered. */
+  reports: number;
+  /** Workloads whose code does not load here. */
+  broken: number;
 }
 
 export interface PullWorker {
+  figures(): PullFigures;
   /** Takes no further tasks, lets the running ones end within `drain_ms`, gives the others back. Idempotent. */
   stop(drain_ms: number): Promise<void>;
 }
@@ -94,6 +111,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     onBatch: ({ lease_ms }) => leases.begun(lease_ms),
     onBegin: ({ workload }, ...begun) => live.begin(workload, ...begun),
     onEnd: (batch, ended) => {
+      deps.onTaskEnd?.(batch.workload, ended);
       live.end(ended.task);
       report(batch, ended);
       life.changed();
@@ -129,12 +147,29 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     await pool.close();
     await plugins.close();
   };
-  let stopped: Promise<void> | undefined;
   return {
-    stop: (drain_ms) => {
-      stopped ??= stop(drain_ms);
-      return stopped;
-    },
+    figures: () => figuresOf(deps.slots, { slots, flight, outbox, broken }),
+    stop: onlyOnce(stop),
+  };
+}
+
+const figuresOf = (
+  most: number,
+  at: { slots: Slots; flight: Flight; outbox: Outbox; broken: BrokenExecutors },
+): PullFigures => ({
+  slots: most,
+  taken: most - at.slots.free(),
+  in_flight: at.flight.size(),
+  reports: at.outbox.size,
+  broken: at.broken.list().length,
+});
+
+/** Whoever asks again waits for the same end. */
+function onlyOnce(stop: PullWorker["stop"]): PullWorker["stop"] {
+  let stopped: Promise<void> | undefined;
+  return (drain_ms) => {
+    stopped ??= stop(drain_ms);
+    return stopped;
   };
 }
 

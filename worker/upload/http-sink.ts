@@ -10,7 +10,7 @@ import type { Entry } from "./entry.ts";
 import { assetMetaHeader } from "./meta-header.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createSender, type UploadPlace, uploadOf } from "./send.ts";
-import { createTally, type Flushed } from "./tally.ts";
+import { createTally, type Flushed, type UploadWatch } from "./tally.ts";
 import { createUploadQueue } from "./upload-queue.ts";
 
 /** A job waits in its lane for a store that is away for less than this. */
@@ -27,6 +27,7 @@ export interface HttpSinkDeps extends UploadPlace {
    * open.
    */
   can_wait?: boolean;
+  watch?: UploadWatch | undefined;
   story: JobStory;
   clock: Clock;
   random: () => number;
@@ -59,7 +60,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     if (stop.signal.aborted) return;
     story.log("warn", "upload", `uploads stopped: ${reason}`);
     stop.abort(new Error(reason));
-  });
+  }, deps.watch);
   const sender = createSender({
     ...deps,
     putDeps: (what) => ({

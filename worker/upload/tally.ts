@@ -23,14 +23,24 @@ export interface Tally {
   moveTo(dir: string): void;
 }
 
+/** What counts the uploads of all jobs. */
+export interface UploadWatch {
+  begun(bytes: number, is_document: boolean): void;
+  ended(bytes: number, is_stored: boolean): void;
+}
+
 /** @param onStop called when nothing more of this job will be accepted */
-export function createTally(onStop: (reason: string) => void): Tally {
+export function createTally(onStop: (reason: string) => void, watch?: UploadWatch): Tally {
   const open = new Set<Entry>();
   let ended: Flushed = { stored: 0, bytes: 0, failed: [] };
   return {
-    begin: (entry) => void open.add(entry),
+    begin: (entry) => {
+      open.add(entry);
+      watch?.begun(entry.upload.size, entry.was === "document");
+    },
     settle: async (entry, end) => {
       open.delete(entry);
+      watch?.ended(entry.upload.size, end.kind === "stored");
       if (end.kind === "stored") {
         ended.stored += 1;
         ended.bytes += entry.upload.size;

@@ -1,5 +1,5 @@
-import { ACTION_S, QUICK_S, RUN_S, WAIT_S } from "#hub/platform/metrics/buckets.ts";
 import type { Metrics } from "#hub/platform/metrics/metrics.ts";
+import { ACTION_S, QUICK_S, RUN_S, WAIT_S } from "#shared/kit/histogram-buckets.ts";
 
 /** What the fleet counts while it works; each place adds to its own (rules/metrics#of-the-fleet). */
 export type FleetMeters = ReturnType<typeof createFleetMeters>;

@@ -1,7 +1,7 @@
 import type { QueueCounts } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
-import { createBoundedLabel } from "#hub/platform/metrics/bounded-label.ts";
 import { byKey } from "#hub/platform/metrics/metrics.ts";
+import { createBoundedLabel } from "#shared/kit/bounded-label.ts";
 import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
 import { executorState } from "../workloads/executor-state.ts";

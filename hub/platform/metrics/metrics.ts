@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { SetSummary } from "./set-summary.ts";
 
 /** How long an answer is used again: several may scrape, and what is read from a store costs it queries. */
 const FRESH_MS = 3_000;
@@ -19,6 +20,8 @@ export interface Metrics {
     buckets: readonly number[],
     labels?: readonly L[],
   ): Histogram<L>;
+  /** Of values that are measured elsewhere. */
+  summary(name: string, help: string): SetSummary;
   /** A counter over plain numbers that hot code adds to: nothing happens until somebody scrapes. */
   tally(name: string, help: string, value: () => number): void;
   /** The same with labels. */
@@ -72,6 +75,7 @@ export function createMetrics({ clock, log }: MetricsDeps): Metrics {
     gauge: (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers }),
     histogram: (name, help, buckets, labelNames = []) =>
       new Histogram({ name, help, buckets: [...buckets], labelNames, registers }),
+    summary: (name, help) => new SetSummary(name, help, registers),
     tally: (name, help, value) => {
       new Counter({
         name,

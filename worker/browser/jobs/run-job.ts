@@ -33,6 +33,15 @@ export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
   recordKept(job: AcceptedJob, live: Live): void;
   /** The session of the job: a new one, or the live one that it is attached to. */
   sessionOf(job: AcceptedJob): Live;
+  /** Counts jobs as they end. */
+  jobEnded?: ((end: JobEnd) => void) | undefined;
+}
+
+/** How a job ended, and how long it took with its uploads. `stopped`: it has no result. */
+interface JobEnd {
+  status: JobOutcome["status"] | "stopped";
+  ms: number;
+  capture: CaptureReport | null;
 }
 
 const isLinkLost = (signal: AbortSignal): boolean =>
@@ -190,9 +199,11 @@ async function tellAndRun(
   if (job.signal.aborted) {
     // A stopped run sends no result: the hub has already ended the job, or would reject the result.
     story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
+    deps.jobEnded?.({ status: "stopped", ms: clock.monotonic() - since, capture: null });
     return false;
   }
   const ms = clock.monotonic() - since;
+  deps.jobEnded?.({ status: outcome.status, ms, capture: outcome.capture });
   story.end();
   if (recorder)
     await withDeadline("a recording's beginning", BEGUN_MS, recorder.begun).catch(() => {});

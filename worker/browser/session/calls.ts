@@ -160,6 +160,10 @@ const actingOn = async (
   downloads: { list: live.files.listDownloads, open: live.files.openDownload },
 });
 
+/** Whether the hub may ask for it by this name. */
+export const isKnownCall = (action: string): boolean =>
+  isAction(action) || Object.hasOwn(OWN, action);
+
 /** Applies the session's own egress rules, if its browser belongs to the worker. */
 const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
   live.browser()?.gate ? (url) => live.judge().checkUrl(url) : refusal;

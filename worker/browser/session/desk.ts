@@ -5,12 +5,13 @@ import type {
   HubCloseSession,
   HubOpenSession,
   HubSessionCall,
+  SessionReply,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
 import type { HubRunEvents, HubViewerEvents } from "#shared/protocol/link/told.ts";
 import { narrowedBy } from "../fetch/way-out.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
-import { answerCall, type CallDeps } from "./calls.ts";
+import { answerCall, type CallDeps, isKnownCall } from "./calls.ts";
 import { type KeepDeps, keepSession } from "./keep-session.ts";
 import type { SessionLink } from "./link.ts";
 import { Live, type LiveDeps, SessionEnd } from "./live.ts";
@@ -23,6 +24,8 @@ export interface DeskDeps extends CallDeps, KeepDeps {
   record(live: Live, link: SessionLink, message: HubOpenSession): void;
   /** Why no session may be opened now, or null. */
   reasonToRefuse(): string | null;
+  /** Counts actions as they are answered. */
+  actionEnded?: ((action: string, ok: boolean, ms: number) => void) | undefined;
 }
 
 /** What the hub requests of sessions (rules/sessions#open-a-session, rules/session-actions#calls-and-answers). */
@@ -106,7 +109,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         link.send(gone(message));
         return;
       }
-      void answerCall(live, link, message, deps).then((reply) => link.send(reply));
+      void answerCounted(live, link, message, deps).then((reply) => link.send(reply));
     },
     told: ({ session_id, events }) => tellAll(liveOf(session_id), events),
     forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
@@ -129,6 +132,17 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       while (opened.size > 0) await Promise.all([...opened.values()].map((entry) => entry.done));
     },
   };
+}
+
+async function answerCounted(
+  live: Live,
+  link: SessionLink,
+  message: HubSessionCall,
+  deps: CallDeps & Pick<DeskDeps, "actionEnded">,
+): Promise<SessionReply> {
+  const reply = await answerCall(live, link, message, deps);
+  deps.actionEnded?.(isKnownCall(message.action) ? message.action : "other", reply.ok, reply.ms);
+  return reply;
 }
 
 function tellAll(live: Live | null, events: (HubViewerEvents | HubRunEvents)["events"]): void {
