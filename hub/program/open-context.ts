@@ -50,6 +50,7 @@ import { newToken } from "#shared/protocol/ids.ts";
 import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import type { ProgramContext } from "./context.ts";
 import { createFleetHooks } from "./fleet-hooks.ts";
+import { addHealthMetrics } from "./health-metrics.ts";
 import type { ServeDeps } from "./hub-deps.ts";
 import {
   alone,
@@ -237,14 +238,20 @@ export async function openContext(
   };
   rollout.addPart(browserPart(ctx, rollout));
   rollout.addPart(pullPart(ctx));
-  addFleetReadings(ctx);
-  addPipelineMetrics(ctx);
+  addMetrics(ctx);
   deps.onContext?.(ctx);
   sweepScratch(ctx.config.data_dir);
   void sweepExports(ctx);
   void sealLeftParts(ctx).catch((err) => log.warn({ err }, "open recordings were not sealed"));
   closeWith(scope, ctx, stopping);
   return ctx;
+}
+
+/** What a scrape reads of each part. */
+function addMetrics(ctx: ProgramContext): void {
+  addFleetReadings(ctx);
+  addPipelineMetrics(ctx);
+  addHealthMetrics(ctx);
 }
 
 function openCounts(deps: ServeDeps) {

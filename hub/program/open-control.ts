@@ -15,6 +15,7 @@ import { openUpdateKey } from "#hub/platform/secrets/update-key.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { createControlApp } from "./app.ts";
+import { addHealthMetrics } from "./health-metrics.ts";
 import type { RunningHub, ServeDeps } from "./hub-deps.ts";
 import { startBackups, startRollout, watchDisks, watchWallClock } from "./loops.ts";
 import {
@@ -75,6 +76,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   };
   rollout.addPart(pullPart(ctx));
   addPipelineMetrics(ctx);
+  addHealthMetrics(ctx);
   const server = serve(deps, createControlApp(ctx), scope);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());

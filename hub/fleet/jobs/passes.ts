@@ -63,6 +63,7 @@ async function failOverdue(ctx: FleetContext): Promise<void> {
       const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
       if (!row) continue;
       ended += 1;
+      ctx.meters.overdue.inc();
       await announceEnd(ctx, row);
     }
     if (rows.length < BATCH || ended === 0) return;

@@ -12,6 +12,10 @@ export const createFleetMeters = (metrics: Metrics) => ({
     ["kind", "reason"],
   ),
   finished: metrics.counter("flotilla_jobs_finished_total", "Jobs that ended here", ["status"]),
+  overdue: metrics.counter(
+    "flotilla_jobs_overdue_total",
+    "Queued jobs that this hub failed because no worker took them in time",
+  ),
   queue_wait: metrics.histogram(
     "flotilla_job_queue_wait_seconds",
     "From the submit of a job until a worker took it",
@@ -46,6 +50,11 @@ export const createFleetMeters = (metrics: Metrics) => ({
     ["way"],
   ),
   sessions_opened: metrics.counter("flotilla_sessions_opened_total", "Sessions opened", ["kind"]),
+  sessions_expired: metrics.counter(
+    "flotilla_sessions_expired_total",
+    "Sessions that this hub ended because they were idle, or their time was up",
+    ["kind"],
+  ),
   sessions_ended: metrics.counter("flotilla_sessions_ended_total", "Sessions ended", ["kind"]),
   action: metrics.histogram(
     "flotilla_session_action_seconds",

@@ -23,6 +23,8 @@ export async function reapSessionsOnce(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const session of [...ctx.sessions.values()]) {
     const reason = overdue(session, now);
-    if (reason !== null) await endSession(ctx, session, reason);
+    if (reason === null) continue;
+    ctx.meters.sessions_expired.inc({ kind: session.kind });
+    await endSession(ctx, session, reason);
   }
 }
