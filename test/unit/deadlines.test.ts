@@ -1,5 +1,14 @@
 import { expect, test } from "bun:test";
-import { DeadlineError, setDeadline, withDeadline } from "#shared/kit/clock.ts";
+import {
+  type Clock,
+  DeadlineError,
+  setDeadline,
+  systemClock,
+  withDeadline,
+} from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createCommandExecutor } from "#worker/tasks/command-executor.ts";
+import type { TaskEnd } from "#worker/tasks/executor.ts";
 
 /** Deadlines of the system's clock. */
 
@@ -31,4 +40,33 @@ test("a deadline that is called off before it is due does nothing, also in its l
   stop();
   await withDeadline("nothing", 400, new Promise(() => {})).catch(() => {});
   expect(acted).toBe(0);
+});
+
+test("a command's task leaves no sleep running once it has ended", async () => {
+  const running = new Set<number>();
+  const clock: Clock = {
+    ...systemClock,
+    sleep: async (ms, signal) => {
+      running.add(ms);
+      await systemClock.sleep(ms, signal);
+      running.delete(ms);
+    },
+  };
+  const executor = createCommandExecutor({
+    clock,
+    log: silentLog,
+    argv: ["true"],
+    cwd: "/",
+    environment: { PATH: process.env.PATH ?? "" },
+    memory_bytes: null,
+  });
+  const ends: TaskEnd[] = [];
+  await executor.run([{ task_id: 1, pk: "a", extra: {}, attempt: 1, max_attempts: 1, epoch: 1 }], {
+    timeout_ms: 60_000,
+    signal: new AbortController().signal,
+    onEnd: (end) => ends.push(end),
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ends.map(({ outcome }) => outcome.kind)).toEqual(["done"]);
+  expect([...running]).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { offerToOomKiller } from "#shared/kit/proc.ts";
@@ -144,7 +144,7 @@ async function runOne(
   let outcome: TaskEnd["outcome"];
   try {
     const how = await exited;
-    await Promise.race([drained, clock.sleep(DRAIN_MS)]);
+    await endsWithin(clock, DRAIN_MS, drained);
     outcome = ended_by ?? outcomeOf(how);
   } catch (error) {
     const reason = `${program} cannot be started: ${(error as Error).message}`;

@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin, isoTime } from "#shared/kit/clock.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import type { BrowserExit, JobRun } from "../lanes/lane-browser.ts";
@@ -59,7 +59,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
   void browser.exited.then((exit) => fail(exitMessage(exit)));
   void browser.connection.closed.then(async () => {
     // The exit says more than the closed pipe; it follows at once when the process is gone.
-    await Promise.race([browser.exited, clock.sleep(EXIT_FOLLOWS_MS)]);
+    await endsWithin(clock, EXIT_FOLLOWS_MS, browser.exited);
     fail("the connection to Chromium was lost: submit the job again");
   });
   root.on("Target.targetCrashed", (p) => {
@@ -111,7 +111,10 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
         session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     },
     race: (work) => Promise.race([work, ended]),
-    explainGone: () => Promise.race([ended.catch(() => {}), clock.sleep(EXIT_FOLLOWS_MS + 500)]),
+    explainGone: async () => {
+      const told = ended.catch(() => {});
+      await endsWithin(clock, EXIT_FOLLOWS_MS + 500, told);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
@@ -193,7 +193,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
   function resumeWhenServed(entry: Tracked): void {
     const served = [...tracked.values()].filter((t) => t === entry || t.page !== null);
     const attached = Promise.all(served.map((t) => plain_sessions.attached(t.target_id)));
-    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() => letRun(root, entry.session));
+    void endsWithin(clock, HOLD_MS, attached).then(() => letRun(root, entry.session));
   }
 
   return {

@@ -1,5 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
@@ -167,7 +167,7 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
       });
     },
     close: async () => {
-      await Promise.race([Promise.all(ending), clock.sleep(CLOSE_MS)]);
+      await endsWithin(clock, CLOSE_MS, Promise.all(ending));
     },
   };
 }
