@@ -47,7 +47,7 @@ function Open({ session }: { session: Session }) {
         </Button>
       </PageHead>
       <Suspense fallback={<Loading />}>
-        <SessionRecording sid={session.session_id} open />
+        <SessionRecording sid={session.session_id} open trace={false} />
       </Suspense>
     </>
   );
@@ -80,7 +80,7 @@ function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
         </Group>
       </section>
       <Suspense fallback={<Loading />}>
-        <SessionRecording sid={sid} open={false} />
+        <SessionRecording sid={sid} open={false} trace={last?.trace ?? false} />
       </Suspense>
     </>
   );

@@ -67,6 +67,7 @@ export function JobPlayer({ job, feed, attempts }: JobPlayerProps) {
       stages={stages}
       pages={{ first: job.url, last: job.final_url ?? job.url }}
       panels={panelsOf(job)}
+      trace={job.options.trace === true}
       still={<FinalPicture job={job} />}
       atEnd={hasFinalPicture(job) ? <FinalPicture job={job} /> : null}
       logNote={<FeedNote feed={feed} />}

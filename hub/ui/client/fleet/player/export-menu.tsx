@@ -1,9 +1,9 @@
 import { Button, Menu, Text } from "@mantine/core";
 import { IconChevronDown, IconFileExport } from "@tabler/icons-react";
 import { useState } from "react";
-import { pathOf } from "#shared/client/operation.ts";
 import type { Recording, RecordingExport, VideoFormat } from "#shared/recording/record.ts";
 import { errorText, useChange } from "../../lib/query.ts";
+import { filesOf } from "./model/exports.ts";
 import { askForVideo, type RecordingOf, useExports, videoAddress } from "./source.ts";
 
 const VIDEOS: readonly { format: VideoFormat; name: string }[] = [
@@ -14,10 +14,12 @@ const VIDEOS: readonly { format: VideoFormat; name: string }[] = [
 interface ExportMenuProps {
   of: RecordingOf;
   info: Recording;
+  /** Whether the run leaves a Playwright trace. */
+  trace: boolean;
 }
 
 /** What the recording can be saved as. It stays open while a video is made, and says how far it is. */
-export function ExportMenu({ of, info }: ExportMenuProps) {
+export function ExportMenu({ of, info, trace }: ExportMenuProps) {
   const [opened, setOpened] = useState(false);
   const why = whyNoVideo(info);
   const exports = useExports(of, opened && why === null);
@@ -43,23 +45,22 @@ export function ExportMenu({ of, info }: ExportMenuProps) {
         {VIDEOS.map(({ format, name }) => (
           <Video
             key={format}
-            {...{ of, format, name, why }}
+            of={of}
+            format={format}
+            name={name}
+            why={why}
             made={exports.data?.items.find((one) => one.format === format)}
           />
         ))}
         {exports.error && (
           <Menu.Item disabled>The videos cannot be listed: {errorText(exports.error)}</Menu.Item>
         )}
-        {of.kind === "job" && (
-          <Menu.Item
-            component="a"
-            href={pathOf("GET /jobs/{id}/har.json", { params: { id: of.id } })}
-            download={`${of.id}-har.json`}
-          >
-            HAR
-            <Note>The job's requests</Note>
+        {filesOf({ of, job_id: info.job_id, trace }).map(({ name, note, href, download }) => (
+          <Menu.Item key={name} component="a" href={href} download={download}>
+            {name}
+            <Note>{note}</Note>
           </Menu.Item>
-        )}
+        ))}
       </Menu.Dropdown>
     </Menu>
   );

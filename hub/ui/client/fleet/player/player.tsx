@@ -44,6 +44,8 @@ export interface PlayerExtras {
   atEnd?: ReactNode;
   /** Where its page was at first and at the end, for moments that no event tells of. */
   pages?: { first: string; last: string };
+  /** Whether the run leaves a Playwright trace. */
+  trace?: boolean;
   /** What can be done from a moment on. @param url where the page was */
   fromHere?: (url: string | null) => ReactNode;
   /** Below what happened. */
@@ -144,7 +146,7 @@ export function Player(props: PlayerProps) {
             steps={{ back: stepFrom(acts, ms, -1) !== null, on: stepFrom(acts, ms, 1) !== null }}
           >
             <Legend />
-            {!bare && <ExportMenu of={of} info={info} />}
+            {!bare && <ExportMenu of={of} info={info} trace={props.trace ?? false} />}
             <KeysList opened={keys} onChange={setKeys} />
             {more}
           </Controls>

@@ -10,8 +10,15 @@ import { useSessionRequests } from "./use-requests.ts";
 
 const NO_LOG: readonly TimedRow[] = [];
 
+interface SessionRecordingProps {
+  sid: string;
+  open: boolean;
+  /** Whether it has left a Playwright trace. */
+  trace: boolean;
+}
+
 /** What a session showed and did, moment by moment; at its right end live, while it is open. */
-export function SessionRecording({ sid, open }: { sid: string; open: boolean }) {
+export function SessionRecording({ sid, open, trace }: SessionRecordingProps) {
   const of = useMemo(() => ({ kind: "session", id: sid }) as const, [sid]);
   const { data } = useRecording(of);
   // A job's session shows the recording of its job, whose own page has the requests.
@@ -36,6 +43,7 @@ export function SessionRecording({ sid, open }: { sid: string; open: boolean }) 
       requests={requests}
       no_requests={noRequestsText(error, own)}
       log={NO_LOG}
+      trace={trace}
       live={open ? <Viewer sid={sid} height="var(--live-height, 60dvh)" /> : null}
     />
   );
