@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import type { Setting } from "#shared/protocol/schema/operations.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
-import { call, seg } from "../../lib/http.ts";
+import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
@@ -10,7 +10,6 @@ import { SettingEditor } from "./editor.tsx";
 /** Changes one setting, which only the administrator may. */
 export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: () => void }) {
   const { key } = setting;
-  const _at = `/api/v1/settings/${seg(key)}`;
   const { form, saving, props } = useApiForm({
     initial: { value: setting.value },
     // A setting is judged by the server, which has its schema.
