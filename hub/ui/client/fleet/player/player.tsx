@@ -98,7 +98,8 @@ export function Player(props: PlayerProps) {
   useShared(following ? null : ms);
   usePlayerKeys((command) => {
     runCommand(command, {
-      ...{ player, frames },
+      player,
+      frames,
       onPanel: (n) => panels[n - 1] && turnTo(panels[n - 1]?.name ?? ""),
       onPair: () => now && seek(placeIn(ms, pair) === "after" ? pair.before_ms : pair.after_ms),
       onKeys: () => setKeys(!keys),
@@ -115,7 +116,11 @@ export function Player(props: PlayerProps) {
       onPanel={turnTo}
       story={
         <Story
-          {...{ story, now, foot: storyFoot, count: acts.length, began: player.began }}
+          story={story}
+          count={acts.length}
+          now={now}
+          began={player.began}
+          foot={storyFoot}
           chosen={player.chosen?.key ?? null}
           onAct={player.chooseAct}
           onStage={player.chooseStage}
@@ -124,7 +129,11 @@ export function Player(props: PlayerProps) {
       picture={
         <div className="player-main">
           <Stage
-            {...{ chunks: info.chunks, readChunk, ms, page, still }}
+            chunks={info.chunks}
+            readChunk={readChunk}
+            ms={ms}
+            page={page}
+            still={still}
             box={touched?.box ?? null}
             boxTitle={touched ? touched.target || touched.title : ""}
             instead={following ? live : null}
@@ -141,7 +150,10 @@ export function Player(props: PlayerProps) {
       strip={(more) => (
         <div className="player-strip" ref={strip}>
           <Controls
-            {...{ state, act, skipping: player.skipping, onSkipping: player.setSkipping }}
+            state={state}
+            act={act}
+            skipping={player.skipping}
+            onSkipping={player.setSkipping}
             onStep={player.step}
             steps={{ back: stepFrom(acts, ms, -1) !== null, on: stepFrom(acts, ms, 1) !== null }}
           >
@@ -151,7 +163,12 @@ export function Player(props: PlayerProps) {
             {more}
           </Controls>
           <Scrubber
-            {...{ ms, following, marks, frames, stills, stages: story.stages }}
+            ms={ms}
+            following={following}
+            marks={marks}
+            frames={frames}
+            stills={stills}
+            stages={story.stages}
             whole_ms={state.whole_ms}
             onSeek={seek}
           />

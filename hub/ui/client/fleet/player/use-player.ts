@@ -63,9 +63,12 @@ export function usePlayer({ info, events, stages = NONE }: Given) {
     [acts, seek],
   );
   const opening_ms = useOpening({
-    ...{ asked: at_ms !== null || new URLSearchParams(location.search).has("t"), live },
-    ...{ at_ms: whole ? (errors[0] ?? whole_ms) : null },
-    ...{ ms: state.ms, whole_ms, onSeek: open },
+    asked: at_ms !== null || new URLSearchParams(location.search).has("t"),
+    live,
+    at_ms: whole ? (errors[0] ?? whole_ms) : null,
+    ms: state.ms,
+    whole_ms,
+    onSeek: open,
   });
   useMomentInAddress(state, open, {
     failure_ms: whole ? failureMs(events, acts, whole_ms) : null,
@@ -78,8 +81,19 @@ export function usePlayer({ info, events, stages = NONE }: Given) {
   };
   const chooseAct = (one: Act) => choose(one, one.at_ms);
   return {
-    ...{ state, act, acts, marks, errors, story, began, seek, skipping, setSkipping },
-    ...{ chosen, clear: () => setChosen(null), chooseAct },
+    state,
+    act,
+    acts,
+    marks,
+    errors,
+    story,
+    began,
+    seek,
+    skipping,
+    setSkipping,
+    chosen,
+    clear: () => setChosen(null),
+    chooseAct,
     chooseStage: (stage: StoryStage) => choose(stage, stage.until_ms ?? state.whole_ms),
     step: (by: 1 | -1) => {
       const next = stepFrom(acts, state.ms, by);

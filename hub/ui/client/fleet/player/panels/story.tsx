@@ -44,7 +44,7 @@ export function Story(props: StoryProps) {
     if (now !== null) keepInView(list.current);
   }, [now]);
   const row = (act: Act) => (
-    <ActRow key={act.key} act={act} {...{ now, chosen }} onOpen={() => onAct(act)} />
+    <ActRow key={act.key} act={act} now={now} chosen={chosen} onOpen={() => onAct(act)} />
   );
   return (
     <div className="player-story">
