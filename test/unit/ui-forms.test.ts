@@ -3,42 +3,48 @@ import type { z } from "zod";
 import { validationError } from "#hub/platform/http/new-app.ts";
 import { faultIn, faultsOf } from "#hub/ui/client/forms/faults.ts";
 import type { FieldRules, Rules } from "#hub/ui/client/forms/rules.ts";
-import { rulesOf, stepRules } from "#hub/ui/client/forms/rules-macro.ts";
+import { BODIES as FORMS, rulesOf, stepRules } from "#hub/ui/client/forms/rules-macro.ts";
 import type { Issue } from "#shared/kit/errors.ts";
-import { SpawnInstances } from "#shared/protocol/schema/agent.ts";
-import { PutConvention } from "#shared/protocol/schema/convention.ts";
-import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
-import { PutEngine } from "#shared/protocol/schema/engine.ts";
-import { LlmEngine, StartDeploy } from "#shared/protocol/schema/operations.ts";
-import { PutPreset } from "#shared/protocol/schema/preset.ts";
-import { Recipe } from "#shared/protocol/schema/recipe.ts";
-import { CreateSession } from "#shared/protocol/schema/session.ts";
-import { PutSkill } from "#shared/protocol/schema/skill.ts";
-import { CreateToken } from "#shared/protocol/schema/token.ts";
 import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
 
 /** Forms judge a body as the API does, by rules that are made of its schemas (rules/web-app#forms-of-the-app). */
 
-/** Each form's body with a good example of it. */
-const BODIES: [string, z.ZodType, Rules, Record<string, unknown>][] = [
-  [
-    "workload",
-    WorkloadCreate,
-    rulesOf("WorkloadCreate"),
-    { slug: "w", executor_type: "fleet_fetch" },
-  ],
-  ["session", CreateSession, rulesOf("CreateSession"), {}],
-  ["instances", SpawnInstances, rulesOf("SpawnInstances"), {}],
-  ["token", CreateToken, rulesOf("CreateToken"), { name: "ci", role: "viewer" }],
-  ["deploy", StartDeploy, rulesOf("StartDeploy"), { target: "prod" }],
-  ["control plane's engine", LlmEngine, rulesOf("LlmEngine"), { name: "e", url: "http://e/v1" }],
-  ["engine", PutEngine, rulesOf("PutEngine"), { endpoint: "http://e/v1", model: "m" }],
-  ["skill", PutSkill, rulesOf("PutSkill"), { code: "1" }],
-  ["convention", PutConvention, rulesOf("PutConvention"), { text: "Be brief." }],
-  ["preset", PutPreset, rulesOf("PutPreset"), {}],
-  ["cookie", StoredCookie, rulesOf("StoredCookie"), { name: "a", value: "b", domain: "x.test" }],
-  ["recipe", Recipe, rulesOf("Recipe"), {}],
-];
+type Body = Record<string, unknown>;
+
+/** A good example of each form's body. */
+const EXAMPLES: Record<keyof typeof FORMS, Body> = {
+  WorkloadCreate: { slug: "w", executor_type: "fleet_fetch" },
+  WorkloadUpdate: { name: "W", executor_type: "fleet_fetch" },
+  TaskIn: { pk: "a" },
+  CheckExecutor: {},
+  SpawnInstances: {},
+  CreateToken: { name: "ci", role: "viewer" },
+  StartDeploy: { target: "prod" },
+  LlmEngine: { name: "e", url: "http://e/v1" },
+  LlmTest: { engine: "e" },
+  JobOptions: {},
+  CreateSession: {},
+  ViewerLink: { kind: "viewer", id: "s" },
+  PutHost: {},
+  StoredCookie: { name: "a", value: "b", domain: "x.test" },
+  Recipe: {},
+  LoginRecipe: { actions: [] },
+  PutEngine: { endpoint: "http://e/v1", model: "m" },
+  PutSkill: { code: "1" },
+  PutConvention: { text: "Be brief." },
+  PutPreset: {},
+  PutWatch: { url: "http://x.test/", cron: "0 7 * * *" },
+  SaveProfile: { name: "p" },
+  SaveList: { name: "l" },
+};
+
+const namesOfForms = Object.keys(FORMS) as (keyof typeof FORMS)[];
+const BODIES: [string, z.ZodType, Rules, Body][] = namesOfForms.map((name) => [
+  name,
+  FORMS[name],
+  rulesOf(name),
+  EXAMPLES[name],
+]);
 
 /** Values at the bounds of a field and just beyond them. */
 function edgesOf({ type, min, max, min_length, max_length, choices, nullable }: FieldRules) {

@@ -33,11 +33,10 @@ function lengthFault(
 
 function textFault(rules: FieldRules, input: unknown): string | undefined {
   if (typeof input !== "string") return words({ code: "invalid_type", expected: "string", input });
-  const { pattern, pattern_fault } = rules;
+  const { pattern, pattern_fault, format = "regex" } = rules;
   if (pattern !== undefined && !new RegExp(pattern, "u").test(input))
     return (
-      pattern_fault ??
-      words({ code: "invalid_format", format: "regex", pattern: `/${pattern}/`, input })
+      pattern_fault ?? words({ code: "invalid_format", format, pattern: `/${pattern}/`, input })
     );
   return lengthFault(rules, input);
 }

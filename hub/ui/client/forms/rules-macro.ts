@@ -14,6 +14,7 @@ import { PutPreset } from "#shared/protocol/schema/preset.ts";
 import { ProfileName } from "#shared/protocol/schema/profile.ts";
 import { TaskIn } from "#shared/protocol/schema/queue.ts";
 import { LoginRecipe, Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import { SavedListName } from "#shared/protocol/schema/saved-list.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 import { CreateSignedLink } from "#shared/protocol/schema/signed-link.ts";
 import { PutSkill } from "#shared/protocol/schema/skill.ts";
@@ -23,7 +24,7 @@ import { WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload
 import type { FieldRules, Rules, RulesOf } from "./rules.ts";
 
 /** The bodies that people fill in. */
-const BODIES = {
+export const BODIES = {
   WorkloadCreate,
   WorkloadUpdate,
   TaskIn,
@@ -46,6 +47,7 @@ const BODIES = {
   PutPreset,
   PutWatch,
   SaveProfile: z.object({ name: ProfileName }),
+  SaveList: z.object({ name: SavedListName }),
 } as const;
 type Bodies = typeof BODIES;
 
@@ -64,6 +66,7 @@ interface JsonSchema {
   minItems?: number;
   maxItems?: number;
   pattern?: string;
+  format?: string;
   items?: JsonSchema;
   anyOf?: JsonSchema[];
   properties?: Record<string, JsonSchema>;
@@ -125,6 +128,7 @@ function rulesFrom(property: JsonSchema, required: boolean): FieldRules {
     max_length: value.maxLength ?? value.maxItems,
     pattern: value.pattern,
     pattern_fault: value["x-fault"],
+    format: value.format === "date-time" ? "datetime" : undefined,
     choices: value.enum ?? (value.const === undefined ? undefined : [value.const]),
     items: value.items && rulesFrom(value.items, true),
   } as FieldRules;

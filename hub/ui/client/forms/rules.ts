@@ -19,6 +19,8 @@ export interface FieldRules {
   /** Source of a regular expression, and the API's error for a text that does not match it. */
   pattern?: string;
   pattern_fault?: string;
+  /** What the API calls the texts that match the pattern, where it has a name for them. */
+  format?: "datetime";
   choices?: string[];
   /** Of a list. */
   items?: FieldRules;

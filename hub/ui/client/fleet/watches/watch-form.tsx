@@ -40,10 +40,10 @@ const draftOf = (watch: Watch | undefined) => ({
   cron_tz: watch?.cron_tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   every_s: watch?.every_s ?? 3_600,
   paused: watch?.paused ?? false,
-  compare: (watch?.compare ?? ["text", "title", "status"]) as string[],
+  compare: (watch?.compare ?? WATCH_RULES.compare.default) as string[],
   ignore_text: watch?.ignore_text.join("\n") ?? "",
   ignore_assets: watch?.ignore_assets.join("\n") ?? "",
-  keep: watch?.keep ?? 30,
+  keep: watch?.keep ?? Number(WATCH_RULES.keep.default),
   webhook_url: watch?.webhook_url ?? "",
 });
 type Draft = ReturnType<typeof draftOf>;

@@ -3,8 +3,11 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconBookmark } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import type { SavedListPage } from "#shared/protocol/schema/saved-list.ts";
+import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
+
+const RULES = rulesOf("SaveList");
 
 interface SaveListProps {
   page: SavedListPage;
@@ -46,7 +49,7 @@ export function SaveList({ page, filters }: SaveListProps) {
               size="xs"
               label="Name of the list"
               description="Everybody sees it"
-              maxLength={60}
+              maxLength={RULES.name.max_length}
               required
               data-autofocus
               value={name}

@@ -2,6 +2,7 @@ import { Alert, Button, Group, SegmentedControl, Stack, Text, TextInput } from "
 import { useEffect, useState } from "react";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { workloadTag } from "#shared/protocol/workload-tag.ts";
+import { rulesOf } from "../../../forms/rules-macro.ts" with { type: "macro" };
 import { asWritten, call } from "../../../lib/http.ts";
 import { useChange, useGet } from "../../../lib/query.ts";
 import { FormErrors } from "../../../parts/form-errors.tsx";
@@ -9,6 +10,8 @@ import { CodeEditor } from "./code-editor.tsx";
 import { EXAMPLES, isLanguage, LANGUAGES, Signature } from "./language.tsx";
 import type { Language } from "./mount-editor.ts";
 import { CHECK_CALL_MS, TestPanel, useTestRun } from "./test-panel.tsx";
+
+const RULES = rulesOf("WorkloadUpdate");
 
 /** Settings with other code: what names its code otherwise gives way. */
 function withCode(workload: Workload, language: Language, code: string) {
@@ -125,7 +128,7 @@ function CodeForm({ workload, start }: CodeFormProps) {
           label="What you changed"
           description="For those who read the versions later"
           flex={1}
-          maxLength={500}
+          maxLength={RULES.version_note.max_length}
           value={note}
           onChange={(event) => setNote(event.currentTarget.value)}
         />
