@@ -1,3 +1,4 @@
+import { byteRangeOf } from "#shared/kit/byte-range.ts";
 import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
 
 /** Which bytes of a file are sent. */
@@ -14,21 +15,6 @@ export interface Part {
 
 type Held = NonNullable<ReplayEntry["body"]>;
 
-/** `Range: bytes=a-b` of a file of `total` bytes; null: there is none that counts. */
-function readRange(
-  header: string | null,
-  total: number | null,
-): { start: number; end: number } | null {
-  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? "") ?? [];
-  const last = total === null ? Number.MAX_SAFE_INTEGER : total - 1;
-  if (from !== "") {
-    const end = to === "" ? last : Math.min(Number(to), last);
-    return Number(from) <= end ? { start: Number(from), end } : null;
-  }
-  if (to === "" || total === null) return null;
-  return { start: Math.max(0, total - Number(to)), end: last };
-}
-
 /**
  * The part of a body that answers a request (rules/replay#ranges). `whole`: all of it, as a 200. `lacking`: the bytes
  * that were asked for are not held.
@@ -38,7 +24,8 @@ export function partOf(
   range: string | null,
 ): Part | "whole" | "lacking" {
   const total = ranges ? (of ?? null) : size;
-  const asked = readRange(range, total);
+  const read = byteRangeOf(range, total);
+  const asked = read === "outside" ? null : read;
   if (!ranges) {
     if (!asked) return "whole";
     return { at: asked.start, length: asked.end - asked.start + 1, start: asked.start, total };

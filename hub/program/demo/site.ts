@@ -1,4 +1,5 @@
 import { deflateSync } from "node:zlib";
+import { byteRangeOf } from "#shared/kit/byte-range.ts";
 
 /**
  * The bundled demo page: one of everything that a browser downloads while a page opens, small and deterministic, so
@@ -148,21 +149,20 @@ export function serveDemo(request: Request): Response | null {
   if (!file) return new Response("not found\n", { status: 404 });
   const body = file.body();
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  return rangeOf(request, bytes, file.type);
+  return partOf(request, bytes, file.type);
 }
 
 /** Media elements ask for ranges; one range is enough for them. */
-function rangeOf(request: Request, bytes: Uint8Array, type: string): Response {
+function partOf(request: Request, bytes: Uint8Array, type: string): Response {
   const headers: Record<string, string> = { "content-type": type, "accept-ranges": "bytes" };
-  const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
-  if (!match) return new Response(Buffer.from(bytes), { headers });
-  const start = Number(match[1]);
-  const end = match[2] ? Math.min(Number(match[2]), bytes.length - 1) : bytes.length - 1;
-  if (start > end)
+  const range = byteRangeOf(request.headers.get("range"), bytes.length);
+  if (range === null) return new Response(Buffer.from(bytes), { headers });
+  if (range === "outside")
     return new Response(null, {
       status: 416,
       headers: { "content-range": `bytes */${bytes.length}` },
     });
+  const { start, end } = range;
   headers["content-range"] = `bytes ${start}-${end}/${bytes.length}`;
   return new Response(Buffer.from(bytes.subarray(start, end + 1)), { status: 206, headers });
 }

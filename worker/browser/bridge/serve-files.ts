@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { byteRangeOf } from "#shared/kit/byte-range.ts";
 import type { SessionFiles, StoredFile } from "../session/live-session.ts";
 
 /** The path of a call, relative to its session: `blobs/{id}`, `uploads/{id}`, `files/{name}`. */
@@ -52,26 +53,17 @@ async function takeUpload(files: SessionFiles, id: string, request: IncomingMess
   }
 }
 
-/** First and last byte of a single range; null for the whole file. */
-function rangeOf(header: string | undefined, size: number): { start: number; end: number } | null {
-  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(header ?? "") ?? [];
-  if (from === "" && to === "") return null;
-  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
-  const end = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
-  return { start, end };
-}
-
 async function send(
   { path, size, mime }: StoredFile,
   header: string | undefined,
   response: ServerResponse,
 ): Promise<void> {
-  const range = rangeOf(header, size);
+  const range = byteRangeOf(header, size);
   const common = { "Content-Type": mime, "Accept-Ranges": "bytes" };
   if (range === null) {
     response.writeHead(200, { ...common, "Content-Length": size });
     await pipeline(createReadStream(path), response);
-  } else if (range.start > range.end) {
+  } else if (range === "outside") {
     response.writeHead(416, { "Content-Range": `bytes */${size}` }).end();
   } else {
     response.writeHead(206, {
