@@ -9,6 +9,7 @@ import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "#hub/fleet/lin
 import { publishChangesOnce } from "#hub/fleet/links/registration.ts";
 import { endLostRecordings } from "#hub/fleet/recordings/keep.ts";
 import { type ProfileSweeper, SWEEP_EVERY_MS } from "#hub/fleet/registries/profile-sweep.ts";
+import { recordCounts } from "#hub/fleet/sessions/past.ts";
 import { PLACE_BEAT_MS, publishPlacesOnce } from "#hub/fleet/sessions/places.ts";
 import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
 import { createWatcher } from "#hub/fleet/watches/passes.ts";
@@ -133,6 +134,7 @@ export function startLoops(
   loop("watches", 0, createWatcher(ctx));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
+  loop("actions of sessions", PLACE_BEAT_MS, () => recordCounts(ctx));
   watchDisks(ctx, scope, () => {
     ctx.candidate.tell();
     ctx.dispatcher.kick();

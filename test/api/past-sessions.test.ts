@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { retainJobsOnce } from "#hub/fleet/jobs/retention.ts";
-import { endLostSessions } from "#hub/fleet/sessions/past.ts";
+import { endLostSessions, recordCounts } from "#hub/fleet/sessions/past.ts";
+import { PLACE_BEAT_MS } from "#hub/fleet/sessions/places.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
@@ -122,6 +124,22 @@ test("what a killed hub left open ends once no hub has it; open sessions and you
   expect(sessions[0].end_reason).toContain("its hub was lost");
   await close(sid);
   expect((await ended()).sessions).toHaveLength(2);
+});
+
+test("the actions of a session whose hub was killed are those until its last beat", async () => {
+  const clock = createFakeClock();
+  await start({ alone: true, clock });
+  const { ctx } = hub;
+  const sid = await open();
+  const act = () => hub.call("POST", `/sessions/${sid}/evaluate`, { code: "1" });
+  for (let n = 0; n < 3; n += 1) await act();
+  await clock.advance(PLACE_BEAT_MS);
+  await until("the count", 60_000, async () => (await ctx.db.sessions.get(sid))?.actions === 3);
+  await recordCounts(ctx);
+  await act();
+  await close(sid);
+  const { sessions } = await ended();
+  expect(sessions).toMatchObject([{ session_id: sid, actions: 4 }]);
 });
 
 test("records are deleted after retention_days, as jobs are (rules/jobs#retention)", async () => {

@@ -38,7 +38,8 @@ eachDialect((open) => {
   test("one that another hub takes up is open again, with who opened it and what was counted", async () => {
     const { sessions } = await open();
     await sessions.open(row("s1", 5));
-    await sessions.end("s1", end(6, 3));
+    await sessions.count("s1", 1);
+    await sessions.end("s1", end(6, 2));
     await sessions.open({ ...row("s1", 9), kind: "kept", opened_by: null });
     expect(await sessions.listEnded(10, null)).toEqual([]);
     await sessions.end("s1", end(20, 4));

@@ -51,6 +51,8 @@ export interface HubSession {
   calls: number;
   /** Actions that somebody asked for. */
   actions: number;
+  /** How many of these its record has. */
+  counted: number;
   /** Who is at its viewers now. */
   readonly watchers: Watchers;
   /** As the audit log calls who opened it; null for a job's. */

@@ -32,11 +32,29 @@ export async function recordEnded(
   session: HubSession,
   end_reason: string,
 ): Promise<void> {
-  const { session_id, url, title, actions } = session;
+  const { session_id, url, title } = session;
+  const actions = session.actions - session.counted;
   const end = { ended_at: ctx.clock.now(), end_reason, url, title, actions };
   await ctx.db.sessions
     .end(session_id, end)
     .catch((err) => ctx.log.warn({ session_id, err }, "an ended session was not recorded"));
+}
+
+/** The count of its actions outlives a hub that is killed, but for what was called since the last beat. Never rejects. */
+export async function recordCounts(
+  ctx: Pick<FleetContext, "db" | "log" | "sessions">,
+): Promise<void> {
+  for (const session of ctx.sessions.values()) {
+    const { session_id, kind, actions } = session;
+    const more = actions - session.counted;
+    if (kind === "job" || more === 0) continue;
+    // A session that ends meanwhile must not count them again.
+    session.counted = actions;
+    await ctx.db.sessions.count(session_id, more).catch((err) => {
+      session.counted -= more;
+      ctx.log.warn({ session_id, err }, "the actions of an open session were not recorded");
+    });
+  }
 }
 
 /** A place is published every 30 s, and remembered for 90. */

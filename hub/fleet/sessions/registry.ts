@@ -73,6 +73,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     dialogs: [],
     calls: 0,
     actions: 0,
+    counted: 0,
     watchers: createWatchers(ctx.clock),
     cdp: { clients: 0, came: false, left_at: now },
     ended: ended.signal,

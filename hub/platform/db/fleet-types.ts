@@ -225,6 +225,8 @@ export interface SessionsRepo {
   /** The session is open: for the first time, or again at another hub, which leaves who opened it and what it counted. */
   open(row: Omit<PastSessionRow, "ended_at" | "end_reason" | "actions">): Promise<void>;
   get(session_id: string): Promise<PastSessionRow | null>;
+  /** Adds to the number of its actions. */
+  count(session_id: string, actions: number): Promise<void>;
   /** False when it had ended already, or was never recorded. `actions` are added to those that were counted before. */
   end(
     session_id: string,

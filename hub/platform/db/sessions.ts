@@ -16,6 +16,12 @@ export function sessionsRepo({ q, t: { sessions } }: Conn): SessionsRepo {
       const [row] = await q.select().from(sessions).where(eq(session_id, id));
       return row ?? null;
     },
+    count: async (id, actions) => {
+      await q
+        .update(sessions)
+        .set({ actions: sql`${sessions.actions} + ${actions}` })
+        .where(eq(session_id, id));
+    },
     end: async (id, { actions, ...end }) => {
       const ended = await q
         .update(sessions)
