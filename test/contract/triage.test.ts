@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ClaimedTask, FoundTask } from "#hub/platform/db/queue/queue-store.ts";
 import { runsRepo } from "#hub/platform/db/runs.ts";
 import { triageRepo } from "#hub/platform/db/triage/repo.ts";
-import type { TaskFilter } from "#hub/platform/db/triage/types.ts";
+import type { TaskFilter } from "#hub/platform/db/triage/triage-repo.ts";
 import {
   claimed,
   claimOp,

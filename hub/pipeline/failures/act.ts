@@ -1,6 +1,6 @@
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { FoundTask, TaskChange } from "#hub/platform/db/queue/queue-store.ts";
-import type { TaskFilter, TaskPlace } from "#hub/platform/db/triage/types.ts";
+import type { TaskFilter, TaskPlace } from "#hub/platform/db/triage/triage-repo.ts";
 import { UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
 import { checkNarrowed, checkNumber } from "#hub/platform/http/at-most.ts";
 import { invalid } from "#shared/kit/errors.ts";

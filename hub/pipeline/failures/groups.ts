@@ -1,4 +1,4 @@
-import type { RunExample, RunPlace } from "#hub/platform/db/triage/types.ts";
+import type { RunExample, RunPlace } from "#hub/platform/db/triage/triage-repo.ts";
 import { failureOf, UNKNOWN } from "#hub/platform/failures/fingerprint.ts";
 import {
   addTo,

@@ -36,7 +36,7 @@ import type { QueueStore } from "./queue/queue-store.ts";
 import type { RecordingsRepo } from "./recordings.ts";
 import type { SavedListsRepo } from "./saved-lists.ts";
 import type { SearchRepo } from "./search-types.ts";
-import type { TriageRepo } from "./triage/types.ts";
+import type { TriageRepo } from "./triage/triage-repo.ts";
 import type {
   CpuMinutesRepo,
   FlowRepo,

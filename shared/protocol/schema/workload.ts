@@ -211,3 +211,4 @@ export const CreatedWorkload = Workload.extend({ check: ExecutorCheck.optional()
 export const WorkloadList = z
   .object({ workloads: z.array(Workload), ...NextCursor })
   .openapi("WorkloadList");
+export type WorkloadList = z.infer<typeof WorkloadList>;

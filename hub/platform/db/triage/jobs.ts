@@ -2,7 +2,7 @@ import { and, desc, eq, gte, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { Conn } from "../conn.ts";
 import { has } from "../like.ts";
 import { firstOfEach } from "./first-of-each.ts";
-import type { TriageRepo } from "./types.ts";
+import type { TriageRepo } from "./triage-repo.ts";
 
 export function failedJobs(
   conn: Conn,

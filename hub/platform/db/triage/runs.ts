@@ -3,7 +3,7 @@ import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { Conn } from "../conn.ts";
 import { has } from "../like.ts";
 import { firstOfEach } from "./first-of-each.ts";
-import type { FailureFilter, RunExample, RunPlace, TriageRepo } from "./types.ts";
+import type { FailureFilter, RunExample, RunPlace, TriageRepo } from "./triage-repo.ts";
 
 /** What is read of the end of what a run printed: its traceback is there. */
 const PRINTED = 16_384;

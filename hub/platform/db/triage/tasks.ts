@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Conn } from "../conn.ts";
 import { has } from "../like.ts";
-import type { TaskFilter, TaskPlace, TriageRepo } from "./types.ts";
+import type { TaskFilter, TaskPlace, TriageRepo } from "./triage-repo.ts";
 import { walk } from "./walk.ts";
 
 type Tasks = Conn["t"]["tasks"];

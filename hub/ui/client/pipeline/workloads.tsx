@@ -2,7 +2,7 @@ import { Badge, Button, Group, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
-import type { Workload } from "#shared/protocol/schema/workload.ts";
+import type { Workload, WorkloadList } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
 import { workloadHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
@@ -14,7 +14,6 @@ import { workloadLook } from "../parts/status/workload.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Clip } from "../parts/text.tsx";
 import { LastRuns } from "./overview/state-table.tsx";
-import type { WorkloadList } from "./types.ts";
 import { CreateDialog } from "./workloads/create.tsx";
 import { createCommand } from "./workloads/examples.ts";
 
