@@ -14,7 +14,7 @@ const DISK_WARNS_PCT = MAX_DISK_PCT - 5;
 const GONE_MS = 7 * 86_400_000;
 /** How long a job may wait before it is worth a line. */
 const WAITS_MS = 300_000;
-/** The disk of the hub is told of so long before it is full. */
+/** A disk of the hub is a problem when it will be full within this time. */
 const FULL_MS = 3 * 86_400_000;
 const MOST = 20;
 

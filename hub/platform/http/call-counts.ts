@@ -3,7 +3,7 @@ import type { Metrics, Tallied } from "#hub/platform/metrics/metrics.ts";
 /** Others are whatever a caller made up. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** How calls were answered. It is told of thousands a second, and adds to one number. */
+/** How calls were answered. It hears of thousands of calls a second, and adds to one number for each. */
 export interface CallCounts {
   answered(method: string, status: number): void;
 }
