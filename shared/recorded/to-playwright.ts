@@ -49,7 +49,8 @@ function elementCode(step: Extract<DoneStep, { selectors: unknown }>, page: stri
   return `${page}${frames.join("")}.${locatorCode(selector)}${matches > 1 ? ".first()" : ""}`;
 }
 
-const encoded = (variable: string): string => `encodeURIComponent(process.env.${variable} ?? "")`;
+const fromEnv = (variable: string): string => `process.env.${variable} ?? ""`;
+const encoded = (variable: string): string => `encodeURIComponent(${fromEnv(variable)})`;
 
 function lineOf(step: DoneStep, page: string, notes: string[]): string {
   if (step.kind === "navigate") return `await ${page}.goto(${addressCode(step, encoded)});`;
@@ -61,7 +62,7 @@ function lineOf(step: DoneStep, page: string, notes: string[]): string {
         ? `await ${on}.click({ clickCount: ${step.click_count} });`
         : `await ${on}.click();`;
     case "fill":
-      return `await ${on}.fill(${step.secret ? `process.env.${step.secret.variable} ?? ""` : text(step.text)});`;
+      return `await ${on}.fill(${step.secret ? fromEnv(step.secret.variable) : text(step.text)});`;
     case "select_option":
       if (step.values.length === 0)
         notes.push(`What was chosen in “${nameOf(step)}” is a secret: put it into the code.`);

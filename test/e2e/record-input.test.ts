@@ -236,7 +236,12 @@ test("what is done in tabs that pages and people open and close is written as pr
   const steps = await person.steps(
     (all) => all.at(-1)?.tab === 0 && all.filter(({ kind }) => kind === "click").length === 6,
   );
-  const sent: Record<string, string>[] = [{ purse: "blue" }, { initials: "AL" }, { initials: "own" }, { note: "done" }];
+  const sent: Record<string, string>[] = [
+    { purse: "blue" },
+    { initials: "AL" },
+    { initials: "own" },
+    { note: "done" },
+  ];
   expect(site.sent).toEqual(sent);
   const clicks = steps.filter(({ kind }) => kind === "click").map(({ id }) => id);
   expect(steps.filter(({ kind }) => kind === "tab")).toMatchObject([

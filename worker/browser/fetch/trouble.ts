@@ -112,8 +112,11 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     },
     race: (work) => Promise.race([work, ended]),
     explainGone: async () => {
-      const told = ended.catch(() => {});
-      await endsWithin(clock, EXIT_FOLLOWS_MS + 500, told);
+      await endsWithin(
+        clock,
+        EXIT_FOLLOWS_MS + 500,
+        ended.catch(() => {}),
+      );
     },
   };
 }

@@ -8,9 +8,9 @@ import { info } from "../lib/info.ts";
 import { whoAmI } from "../lib/logins.ts";
 import { queryClient, tellDone, tellError, useGet } from "../lib/query.ts";
 import { useRoom } from "../lib/width.ts";
+import { useWho } from "./foot.tsx";
 import { type Entry, entriesFor } from "./palette-entries.ts";
 import { type HitAction, readAsked } from "./palette-hits.ts";
-import { useWho } from "./foot.tsx";
 import { recent, remember } from "./palette-recent.ts";
 
 const TYPING_MS = 120;
