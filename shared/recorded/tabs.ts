@@ -1,4 +1,4 @@
-import { OPENING_KINDS } from "../protocol/schema/recorded-input.ts";
+import { OPENING_KINDS } from "../protocol/opening-kinds.ts";
 import type { ChosenStep } from "./chosen.ts";
 
 /** What is done to tabs before a step. Tabs have the numbers of the recording. */

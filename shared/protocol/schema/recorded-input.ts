@@ -119,15 +119,6 @@ export const RecordedStep = z
 export type RecordedStep = z.infer<typeof RecordedStep>;
 export type StepKind = RecordedStep["kind"];
 
-/** Kinds of steps by which a page opens a tab. */
-export const OPENING_KINDS: ReadonlySet<StepKind> = new Set([
-  "click",
-  "press",
-  "select_option",
-  "check",
-  "uncheck",
-] as const);
-
 /** Body of POST /sessions/{sid}/record-input. */
 export const RecordInput = z.strictObject({ on: z.boolean() }).openapi("RecordInput");
 

@@ -1,5 +1,6 @@
 import { MAX_RECIPE_ACTIONS } from "#shared/protocol/limits.ts";
-import { OPENING_KINDS, type RecordedStep } from "#shared/protocol/schema/recorded-input.ts";
+import { OPENING_KINDS } from "#shared/protocol/opening-kinds.ts";
+import type { RecordedStep } from "#shared/protocol/schema/recorded-input.ts";
 
 /** A step with what tells whether the next one continues it. */
 export interface NewStep {

@@ -51,7 +51,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     abort.abort(trouble);
   };
   const { promise: ended, reject } = Promise.withResolvers<never>();
-  ended.catch(() => {});
+  void settled(ended);
   const onAbort = () => reject(trouble ?? new JobTrouble("the job was cancelled"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
@@ -112,15 +112,12 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     },
     race: (work) => Promise.race([work, ended]),
     explainGone: async () => {
-      await endsWithin(
-        clock,
-        EXIT_FOLLOWS_MS + 500,
-        ended.catch(() => {}),
-      );
+      await endsWithin(clock, EXIT_FOLLOWS_MS + 500, settled(ended));
     },
   };
 }
 
+const settled = (work: Promise<unknown>): Promise<unknown> => work.catch(() => {});
 const aDialog = (type: string): string => `${type === "alert" ? "an" : "a"} ${type} dialog`;
 const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
 
