@@ -7,7 +7,7 @@ import { METRICS_TYPE, type Meters } from "./meters.ts";
 /** A port that another process has is tried again: work goes on without metrics, and does not wait for them. */
 const AGAIN_MS = 10_000;
 
-export interface MetricsAddress {
+interface MetricsAddress {
   hostname: string;
   port: number;
 }

@@ -13,17 +13,17 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 interface Clearable {
   clear(): void;
 }
-export interface Counter {
+interface Counter {
   inc(labels?: Labels, n?: number): void;
 }
-export interface Gauge extends Clearable {
+interface Gauge extends Clearable {
   set(value: number): void;
   set(labels: Labels, value: number): void;
 }
 interface Summary extends Clearable {
   show(seen: Quantiles): void;
 }
-export interface Histogram {
+interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 

@@ -51,7 +51,7 @@ export interface PullDeps extends HeartbeatTopics {
 }
 
 /** What a pull worker is at. */
-export interface PullFigures {
+interface PullFigures {
   slots: number;
   /** Slots with a batch, or held for a claim that is under way. */
   taken: number;
