@@ -1,11 +1,8 @@
-import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { Quantiles } from "#shared/kit/process-metrics.ts";
+import { createScrapes, READING_FAILED } from "#shared/kit/scrapes.ts";
 import { familyText, type Labels, labelText, type Sample, withLabel } from "./series.ts";
-
-/** How long an answer is used again, and how long a scrape waits for one part; as of a hub. */
-const FRESH_MS = 3_000;
-const READ_MS = 1_500;
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -51,36 +48,25 @@ export interface Meters {
   text(): Promise<string>;
 }
 
-interface Reading {
-  part: string;
-  gauges: readonly Clearable[];
-  read(): unknown;
-}
-
 interface MetersDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function createMeters(deps: MetersDeps): Meters {
-  const { clock } = deps;
+export function createMeters({ clock, log }: MetersDeps): Meters {
   const families: (() => string)[] = [];
-  const readings: Reading[] = [];
   const gauge: Meters["gauge"] = (name, help, labels = []) => {
     const { made, samples } = createGauge(labels);
     families.push(() => familyText(name, "gauge", help, samples()));
     return made;
   };
-  const failing = gauge(
-    "flotilla_metrics_reading_failed",
-    "1 while a part could not be read for this scrape; its gauges are missing then",
-    ["part"],
-  );
-  let told: { at: number; text: Promise<string> } | null = null;
-  const scrape = async (): Promise<string> => {
-    await Promise.all(readings.map((one) => readOne(one, failing, deps)));
-    return families.map((text) => text()).join("");
-  };
+  const scrapes = createScrapes<Clearable>({
+    clock,
+    log,
+    failing: gauge(READING_FAILED.name, READING_FAILED.help, ["part"]),
+    forget: (one) => one.clear(),
+    tell: () => families.map((text) => text()).join(""),
+  });
   return {
     gauge,
     counter: (name, help, labels = []) => {
@@ -100,24 +86,9 @@ export function createMeters(deps: MetersDeps): Meters {
     },
     tally: (name, help, value) =>
       void families.push(() => familyText(name, "counter", help, [["", "", value()]])),
-    reading: (part, gauges, read) => void readings.push({ part, gauges, read }),
-    text: () => {
-      const now = clock.monotonic();
-      if (told === null || now - told.at >= FRESH_MS) told = { at: now, text: scrape() };
-      return told.text;
-    },
+    reading: scrapes.reading,
+    text: scrapes.text,
   };
-}
-
-async function readOne({ part, gauges, read }: Reading, failing: Gauge, deps: MetersDeps) {
-  try {
-    await withDeadline(`metrics of ${part}`, READ_MS, (async () => read())(), deps.clock);
-    failing.set({ part }, 0);
-  } catch (err) {
-    failing.set({ part }, 1);
-    for (const gauge of gauges) gauge.clear();
-    deps.log.warn({ part, err }, "some metrics could not be read");
-  }
 }
 
 const samplesOf = (values: ReadonlyMap<string, number>): Sample[] =>

@@ -1,9 +1,6 @@
-import { createBoundedLabel } from "#shared/kit/bounded-label.ts";
+import { createBoundedLabel, MOST_WORKLOADS } from "#shared/kit/bounded-label.ts";
 import { RUN_S } from "#shared/kit/histogram-buckets.ts";
 import type { Meters } from "./meters.ts";
-
-/** Workloads that have series of their own; all others are `other`, as at a hub. */
-const MOST_WORKLOADS = 100;
 
 /** `not_run`: it was given back before it began, which costs no attempt. */
 type TaskOutcome = "done" | "error" | "timeout" | "crashed" | "not_run";

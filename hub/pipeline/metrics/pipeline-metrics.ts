@@ -1,13 +1,11 @@
 import type { QueueCounts } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { byKey } from "#hub/platform/metrics/metrics.ts";
-import { createBoundedLabel } from "#shared/kit/bounded-label.ts";
+import { createBoundedLabel, MOST_WORKLOADS } from "#shared/kit/bounded-label.ts";
 import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
 import { executorState } from "../workloads/executor-state.ts";
 
-/** Workloads that have series of their own; what the others have is added up as `other`. */
-const MOST_WORKLOADS = 100;
 const STATES = ["ready", "delayed", "claimed", "failed"] as const;
 
 /** What the pipeline tells to `/metrics` (rules/metrics#of-the-pipeline). */

@@ -1,12 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { createScrapes, READING_FAILED } from "#shared/kit/scrapes.ts";
 import { SetSummary } from "./set-summary.ts";
-
-/** How long an answer is used again: several may scrape, and what is read from a store costs it queries. */
-const FRESH_MS = 3_000;
-/** A scrape waits no longer for what one part has to read. */
-const READ_MS = 1_500;
 
 type AnyGauge = Pick<Gauge<string>, "reset" | "remove"> & { readonly labelNames?: unknown };
 
@@ -43,12 +39,6 @@ export type Tallied = Iterable<readonly [labels: Readonly<Record<string, string>
 export const byKey = (label: string, numbers: Readonly<Record<string, number>>): Tallied =>
   Object.entries(numbers).map(([key, n]) => [{ [label]: key }, n]);
 
-interface Reading {
-  readonly part: string;
-  readonly gauges: readonly AnyGauge[];
-  read(): unknown;
-}
-
 interface MetricsDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -57,19 +47,10 @@ interface MetricsDeps {
 export function createMetrics({ clock, log }: MetricsDeps): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const readings: Reading[] = [];
-  const failing = new Gauge({
-    name: "flotilla_metrics_reading_failed",
-    help: "1 while a part could not be read for this scrape; its gauges are missing then",
-    labelNames: ["part"],
-    registers,
-  });
-  let told: { at: number; text: Promise<string> } | null = null;
-
-  const scrape = async (): Promise<string> => {
-    await Promise.all(readings.map((one) => readOne(one, failing, { clock, log })));
-    return registry.metrics();
-  };
+  const { name, help } = READING_FAILED;
+  const failing = new Gauge({ name, help, labelNames: ["part"], registers });
+  const tell = () => registry.metrics();
+  const scrapes = createScrapes<AnyGauge>({ clock, log, failing, forget, tell });
   return {
     counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
     gauge: (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers }),
@@ -99,29 +80,10 @@ export function createMetrics({ clock, log }: MetricsDeps): Metrics {
         },
       });
     },
-    reading: (part, gauges, read) => void readings.push({ part, gauges, read }),
-    text: () => {
-      const now = clock.monotonic();
-      if (told === null || now - told.at >= FRESH_MS) told = { at: now, text: scrape() };
-      return told.text;
-    },
+    reading: scrapes.reading,
+    text: scrapes.text,
     content_type: registry.contentType,
   };
-}
-
-async function readOne(
-  { part, gauges, read }: Reading,
-  failing: Gauge<"part">,
-  { clock, log }: MetricsDeps,
-): Promise<void> {
-  try {
-    await withDeadline(`metrics of ${part}`, READ_MS, (async () => read())(), clock);
-    failing.set({ part }, 0);
-  } catch (err) {
-    failing.set({ part }, 1);
-    for (const gauge of gauges) forget(gauge);
-    log.warn({ part, err }, "some metrics could not be read");
-  }
 }
 
 /** `reset` sets a gauge without labels to 0, which would be a value. */
