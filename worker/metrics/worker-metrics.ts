@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { once } from "#shared/kit/once.ts";
 import { addProcessMetrics } from "#shared/kit/process-metrics.ts";
 import { createLaneMeters, type LaneMeters } from "./lane-meters.ts";
 import { createMeters, type Meters } from "./meters.ts";
@@ -14,14 +15,6 @@ export interface WorkerMetrics {
   uploads(): UploadMeters;
   tasks(): TaskMeters;
 }
-
-const once = <T>(make: () => T): (() => T) => {
-  let made: { it: T } | null = null;
-  return () => {
-    made ??= { it: make() };
-    return made.it;
-  };
-};
 
 export function createWorkerMetrics(
   deps: { clock: Clock; log: Log },

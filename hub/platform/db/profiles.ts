@@ -1,8 +1,8 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
+import { once } from "#shared/kit/once.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
 import type { ProfilesRepo } from "./fleet-types.ts";
-import { once } from "./once.ts";
 import type { ProfileRow } from "./rows.ts";
 
 export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {

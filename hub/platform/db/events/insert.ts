@@ -1,9 +1,9 @@
 import { eq, type Placeholder, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
+import { once } from "#shared/kit/once.ts";
 import { createBatcher } from "../batch.ts";
 import type { Conn, RawRow } from "../conn.ts";
 import { givenRows } from "../given-rows.ts";
-import { once } from "../once.ts";
 import { isOfOneRow } from "../postgres-errors.ts";
 import type { EventRow } from "../rows.ts";
 

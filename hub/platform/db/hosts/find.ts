@@ -1,9 +1,9 @@
 import { inArray, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
+import { once } from "#shared/kit/once.ts";
 import { createBatcher } from "../batch.ts";
 import type { Conn } from "../conn.ts";
 import type { HostsRepo } from "../fleet-types.ts";
-import { once } from "../once.ts";
 import type { HostRow } from "../rows.ts";
 
 /** A host name has seldom more labels. */

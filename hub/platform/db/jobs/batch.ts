@@ -1,10 +1,10 @@
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
+import { once } from "#shared/kit/once.ts";
 import { createBatcher } from "../batch.ts";
 import type { Conn } from "../conn.ts";
 import { given, givenRows } from "../given-rows.ts";
 import { notBefore } from "../not-before.ts";
-import { once } from "../once.ts";
 import { isOfOneRow } from "../postgres-errors.ts";
 import type { JobRow } from "../rows.ts";
 import { CLAIMED, ENDED, type JobStatements } from "./statements.ts";

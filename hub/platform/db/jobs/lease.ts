@@ -1,9 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
+import { once } from "#shared/kit/once.ts";
 import { fingerprintOf } from "../../failures/fingerprint.ts";
 import type { Conn } from "../conn.ts";
 import { first } from "../first.ts";
 import type { FinishJob, JobsRepo } from "../fleet-types.ts";
-import { once } from "../once.ts";
 import type { JobRow } from "../rows.ts";
 import { ENDED, type Ended, type JobStatements, placeholders } from "./statements.ts";
 import { finishedAt, heldBy, waiting } from "./which.ts";

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import { once } from "#shared/kit/once.ts";
 import type { Conn } from "../conn.ts";
 import type { JobsRepo, QueuedModes } from "../fleet-types.ts";
-import { once } from "../once.ts";
 import { position, waiting } from "./which.ts";
 
 /** Oldest first, with a prepared statement for each kind of jobs. */

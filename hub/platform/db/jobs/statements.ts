@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
+import { once } from "#shared/kit/once.ts";
 import type { Conn } from "../conn.ts";
 import { first } from "../first.ts";
 import { notBefore } from "../not-before.ts";
-import { once } from "../once.ts";
 import type { JobRow } from "../rows.ts";
 import { finishedAt, heldBy, waiting } from "./which.ts";
 
