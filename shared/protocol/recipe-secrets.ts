@@ -6,6 +6,8 @@ import type { RecipeAction } from "./schema/recipe.ts";
  */
 const PLACEHOLDER = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
+export const placeholderOf = (variable: string): string => `\${ENV:${variable}}`;
+
 /** The names whose values the actions need. */
 export function secretNames(actions: readonly RecipeAction[]): string[] {
   const names = new Set<string>();

@@ -1,9 +1,8 @@
 import { changeParams } from "../kit/url-params.ts";
+import { placeholderOf } from "../protocol/recipe-secrets.ts";
 import type { RecordedStep } from "../protocol/schema/recorded-input.ts";
 
 type NavigateStep = Extract<RecordedStep, { kind: "navigate" }>;
-
-const placeholderOf = (variable: string): string => `\${ENV:${variable}}`;
 
 /** The address without the parameters whose values are secret: what has no environment goes there. */
 export function openAddress({ url, secrets = [] }: NavigateStep): string {

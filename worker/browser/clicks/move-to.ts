@@ -1,6 +1,7 @@
 import { isSecretParam } from "#shared/kit/secret-params.ts";
 import { changeParams } from "#shared/kit/url-params.ts";
-import { placeholderOf, variableOfParam } from "./secret-names.ts";
+import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
+import { variableOfParam } from "./secret-names.ts";
 import { plainAddress } from "./step-of.ts";
 import type { NewStep } from "./steps.ts";
 

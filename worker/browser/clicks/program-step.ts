@@ -1,6 +1,7 @@
+import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
 import type { ElementSelector, Picked } from "#shared/protocol/schema/recorded-input.ts";
 import { rankSelectors } from "../picker/described.ts";
-import { placeholderOf, variableFor } from "./secret-names.ts";
+import { variableFor } from "./secret-names.ts";
 import { plainAddress } from "./step-of.ts";
 import type { NewStep } from "./steps.ts";
 

@@ -40,5 +40,3 @@ export const variableFor = (
 /** The same for a parameter of an address: `BLUEFIN_MARINA_ACCESS_TOKEN`. */
 export const variableOfParam = (host: string, name: string): string =>
   `${siteOf(host)}_${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`.slice(0, 100);
-
-export const placeholderOf = (variable: string): string => `\${ENV:${variable}}`;

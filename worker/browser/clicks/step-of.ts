@@ -1,6 +1,7 @@
+import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
 import { rankSelectors } from "../picker/described.ts";
 import type { Heard } from "./heard.ts";
-import { placeholderOf, variableFor } from "./secret-names.ts";
+import { variableFor } from "./secret-names.ts";
 import type { NewStep } from "./steps.ts";
 
 /** Where something was done. */
