@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { AppError } from "#shared/kit/errors.ts";
 import type { Role } from "#shared/protocol/schema/token.ts";
-import { ROLES } from "#shared/protocol/token-roles.ts";
+import { isAtLeast } from "#shared/protocol/token-roles.ts";
 import type { SignedLinks } from "../access/links/signed-links.ts";
 import type { Logins } from "../access/logins.ts";
 import type { Throttle } from "../access/throttle.ts";
@@ -41,7 +41,6 @@ const NEEDED: Partial<Record<Access, Role>> = {
   submit: "submitter",
   operate: "operator",
 };
-const rankOf = (role: Role): number => ROLES.indexOf(role);
 
 /** On the open LAN or with SVC_API_TOKEN: a caller who may do everything that needs no administrator. */
 const ofInstallation = ({ kind, role }: Caller): boolean =>
@@ -137,7 +136,7 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   const { caller } = c.var;
   const needed = NEEDED[rules.access] ?? "viewer";
   if (ofInstallation(caller)) return;
-  if (caller.role !== null && rankOf(caller.role) >= rankOf(needed)) return;
+  if (caller.role !== null && isAtLeast(caller.role, needed)) return;
   if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
   throw caller.role === null

@@ -1,5 +1,5 @@
 import type { Role } from "#shared/protocol/schema/token.ts";
-import { ROLES } from "#shared/protocol/token-roles.ts";
+import { isAtLeast } from "#shared/protocol/token-roles.ts";
 
 /** What is asked for: `token` is one with a role, or SVC_API_TOKEN; `admin` the administrator's password. */
 export type LoginKind = "token" | "admin";
@@ -81,5 +81,5 @@ export function mayDo(caller: WhoIAm | null, needs: Role): boolean {
   if (caller === null) return false;
   // On the open LAN and with SVC_API_TOKEN nobody has a role, and all but the administrator's calls are open.
   if (caller.role === null) return needs !== "admin";
-  return ROLES.indexOf(caller.role as Role) >= ROLES.indexOf(needs);
+  return isAtLeast(caller.role as Role, needs);
 }
