@@ -51,7 +51,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     abort.abort(trouble);
   };
   const { promise: ended, reject } = Promise.withResolvers<never>();
-  void settled(ended);
+  const told = ended.catch(() => {});
   const onAbort = () => reject(trouble ?? new JobTrouble("the job was cancelled"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
@@ -112,12 +112,11 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     },
     race: (work) => Promise.race([work, ended]),
     explainGone: async () => {
-      await endsWithin(clock, EXIT_FOLLOWS_MS + 500, settled(ended));
+      await endsWithin(clock, EXIT_FOLLOWS_MS + 500, told);
     },
   };
 }
 
-const settled = (work: Promise<unknown>): Promise<unknown> => work.catch(() => {});
 const aDialog = (type: string): string => `${type === "alert" ? "an" : "a"} ${type} dialog`;
 const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
 
