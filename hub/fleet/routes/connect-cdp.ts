@@ -30,7 +30,7 @@ interface CdpConnection {
   /** `cdp`, or `cdp/devtools/<kind>/<id>` for one target. */
   path: string;
   /** What else the socket must do. */
-  wrap?: (c: C, handlers: SocketHandlers) => SocketHandlers;
+  wrap?: ((c: C, handlers: SocketHandlers) => SocketHandlers) | undefined;
 }
 
 /** Makes the call a CDP client of the session. @throws AppError relay_failed (502) when its worker does not answer. */

@@ -51,8 +51,7 @@ export function mountCdp(ctx: FleetContext, app: App, at: string, mount: CdpMoun
   const { rules, sessionOf } = mount;
   const connect = async (c: C, path: string) => {
     requireUpgrade(c);
-    const { wrap } = mount;
-    return connectCdp(ctx, c, sessionOf(c), wrap === undefined ? { path } : { path, wrap });
+    return connectCdp(ctx, c, sessionOf(c), { path, wrap: mount.wrap });
   };
   const discover = async (c: C, what: string): Promise<unknown> => {
     const answer = await askBridge(ctx, sessionOf(c), `cdp/json/${what}`);
