@@ -11,5 +11,5 @@ export const CARRIED_FILES: Readonly<Record<string, string>> = {
     "470647ac275030a27f2c89aa1ea1d1a2f40ecb5943f072def4fd0080473a9546",
   "worker/tasks/flotilla_store.py":
     "b2b9963ae3bba7acf8e33cdd654f17d64bcd372fc26b48fb0bafc1607618f148",
-  "worker/tasks/runner.py": "1af6c17795a8073b5a4f8e747f08332f4687fd9490b9c1982ac6727ba83c1853",
+  "worker/tasks/runner.py": "0ecccd02c79a2215aa83cd7c31259fa1f3f0e80a749794d1bc4ef3b6fa3eb804",
 };

@@ -17,6 +17,7 @@ export const ACTION_TIMEOUTS_S = {
   set_input_files: 30,
   screenshot: 30,
   pdf: 30,
+  aria_snapshot: 30,
   content: 30,
   text: 30,
   markdown: 30,

@@ -1,8 +1,8 @@
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { backoffMs } from "./again.ts";
+import type { JobEvent } from "./client-types.ts";
 import { FlotillaError } from "./errors.ts";
 import { canOpenSockets, type Http } from "./http.ts";
-import type { JobEvent } from "./types.ts";
 
 export interface EventOptions {
   /** The last `seq` already seen; 0 starts with the first event. */

@@ -1,11 +1,11 @@
-import type { CallOptions, Http } from "./http.ts";
 import type {
   FailureList,
   FailureQuery,
   FailureSelection,
   TaskChanges,
   TaskSelection,
-} from "./types.ts";
+} from "./client-types.ts";
+import type { CallOptions, Http } from "./http.ts";
 
 /** `move` takes `to`: the workload in whose queue the tasks wait from then on. */
 export type TaskAction = "retry" | "cancel" | "delete" | "move";

@@ -1,5 +1,5 @@
+import type { SavedList, SearchResult } from "./client-types.ts";
 import type { CallOptions, Http } from "./http.ts";
-import type { SavedList, SearchResult } from "./types.ts";
 
 /** What is found by a few words (rules/search#calls). */
 export const searchCalls = (http: Http) => ({

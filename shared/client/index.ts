@@ -3,18 +3,13 @@ import { savedListCalls, searchCalls } from "./find.ts";
 import { type ClientOptions, createHttp } from "./http.ts";
 import { jobCalls } from "./jobs.ts";
 import { conventionCalls, engineCalls, presetCalls, settingCalls, skillCalls } from "./library.ts";
+import { pageCalls } from "./pages.ts";
 import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
 import { watchCalls } from "./watches.ts";
 import { workloadCalls } from "./workloads.ts";
 
 export type { CdpTransport } from "./cdp-transport.ts";
-export { FlotillaError, type Issue } from "./errors.ts";
-export type { EventOptions } from "./events.ts";
-export type { MoveTo, TaskAction } from "./failures.ts";
-export type { CallOptions, ClientOptions } from "./http.ts";
-export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
-export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
 export type {
   AgentMove,
   AgentResult,
@@ -46,6 +41,8 @@ export type {
   JobSelection,
   JobStatus,
   LinkList,
+  OneShotAnswers,
+  OneShotInputs,
   PastSession,
   Preset,
   Profile,
@@ -77,7 +74,14 @@ export type {
   WorkloadUpdateInput,
   WorkloadVersion,
   WorkloadVersionCode,
-} from "./types.ts";
+} from "./client-types.ts";
+export { FlotillaError, type Issue } from "./errors.ts";
+export type { EventOptions } from "./events.ts";
+export type { MoveTo, TaskAction } from "./failures.ts";
+export type { CallOptions, ClientOptions } from "./http.ts";
+export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
+export type { PageCalls, PageOptions } from "./pages.ts";
+export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
 export type { ImportTasksOptions } from "./workload-code.ts";
 export type {
   RunFilter,
@@ -86,7 +90,7 @@ export type {
 } from "./workloads.ts";
 
 /**
- * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
+ * A client of a hub: `jobs`, `sessions`, `pages`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `watches`, `settings`,
  * `fleet`, `workloads`, `failures`, `search` and `saved_lists`. It runs in Bun, in Node from version 20.3 on and in browsers, and
  * has no dependencies. Every call throws FlotillaError, has a deadline and takes an AbortSignal.
  */
@@ -96,6 +100,7 @@ export function createClient(options: ClientOptions) {
     base_url: http.base_url,
     jobs: jobCalls(http),
     sessions: sessionCalls(http),
+    pages: pageCalls(http),
     hosts: hostCalls(http),
     profiles: profileCalls(http),
     engines: engineCalls(http),

@@ -1,9 +1,6 @@
 import { systemClock } from "#shared/kit/clock.ts";
 import { again, backoffMs, isBusy } from "./again.ts";
 import type { CallBody } from "./body.ts";
-import { FlotillaError, refusalOf } from "./errors.ts";
-import { type EventOptions, followEvents } from "./events.ts";
-import { type CallOptions, type Http, newKey } from "./http.ts";
 import type {
   Asset,
   Attempt,
@@ -27,12 +24,17 @@ import type {
   ScreenshotRequest,
   SubmitJobInput,
   VideoFormat,
-} from "./types.ts";
+} from "./client-types.ts";
+import { FlotillaError, refusalOf } from "./errors.ts";
+import { type EventOptions, followEvents } from "./events.ts";
+import { type CallOptions, type Http, newKey } from "./http.ts";
 
 export interface SubmitOptions extends CallOptions {
   /** How long to keep waiting after 503; default 600,000. With 0 a queued job is returned immediately. */
   patience_ms?: number;
   idempotency_key?: string;
+  /** The span that the job happens within, as W3C Trace Context writes it. */
+  traceparent?: string;
 }
 
 export interface WaitOptions {
@@ -83,7 +85,9 @@ async function submitJob(
   const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
   const until = systemClock.now() + patience_ms;
   const call = { timeout_ms: SUBMIT_MS, ...options };
-  const headers = { "idempotency-key": options.idempotency_key ?? newKey() };
+  const { traceparent } = options;
+  const key = options.idempotency_key ?? newKey();
+  const headers = { "idempotency-key": key, ...(traceparent && { traceparent }) };
   return again({ patience_ms, signal }, isBusy, async () => {
     try {
       return await http.call("POST /jobs", { ...call, json: input, headers });

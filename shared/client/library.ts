@@ -1,4 +1,3 @@
-import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   Convention,
   Engine,
@@ -10,7 +9,8 @@ import type {
   PutSkillInput,
   Skill,
   SkillListQuery,
-} from "./types.ts";
+} from "./client-types.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 const of = (slug: string) => ({ params: { slug } });
 

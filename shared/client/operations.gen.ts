@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { in_frame, none } from "#shared/protocol/actions/arguments.ts";
 import type { INPUT_ACTIONS } from "#shared/protocol/actions/input.ts";
 import type { READING_ACTIONS } from "#shared/protocol/actions/reading.ts";
+import type { aria_piece, dialog, dialogs, downloaded, downloads, gesture, gone, kept, links, picture_bytes, scrolled, tabs } from "#shared/protocol/actions/results.ts";
 import type { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { AgentList, AgentSynced, InstanceInventory, InstanceList, InstancesStopped, RestartAsked, SpawnInstances, StopInstances, SyncAgent } from "#shared/protocol/schema/agent.ts";
 import type { Asset, AssetList, JobResult, LinkList } from "#shared/protocol/schema/asset.ts";
@@ -25,7 +26,9 @@ import type { Har } from "#shared/protocol/schema/har.ts";
 import type { ControlHealth, ControlStatus, Health } from "#shared/protocol/schema/health.ts";
 import type { Host, HostList, PutHost, PutHostCookies, SyncCookies, SyncedCookies } from "#shared/protocol/schema/host.ts";
 import type { Job, JobCount, JobEventList, JobList, PatchJob, SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { ONE_SHOTS, ONE_SHOT_ANSWERS } from "#shared/protocol/schema/one-shot.ts";
 import type { DeployList, DeployStarted, LlmTest, LlmTested, LogPage, LogsShipped, PutSetting, Setting, SettingList, ShipLogs, StartDeploy } from "#shared/protocol/schema/operations.ts";
+import type { AgentResult, AskResult } from "#shared/protocol/schema/page-agent.ts";
 import type { PluginBlob, PluginBlobList, PluginList, PluginState, PluginStateList } from "#shared/protocol/schema/plugin.ts";
 import type { Preset, PresetList, PutPreset } from "#shared/protocol/schema/preset.ts";
 import type { Live, Pressure, Ready } from "#shared/protocol/schema/probes.ts";
@@ -35,7 +38,7 @@ import type { ChangeFilter, ClaimTasks, Claimed, CompleteTasks, Exchange, Exchan
 import type { QueueCounts, QueuePeek, ResetFailed, Run, RunList, SubmitResult, TaskBatch, TaskHistory, TaskIn, TaskStatus, TaskStatusQuery } from "#shared/protocol/schema/queue.ts";
 import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
-import type { RecordInput, RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
+import type { Picked, RecordInput, RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 import type { PutSavedList, SavedList, SavedLists } from "#shared/protocol/schema/saved-list.ts";
 import type { SchedulePreview } from "#shared/protocol/schema/schedule.ts";
 import type { SearchResult } from "#shared/protocol/schema/search.ts";
@@ -392,98 +395,98 @@ export interface Operations {
   "POST /sessions/{sid}/navigate": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["navigate"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gone> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Click an element, or a point of the page */
   "POST /sessions/{sid}/click": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["click"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<(typeof INPUT_ACTIONS)["click"]["result"]> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Set the text of a field */
   "POST /sessions/{sid}/fill": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["fill"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Send keys, one by one */
   "POST /sessions/{sid}/type": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["type"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Press one key or a combination */
   "POST /sessions/{sid}/press": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["press"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gesture> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Move the pointer over an element */
   "POST /sessions/{sid}/hover": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["hover"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Drag one element onto another */
   "POST /sessions/{sid}/drag_and_drop": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["drag_and_drop"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Move the pointer, press or release a button */
   "POST /sessions/{sid}/mouse": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["mouse"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gesture> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Select options of a list */
   "POST /sessions/{sid}/select_option": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["select_option"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<(typeof INPUT_ACTIONS)["select_option"]["result"]> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Tick a checkbox */
   "POST /sessions/{sid}/check": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["check"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gesture> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Untick a checkbox */
   "POST /sessions/{sid}/uncheck": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["uncheck"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gesture> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Scroll by pixels, or to an element */
   "POST /sessions/{sid}/scroll": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["scroll"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof scrolled> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Wait for an element, a load state or a length of time */
   "POST /sessions/{sid}/wait": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["wait"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Run JavaScript in the page */
   "POST /sessions/{sid}/evaluate": {
     params: { sid: string | number };
     json: z.input<(typeof INPUT_ACTIONS)["evaluate"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: unknown };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Give files to an input */
@@ -491,148 +494,197 @@ export interface Operations {
     params: { sid: string | number };
     json?: z.input<(typeof INPUT_ACTIONS)["set_input_files"]["args"]>;
     body?: CallBody;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Take a screenshot of the page or an element */
   "POST /sessions/{sid}/screenshot": {
     params: { sid: string | number };
     json?: z.input<(typeof READING_ACTIONS)["screenshot"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof picture_bytes> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Print the page (headless sessions) */
   "POST /sessions/{sid}/pdf": {
     params: { sid: string | number };
     json?: z.input<(typeof READING_ACTIONS)["pdf"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof picture_bytes> };
+    refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Read the accessibility tree, with references to its elements */
+  "POST /sessions/{sid}/aria_snapshot": {
+    params: { sid: string | number };
+    json?: z.input<(typeof READING_ACTIONS)["aria_snapshot"]["args"]>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof aria_piece> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Read the HTML */
   "POST /sessions/{sid}/content": {
     params: { sid: string | number };
     json?: z.input<typeof in_frame>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: string };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Read the visible text */
   "POST /sessions/{sid}/text": {
     params: { sid: string | number };
     json?: z.input<(typeof READING_ACTIONS)["text"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: string };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Read the page as Markdown */
   "POST /sessions/{sid}/markdown": {
     params: { sid: string | number };
     json?: z.input<(typeof READING_ACTIONS)["markdown"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: string };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** List the links */
   "POST /sessions/{sid}/links": {
     params: { sid: string | number };
     json?: z.input<typeof in_frame>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof links> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Say what is at a point of the picture, and how to select it */
   "POST /sessions/{sid}/pick": {
     params: { sid: string | number };
     json: z.input<(typeof READING_ACTIONS)["pick"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof Picked> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Go back */
   "POST /sessions/{sid}/back": {
     params: { sid: string | number };
     json?: z.input<typeof none>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gone> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Go forward */
   "POST /sessions/{sid}/forward": {
     params: { sid: string | number };
     json?: z.input<typeof none>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gone> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Reload */
   "POST /sessions/{sid}/reload": {
     params: { sid: string | number };
     json?: z.input<(typeof SESSION_ACTIONS)["reload"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof gone> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** List the tabs */
   "POST /sessions/{sid}/tabs": {
     params: { sid: string | number };
     json?: z.input<typeof none>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof tabs> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open, close or select a tab */
   "POST /sessions/{sid}/tab": {
     params: { sid: string | number };
     json: z.input<(typeof SESSION_ACTIONS)["tab"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof tabs> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** List the dialogs that pages have opened */
   "POST /sessions/{sid}/dialogs": {
     params: { sid: string | number };
     json?: z.input<typeof none>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof dialogs> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Accept or dismiss a dialog */
   "POST /sessions/{sid}/dialog": {
     params: { sid: string | number };
     json: z.input<(typeof SESSION_ACTIONS)["dialog"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof dialog> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** List what the browser downloaded */
   "POST /sessions/{sid}/downloads": {
     params: { sid: string | number };
     json?: z.input<typeof none>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof downloads> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Read a downloaded file, once it is complete */
   "POST /sessions/{sid}/read_download": {
     params: { sid: string | number };
     json?: z.input<(typeof SESSION_ACTIONS)["read_download"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof downloaded> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Count as activity; can set the idle TTL */
   "POST /sessions/{sid}/keepalive": {
     params: { sid: string | number };
     json?: z.input<(typeof SESSION_ACTIONS)["keepalive"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof kept> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Run the actions of a recipe */
   "POST /sessions/{sid}/recipe": {
     params: { sid: string | number };
     json: z.input<(typeof SESSION_ACTIONS)["recipe"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: null };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Ask an engine about the page */
   "POST /sessions/{sid}/ask": {
     params: { sid: string | number };
     json: z.input<(typeof SESSION_ACTIONS)["ask"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof AskResult> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Let an engine work towards a goal, step by step */
   "POST /sessions/{sid}/agent": {
     params: { sid: string | number };
     json: z.input<(typeof SESSION_ACTIONS)["agent"]["args"]>;
-    answer: z.output<typeof ActionReply>;
+    answer: z.output<typeof ActionReply> & { result: z.output<typeof AgentResult> };
     refusals: Plain<400 | 404 | 409 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page and answer a picture of it */
+  "POST /screenshot": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["screenshot"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["screenshot"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page and answer it as a PDF */
+  "POST /pdf": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["pdf"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["pdf"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page and answer its HTML, as its scripts have made it */
+  "POST /content": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["content"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["content"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page and answer it as Markdown */
+  "POST /markdown": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["markdown"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["markdown"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page and answer its elements, or the whole of it in several formats */
+  "POST /scrape": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["scrape"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["scrape"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
+  };
+  /** Open a page, run JavaScript in it and answer the result */
+  "POST /evaluate": {
+    query?: { timeout?: string; token?: string };
+    json: z.input<(typeof ONE_SHOTS)["evaluate"]>;
+    answer: z.output<(typeof ONE_SHOT_ANSWERS)["evaluate"]>;
+    refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** List the cookies, with their values */
   "GET /sessions/{sid}/cookies": {
@@ -802,13 +854,13 @@ export interface Operations {
   };
   /** WebSocket: open a session for the length of the connection */
   "GET /cdp": {
-    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; viewport?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; reconnect_s?: string; token?: string; session?: string };
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; reconnect_s?: string; token?: string; session?: string };
     answer: never;
     refusals: Plain<400 | 403 | 404 | 409 | 422 | 426 | 502 | 503 | 504>;
   };
   /** Discovery: where a WebSocket opens a session */
   "GET /cdp/json/version": {
-    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; viewport?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; reconnect_s?: string; token?: string; session?: string };
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; reconnect_s?: string; token?: string; session?: string };
     answer: Record<string, string>;
     refusals: Plain<422>;
   };
@@ -1301,6 +1353,17 @@ export interface Operations {
     params: { page: string | number; name: string | number };
     answer: null;
     refusals: Plain<404 | 422 | 503>;
+  };
+  /** Send a message of the Model Context Protocol */
+  "POST /mcp": {
+    json: { jsonrpc: "2.0"; id?: string | number; method?: string; params?: Record<string, unknown>; [key: string]: unknown };
+    answer: null;
+    refusals: Plain<400 | 404 | 413 | 415 | 422 | 503>;
+  };
+  /** End a session of the Model Context Protocol */
+  "DELETE /mcp": {
+    answer: null;
+    refusals: Plain<400 | 404>;
   };
   /** The admin UI, or where to go from here */
   "GET /": {

@@ -1,5 +1,4 @@
 import type { CallBody } from "./body.ts";
-import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   FigureRange,
   Figures,
@@ -12,7 +11,8 @@ import type {
   StoredCookieInput,
   Worker,
   WorkerStatus,
-} from "./types.ts";
+} from "./client-types.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** An archive of hundreds of megabytes may take this long. */
 const UPLOAD_MS = 600_000;

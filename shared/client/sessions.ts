@@ -1,7 +1,6 @@
 import { ACTION_TIMEOUTS_S } from "./action-timeouts.ts";
 import { again, isBusy } from "./again.ts";
 import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
-import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   ActionReply,
   CreateSessionInput,
@@ -15,10 +14,12 @@ import type {
   RecordingExport,
   Session,
   SessionActionInputs,
+  SessionActionResults,
   SessionCookie,
   SessionFile,
   VideoFormat,
-} from "./types.ts";
+} from "./client-types.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 type SessionActionName = keyof SessionActionInputs;
 type SessionActionInput<A extends SessionActionName> = SessionActionInputs[A];
@@ -28,8 +29,14 @@ export type Reply<R> = Omit<ActionReply, "result"> & { result: R };
 
 type Action<A extends SessionActionName> =
   Record<never, never> extends SessionActionInput<A>
-    ? <R = unknown>(args?: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>
-    : <R = unknown>(args: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>;
+    ? <R = SessionActionResults[A]>(
+        args?: SessionActionInput<A>,
+        call?: CallOptions,
+      ) => Promise<Reply<R>>
+    : <R = SessionActionResults[A]>(
+        args: SessionActionInput<A>,
+        call?: CallOptions,
+      ) => Promise<Reply<R>>;
 
 /** One method per action (rules/session-actions#the-actions). */
 export type SessionActions = { [A in SessionActionName]: Action<A> };

@@ -1,5 +1,5 @@
+import type { Job, PatchWatchInput, PutWatchInput, Watch } from "./client-types.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
-import type { Job, PatchWatchInput, PutWatchInput, Watch } from "./types.ts";
 
 /** Pages that are captured again and again (rules/watches#calls). Their captures are `jobs.list({ watch })`. */
 export function watchCalls(http: Http) {

@@ -1,5 +1,4 @@
 import type { CallBody } from "./body.ts";
-import { type CallOptions, everyItem, type Http } from "./http.ts";
 import type {
   CheckDraftInput,
   ExecutorCheck,
@@ -7,7 +6,8 @@ import type {
   Workload,
   WorkloadVersion,
   WorkloadVersionCode,
-} from "./types.ts";
+} from "./client-types.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** What the file is and how its rows become tasks. */
 export interface ImportTasksOptions extends CallOptions {

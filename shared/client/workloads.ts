@@ -1,7 +1,5 @@
 import { workloadTag } from "#shared/protocol/workload-tag.ts";
 import { again } from "./again.ts";
-import type { FlotillaError } from "./errors.ts";
-import { type CallOptions, everyItem, type Http, newKey } from "./http.ts";
 import type {
   QueueCounts,
   QueuePeek,
@@ -13,7 +11,9 @@ import type {
   Workload,
   WorkloadCreateInput,
   WorkloadUpdateInput,
-} from "./types.ts";
+} from "./client-types.ts";
+import type { FlotillaError } from "./errors.ts";
+import { type CallOptions, everyItem, type Http, newKey } from "./http.ts";
 import { workloadCodeCalls } from "./workload-code.ts";
 
 /** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */

@@ -36,10 +36,13 @@ const NEAR_SECRET = /key|token|secret|pass|cookie|auth|credential/i;
 /** `, not 900`; nothing for a value that cannot or must not be shown. */
 function notThis({ path = [], input }: Issue): string {
   if (path.some((part) => typeof part === "string" && NEAR_SECRET.test(part))) return "";
-  if (input === undefined || typeof input === "function" || Number.isNaN(input)) return "";
+  if (Number.isNaN(input)) return "";
   if (typeof input === "object" && input !== null)
     return Array.isArray(input) ? ", not a list" : ", not an object";
-  const shown = typeof input === "bigint" ? String(input) : JSON.stringify(input);
+  // A function or a symbol has no JSON.
+  const shown: string | undefined =
+    typeof input === "bigint" ? String(input) : JSON.stringify(input);
+  if (shown === undefined) return "";
   return `, not ${shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown}`;
 }
 

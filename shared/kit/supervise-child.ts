@@ -154,7 +154,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       show({ state: "stopping" });
       running.kill("SIGTERM");
       const limit = options.termDeadlineMs ?? TERM_DEADLINE_MS;
-      await withDeadline(name, limit, running.exited).catch(() => {
+      await withDeadline(name, limit, running.exited, clock).catch(() => {
         log.warn({ child: name, limit_ms: limit }, "child did not stop in time and was killed");
         signalGroup(running.pid, "SIGKILL");
       });

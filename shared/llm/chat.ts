@@ -3,6 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import type { Mask } from "#shared/kit/secret-forms.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
+import { retryAfterMs } from "../kit/retry-after.ts";
 import type { JsonWay, Without } from "./body.ts";
 import { ChatError, type ChatErrorKind, type ChatReply, type ChatRequest } from "./chat-message.ts";
 import type { Gathered } from "./gather.ts";
@@ -10,7 +11,6 @@ import { reasonOf } from "./gather.ts";
 import { findJson } from "./json-answer.ts";
 import { createKeyMask } from "./key-mask.ts";
 import { type Answered, type Call, requestOnce } from "./request-once.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { splitThinking } from "./think.ts";
 
 export interface ChatOptions {

@@ -87,6 +87,8 @@ export const DIALOG_WAIT_S = 60;
  * (rules/session-actions#timeout-of-an-action).
  */
 export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
+/** Characters of one piece of a snapshot; a line has at most 2,000 (rules/session-actions#references). */
+export const SNAPSHOT_CHARS = { min: 2_000, max: 200_000, default: 40_000 } as const;
 /** A question or goal in bytes, and the JSON of the schema for its answer (rules/session-actions#ask). */
 export const MAX_PROMPT_BYTES = 20 * 1024;
 /** Steps of an agent. */
@@ -101,6 +103,20 @@ export const MAX_INPUT_FILES_BYTES = 100 * 1024 * 1024;
 export const MAX_READ_DOWNLOAD_BYTES = 10 * 1024 * 1024;
 /** An action's result up to this size travels on the link, a larger one through the worker's bridge. */
 export const MAX_INLINE_RESULT_BYTES = 256 * 1024;
+/** Of the part of a page that a screenshot shows: a browser holds each of them in four bytes, more than once. */
+export const MAX_CLIP_PIXELS = 40_000_000;
+/** Calls that open a page and answer what is in it (rules/one-shot-calls#limits). */
+export const ONE_SHOT = {
+  /** How long the page may take, in seconds, from its lane to its answer. */
+  timeout_s: { min: 1, max: 300, default: 60 },
+  /** What an answer may have. */
+  max_bytes: 64 * 1024 * 1024,
+  /** What is read of the elements of one call to /scrape, in characters, and how many of each selector. */
+  scrape_chars: 16 * 1024 * 1024,
+  scrape_elements: 1_000,
+  /** Pixels of the window, and of what a picture shows of the page, with the scale. */
+  pixels: 40_000_000,
+} as const;
 /** Recipes of a host, actions of a recipe, cookies of a host. */
 export const MAX_RECIPES = 500;
 export const MAX_RECIPE_ACTIONS = 500;

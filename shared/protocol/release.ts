@@ -9,6 +9,8 @@ export interface BuiltRelease {
   released_at: string;
   /** Signature of the sources in it, in base64url (`update-proof.ts`). */
   signature: string;
+  /** Where releases are published: `flotilla upgrade` looks there. Null: its caller says so. */
+  url: string | null;
 }
 
 /** Null: an unsigned build. */

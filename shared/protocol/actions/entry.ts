@@ -1,9 +1,11 @@
 import type { z } from "@hono/zod-openapi";
 
 /** What is known about an action apart from what it does (rules/session-actions#the-actions). */
-interface Entry<S extends z.ZodObject> {
+interface Entry<S extends z.ZodObject, R extends z.ZodType> {
   /** Its arguments; names and meanings are Playwright's. */
   args: S;
+  /** What it answers as `result`; the documents, the clients and the worker's own types are made of it. */
+  result: R;
   /** One line, without a full stop: the title in the API's documents and in Python's help. */
   summary: string;
   example: z.input<S>;
@@ -21,7 +23,13 @@ interface Entry<S extends z.ZodObject> {
 }
 
 /** An action that may itself cause a page load. */
-export const acts = <S extends z.ZodObject>(entry: Entry<S>) => ({ ...entry, begins_load: true });
+export const acts = <S extends z.ZodObject, R extends z.ZodType>(entry: Entry<S, R>) => ({
+  ...entry,
+  begins_load: true,
+});
 
 /** An action that only reads or waits: a load that begins meanwhile has another cause. */
-export const looks = <S extends z.ZodObject>(entry: Entry<S>) => ({ ...entry, begins_load: false });
+export const looks = <S extends z.ZodObject, R extends z.ZodType>(entry: Entry<S, R>) => ({
+  ...entry,
+  begins_load: false,
+});

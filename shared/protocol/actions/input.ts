@@ -13,6 +13,7 @@ import {
   text,
 } from "./arguments.ts";
 import { acts, looks } from "./entry.ts";
+import { download, gesture, gestureFor, gone, nothing, scrolled, tab } from "./results.ts";
 
 /** Actions that a person could perform on a page, and those that wait for it or run code in it. */
 export const INPUT_ACTIONS = {
@@ -22,10 +23,11 @@ export const INPUT_ACTIONS = {
       wait_until: load_state.default("load"),
       referer: z.string().max(MAX_URL_LENGTH).optional(),
     }),
+    result: gone,
     summary: "Go to a URL",
     example: { url: "https://example.com/" },
     script: [
-      `navigate(url: string, options?: { wait_until?: LoadState | "commit"; referer?: string } & Timeout): Promise<unknown>;`,
+      `navigate(url: string, options?: { wait_until?: LoadState | "commit"; referer?: string } & Timeout): Promise<{ status: number | null }>;`,
     ],
     positions: [["url"]],
   }),
@@ -42,6 +44,7 @@ export const INPUT_ACTIONS = {
     }).refine((a) => (a.selector !== undefined) !== (a.x !== undefined && a.y !== undefined), {
       error: "give either selector, or x and y",
     }),
+    result: gestureFor(z.union([tab, download, nothing])),
     summary: "Click an element, or a point of the page",
     example: { selector: "text=More" },
     script: [
@@ -54,6 +57,7 @@ export const INPUT_ACTIONS = {
   }),
   fill: acts({
     args: args({ selector, text, frame }),
+    result: nothing,
     summary: "Set the text of a field",
     example: { selector: "#name", text: "Ada" },
     script: [
@@ -69,6 +73,7 @@ export const INPUT_ACTIONS = {
       delay_ms: z.number().min(0).max(10_000).default(0),
       frame,
     }),
+    result: nothing,
     summary: "Send keys, one by one",
     example: { text: "hello", delay_ms: 20 },
     script: [
@@ -81,6 +86,7 @@ export const INPUT_ACTIONS = {
   }),
   press: acts({
     args: args({ key: z.string().min(1).max(100), selector: selector.optional(), frame }),
+    result: gesture,
     summary: "Press one key or a combination",
     example: { key: "Enter" },
     script: [
@@ -92,6 +98,7 @@ export const INPUT_ACTIONS = {
   }),
   hover: looks({
     args: args({ selector, position, frame }),
+    result: nothing,
     summary: "Move the pointer over an element",
     example: { selector: "#menu" },
     script: [
@@ -107,6 +114,7 @@ export const INPUT_ACTIONS = {
       target_position: position,
       frame,
     }),
+    result: nothing,
     summary: "Drag one element onto another",
     example: { source: "#card-3", target: "#done" },
     script: [
@@ -124,6 +132,7 @@ export const INPUT_ACTIONS = {
     })
       .refine((a) => (a.x === undefined) === (a.y === undefined), { error: "x and y go together" })
       .refine((a) => a.op !== "move" || a.x !== undefined, { error: "move needs x and y" }),
+    result: gesture,
     summary: "Move the pointer, press or release a button",
     example: { op: "move", x: 320, y: 240, steps: 10 },
     script: [
@@ -134,15 +143,17 @@ export const INPUT_ACTIONS = {
   }),
   select_option: acts({
     args: args({ selector, values: z.array(z.string().max(10_000)).max(1_000), frame }),
+    result: gestureFor(z.array(z.string())),
     summary: "Select options of a list",
     example: { selector: "#size", values: ["m"] },
     script: [
-      "select_option(selector: Selector, values: string | string[], options?: Frame & Timeout): Promise<unknown>;",
+      "select_option(selector: Selector, values: string | string[], options?: Frame & Timeout): Promise<string[]>;",
     ],
     positions: [["selector", "values"]],
   }),
   check: acts({
     args: args({ selector, frame }),
+    result: gesture,
     summary: "Tick a checkbox",
     example: { selector: "#agree" },
     script: ["check(selector: Selector, options?: Frame & Timeout): Promise<null>;"],
@@ -150,6 +161,7 @@ export const INPUT_ACTIONS = {
   }),
   uncheck: acts({
     args: args({ selector, frame }),
+    result: gesture,
     summary: "Untick a checkbox",
     example: { selector: "#agree" },
     script: ["uncheck(selector: Selector, options?: Frame & Timeout): Promise<null>;"],
@@ -163,11 +175,12 @@ export const INPUT_ACTIONS = {
     }).refine((a) => (a.selector !== undefined) !== (a.amount !== undefined), {
       error: "give either amount or selector",
     }),
+    result: scrolled,
     summary: "Scroll by pixels, or to an element",
     example: { amount: 800 },
     script: [
       "/** By a number of pixels, or to an element. */",
-      "scroll(to: number | Selector, options?: Frame & Timeout): Promise<null>;",
+      "scroll(to: number | Selector, options?: Frame & Timeout): Promise<Point>;",
     ],
     positions: [["amount"], ["selector"]],
   }),
@@ -182,6 +195,7 @@ export const INPUT_ACTIONS = {
       (a) => a.selector !== undefined || a.load_state !== undefined || a.seconds !== undefined,
       { error: "give selector, load_state or seconds" },
     ),
+    result: nothing,
     summary: "Wait for an element, a load state or a length of time",
     example: { selector: "#done", state: "visible" },
     script: [
@@ -199,6 +213,7 @@ export const INPUT_ACTIONS = {
       arg: z.unknown().optional(),
       frame,
     }),
+    result: z.unknown(),
     summary: "Run JavaScript in the page",
     example: { code: "document.title" },
     script: [
@@ -210,6 +225,7 @@ export const INPUT_ACTIONS = {
   }),
   set_input_files: acts({
     args: args({ selector, files: z.array(InputFile).max(100), frame }),
+    result: nothing,
     summary: "Give files to an input",
     example: {
       selector: "#upload",

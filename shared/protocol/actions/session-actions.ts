@@ -18,6 +18,10 @@ export type SessionActionName = keyof typeof SESSION_ACTIONS;
 type Schema<A extends SessionActionName> = (typeof SESSION_ACTIONS)[A]["args"];
 export type SessionActionArgs<A extends SessionActionName> = z.infer<Schema<A>>;
 export type SessionActionInput<A extends SessionActionName> = z.input<Schema<A>>;
+/** What it answers as `result`. */
+export type SessionActionResult<A extends SessionActionName> = z.infer<
+  (typeof SESSION_ACTIONS)[A]["result"]
+>;
 
 export const SESSION_ACTION_NAMES = Object.keys(SESSION_ACTIONS) as SessionActionName[];
 export const isSessionAction = (name: string): name is SessionActionName =>

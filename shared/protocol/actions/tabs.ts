@@ -1,31 +1,36 @@
 import { z } from "@hono/zod-openapi";
 import { args, load_state, none, StartUrl, text } from "./arguments.ts";
 import { acts, looks } from "./entry.ts";
+import { dialog, dialogs, downloaded, downloads, gone, tabs } from "./results.ts";
 
 /** Actions on the browser around the page: its history, tabs, dialogs and downloads. */
 export const TAB_ACTIONS = {
   back: acts({
     args: none,
+    result: gone,
     summary: "Go back",
     example: {},
-    script: ["back(options?: Timeout): Promise<unknown>;"],
+    script: ["back(options?: Timeout): Promise<{ status: number | null }>;"],
   }),
   forward: acts({
     args: none,
+    result: gone,
     summary: "Go forward",
     example: {},
-    script: ["forward(options?: Timeout): Promise<unknown>;"],
+    script: ["forward(options?: Timeout): Promise<{ status: number | null }>;"],
   }),
   reload: acts({
     args: args({ wait_until: load_state.default("load") }),
+    result: gone,
     summary: "Reload",
     example: {},
     script: [
-      `reload(options?: { wait_until?: LoadState | "commit" } & Timeout): Promise<unknown>;`,
+      `reload(options?: { wait_until?: LoadState | "commit" } & Timeout): Promise<{ status: number | null }>;`,
     ],
   }),
   tabs: looks({
     args: none,
+    result: tabs,
     summary: "List the tabs",
     example: {},
     script: ["tabs(): Promise<Tab[]>;"],
@@ -36,6 +41,7 @@ export const TAB_ACTIONS = {
       index: z.int().min(0).max(1_000).optional(),
       url: StartUrl.optional(),
     }),
+    result: tabs,
     summary: "Open, close or select a tab",
     example: { op: "select", index: 0 },
     script: [
@@ -50,6 +56,7 @@ export const TAB_ACTIONS = {
   }),
   dialogs: acts({
     args: none,
+    result: dialogs,
     summary: "List the dialogs that pages have opened",
     example: {},
     script: [
@@ -68,6 +75,7 @@ export const TAB_ACTIONS = {
       path: ["prompt_text"],
       error: "needs accept",
     }),
+    result: dialog,
     summary: "Accept or dismiss a dialog",
     example: { op: "accept", prompt_text: "Ada" },
     script: [
@@ -79,6 +87,7 @@ export const TAB_ACTIONS = {
   }),
   downloads: looks({
     args: none,
+    result: downloads,
     summary: "List what the browser downloaded",
     example: {},
     script: ["downloads(): Promise<Download[]>;"],
@@ -88,6 +97,7 @@ export const TAB_ACTIONS = {
       /** Id from `downloads`; by default the newest. */
       name: z.string().min(1).max(255).optional(),
     }),
+    result: downloaded,
     summary: "Read a downloaded file, once it is complete",
     example: { name: "report.csv" },
     script: [

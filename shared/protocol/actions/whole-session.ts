@@ -1,25 +1,31 @@
 import { z } from "@hono/zod-openapi";
 import { AGENT_STEPS, ENGINE_ACTION_TIMEOUT_S } from "../limits.ts";
+import { AgentResult, AskResult } from "../schema/page-agent.ts";
 import { RecipeAction } from "../schema/recipe.ts";
 import { args, engineArgs, fitsPrompt, idle_ttl_s, prompt, too_long } from "./arguments.ts";
 import { acts, looks } from "./entry.ts";
+import { kept, nothing } from "./results.ts";
 
 /** Actions that keep a session, and those of many steps. */
 export const WHOLE_SESSION_ACTIONS = {
   keepalive: acts({
     args: args({ idle_ttl_s: idle_ttl_s.optional() }),
+    result: kept,
     summary: "Count as activity; can set the idle TTL",
     example: { idle_ttl_s: 900 },
-    script: ["keepalive(options?: { idle_ttl_s?: number }): Promise<unknown>;"],
+    script: [
+      "keepalive(options?: { idle_ttl_s?: number }): Promise<{ idle_ttl_s: number | null; expires_at: string }>;",
+    ],
     positions: [["idle_ttl_s"]],
   }),
   recipe: acts({
     args: args({ actions: z.array(RecipeAction).min(1).max(500) }),
+    result: nothing,
     summary: "Run the actions of a recipe",
     example: { actions: [{ kind: "click", selector: "h1" }] },
     script: [
       `/** Steps of a host's recipe. \${ENV:NAME} in a text stands for a value of the hub's environment: the way for passwords. */`,
-      `recipe(actions: { kind: "wait" | "click" | "fill" | "type" | "press" | "scroll" | "navigate" | "evaluate"; [field: string]: unknown }[]): Promise<unknown>;`,
+      `recipe(actions: { kind: "wait" | "click" | "fill" | "type" | "press" | "scroll" | "navigate" | "evaluate"; [field: string]: unknown }[]): Promise<null>;`,
     ],
     positions: [["actions"]],
   }),
@@ -34,6 +40,7 @@ export const WHOLE_SESSION_ACTIONS = {
       },
       ENGINE_ACTION_TIMEOUT_S.ask,
     ),
+    result: AskResult,
     summary: "Ask an engine about the page",
     example: { prompt: "What does the cheapest one cost?" },
     script: [
@@ -50,6 +57,7 @@ export const WHOLE_SESSION_ACTIONS = {
       },
       ENGINE_ACTION_TIMEOUT_S.agent,
     ),
+    result: AgentResult,
     summary: "Let an engine work towards a goal, step by step",
     example: { goal: "Sign in as demo and read the balance", max_steps: 10 },
     script: [

@@ -3,6 +3,7 @@ import { EgressOption } from "../egress.ts";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
+import { Viewport } from "../schema/browser-options.ts";
 import { StoredCookie } from "../schema/cookie.ts";
 import { Dialog, DialogPolicy } from "../schema/dialog.ts";
 import { CaptureReport, FinalState, JobLogEntry } from "../schema/job.ts";
@@ -10,9 +11,10 @@ import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
 import { RecordMode } from "../schema/record-mode.ts";
 import { ReplayClock, ReplayReport } from "../schema/replay.ts";
-import { ActionError, Viewport } from "../schema/session.ts";
+import { ActionError } from "../schema/session.ts";
 import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
+import { SentBrowserOptions } from "./sent-browser-options.ts";
 import { HubRunEvents, HubViewerEvents } from "./told.ts";
 
 /**
@@ -261,6 +263,7 @@ export const RunExtras = z.object({
   final_state: z.boolean().default(false),
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
+  browser_options: SentBrowserOptions.nullish(),
 });
 export type RunExtras = z.infer<typeof RunExtras>;
 
@@ -274,6 +277,8 @@ export const HubAssignJob = Assignment.extend({
   extras: RunExtras.prefault({}),
   /** What to record of it; absent in hubs of earlier versions, which take no recordings. */
   record: RecordMode.nullish(),
+  /** The span of the job, as W3C Trace Context writes it; absent where nothing is traced. */
+  traceparent: z.string().max(256).optional(),
 });
 export type HubAssignJob = z.infer<typeof HubAssignJob>;
 
@@ -337,6 +342,7 @@ export const HubOpenSession = SessionOnLane.extend({
   trace: z.boolean().nullish(),
   /** Keep the bodies that its pages receive. Sent only to workers that report `session_bodies`. */
   capture: z.boolean().nullish(),
+  browser_options: SentBrowserOptions.nullish(),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 
@@ -350,7 +356,7 @@ export type HubCloseSession = z.infer<typeof HubCloseSession>;
 /**
  * One operation on a session, answered by one SessionReply. `action`: a name of SESSION_ACTIONS, or one of the hub's own
  * (`state`, `cookies_get`, `cookies_put`, `cookies_clear`, `network`, `files`, `preview`, `snapshot`, `profile_save`,
- * `run_reset`, `take_name`, `record_input`, `recorded_input`).
+ * `run_reset`, `run_capture`, `take_name`, `record_input`, `recorded_input`, `one_shot`).
  */
 export const HubSessionCall = z.object({
   type: z.literal("HubSessionCall"),
@@ -361,6 +367,8 @@ export const HubSessionCall = z.object({
   timeout_ms: z.int().positive(),
   /** Whose action it is, for recordings. Absent in hubs of earlier versions, and for their own calls. */
   by: z.enum(["api", "script"]).optional(),
+  /** The span that it happens within. */
+  traceparent: z.string().max(256).optional(),
 });
 export type HubSessionCall = z.infer<typeof HubSessionCall>;
 

@@ -60,6 +60,20 @@ export const AttemptTimings = z.object({
 });
 export type AttemptTimings = z.infer<typeof AttemptTimings>;
 
+/** How a script did in a replay, before it was let onto the site (rules/scripts#proof-in-replay). */
+export const Proof = z.object({
+  job_id: z.string().meta({ description: "The job whose capture answered" }),
+  session_id: z.string().meta({ description: "The session of the replay, with its recording" }),
+  ok: z.boolean().nullable().meta({
+    description: "true: proved in replay, then run on the site; null: it has not ended yet",
+  }),
+  reason: z.string().nullable(),
+  run_ms: z.int().nullable(),
+  answered: z.int().meta({ description: "Requests that the capture answered" }),
+  missed_count: z.int().meta({ description: "Requests that it could not answer" }),
+});
+export type Proof = z.infer<typeof Proof>;
+
 /** One attempt of a codegen-loop or rerun job without its long texts (GET /jobs/{id}/attempts). `n` counts from 1. */
 export const AttemptSummary = z
   .object({
@@ -73,6 +87,13 @@ export const AttemptSummary = z
     tokens: TokenUsage.nullable(),
     /** How the script was confined: `bubblewrap`, or `process` if the operator allows it. */
     sandbox: z.enum(["bubblewrap", "process"]).nullable(),
+    /** Absent in what earlier versions of the hub answer. */
+    ran_in: z.enum(["site", "replay"]).nullable().optional().meta({
+      description: "Where the run took place that this attempt tells of; null: nothing ran",
+    }),
+    proof: Proof.nullable().optional().meta({
+      description: "How it did in the replay before; null: the job did not ask for that",
+    }),
     started_at: z.string(),
     finished_at: z.string().nullable(),
   })

@@ -199,6 +199,7 @@ export const TaskChanges = z
 export type TaskChanges = z.infer<typeof TaskChanges>;
 
 const jobFilters = JobListQuery.omit({ limit: true, cursor: true, changed: true }).extend({
+  job_id: z.string().min(1).max(64).optional().openapi({ description: "This job alone" }),
   changed: z.boolean().optional(),
   text: Text.optional().openapi({ description: "A part of the error, in any case" }),
 });

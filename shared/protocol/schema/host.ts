@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { canonicalHost } from "#shared/kit/host-name.ts";
 import { MAX_HOST_COOKIES } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
+import { BrowserOptions } from "./browser-options.ts";
 import { StoredCookie } from "./cookie.ts";
 import { NextCursor } from "./page.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
@@ -31,6 +32,7 @@ export const Host = z
     cookies,
     proxy: ProxyOption.nullable(),
     record: RecordMode.nullable(),
+    browser_options: BrowserOptions.nullable(),
     updated_at: z.string(),
   })
   .openapi("Host");
@@ -38,7 +40,7 @@ export type Host = z.infer<typeof Host>;
 
 export const HostList = z.object({ hosts: z.array(Host), ...NextCursor }).openapi("HostList");
 
-/** Body of PUT /hosts/{host}: replaces everything but the cookies and the proxy, which stay when their key is missing. */
+/** Body of PUT /hosts/{host}: replaces everything but the cookies, the proxy and the browser's options, which stay when their key is missing. */
 export const PutHost = z
   .strictObject({
     host: z.string().max(253).optional(),
@@ -54,6 +56,10 @@ export const PutHost = z
     record: RecordMode.nullable().default(null).meta({
       description:
         "What is recorded of jobs and sessions of this host that do not say it themselves; null leaves it to the setting.",
+    }),
+    browser_options: BrowserOptions.nullish().meta({
+      description:
+        "What jobs and sessions of this host show pages of their browser, where they do not say it themselves. A missing key keeps it; null removes it.",
     }),
     updated_at: z.string().max(64).optional(),
   })

@@ -10,6 +10,7 @@ import {
   MAX_WAIT_S,
 } from "../limits.ts";
 import { isMasked, ProxyOption } from "../proxy.ts";
+import { BROWSER_OPTION_NAMES, ownBrowserOptions } from "./browser-options.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
 import { RecordMode } from "./record-mode.ts";
@@ -39,6 +40,55 @@ const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attac
 
 /** They are about the web, or about a browser that is open already. */
 const NOT_IN_REPLAY = ["attach", "attach_to_job", "proxy", "download_video"] as const;
+
+/** Browsers that somebody else has opened. */
+const OTHERS_BROWSERS = ["attach", "attach_to_job"] as const;
+
+/** The replay's browser starts anew, from nothing or from a profile. */
+const NOT_WITH_PROOF = ["attach_to_job", "clone_chrome_profile"] as const;
+
+interface ProofOptions {
+  mode: JobMode;
+  prove_in_replay: boolean;
+  proof_capture: string | null;
+  replay: string | null;
+  attach_to_job: string | null;
+  clone_chrome_profile: string | null;
+  capture_assets: boolean;
+  max_codegen_attempts: number;
+}
+
+/** What makes a proof in replay impossible or pointless, by field (rules/scripts#proof-in-replay). */
+function proofTroubles(o: ProofOptions): [field: string, message: string][] {
+  if (!o.prove_in_replay)
+    return o.proof_capture === null
+      ? []
+      : [["proof_capture", "is only for use with prove_in_replay"]];
+  const troubles: [string, string][] = [];
+  if (o.mode !== "codegen-loop")
+    troubles.push(["prove_in_replay", "is only for mode codegen-loop: elsewhere nobody judges"]);
+  if (o.replay !== null)
+    troubles.push([
+      "prove_in_replay",
+      "cannot be used with replay: the job never goes to the site",
+    ]);
+  for (const name of NOT_WITH_PROOF)
+    if (o[name] !== null)
+      troubles.push([name, "cannot be used with prove_in_replay: a replay has its own browser"]);
+  if (o.proof_capture !== null) return troubles;
+  const captures = "with prove_in_replay, unless proof_capture names a capture";
+  if (!o.capture_assets)
+    troubles.push([
+      "capture_assets",
+      `must be true ${captures}: without bodies nothing is replayed`,
+    ]);
+  if (o.max_codegen_attempts < 2)
+    troubles.push([
+      "max_codegen_attempts",
+      `must be at least 2 ${captures}: the first script runs on the site`,
+    ]);
+  return troubles;
+}
 
 /**
  * Options of a job (rules/job-options#the-options), every default filled in after parsing. Durations in seconds, sizes in
@@ -213,6 +263,15 @@ export const JobOptions = z
         "Answer every request of the browser from the capture of this job, by its job_id. Nothing leaves the machine; what the capture does not have fails, and is listed.",
     }),
     replay_clock: ReplayClockOption,
+    prove_in_replay: z.boolean().default(false).meta({
+      description:
+        "Run each script in a replay first, and on the site only if the same judge is satisfied there. The first script runs on the site, for the capture; with proof_capture none does. Needs a second lane. Only for mode codegen-loop.",
+    }),
+    proof_capture: nullableText(64).meta({
+      description:
+        "The job whose capture prove_in_replay uses, by its job_id, instead of what this job captures itself. The site is not even opened before a script is proved.",
+    }),
+    ...ownBrowserOptions,
     keep_session: z.boolean().default(false).meta({
       description:
         "Leave browser and session open after the job, so that a person can continue in the viewer. Only for mode fetch.",
@@ -235,6 +294,7 @@ export const JobOptions = z
       for (const name of NOT_IN_REPLAY)
         if (o[name]) fail(name, "cannot be used with replay: nothing leaves the machine");
     if (o.replay === null && o.replay_clock !== "now") fail("replay_clock", NEEDS_REPLAY.error);
+    for (const [field, message] of proofTroubles(o)) fail(field, message);
     if (o.trace && o.mode === "fetch")
       fail("trace", "is only for modes rerun and codegen-loop: a trace shows what a script does");
     if (o.trace && o.attach_to_job !== null)
@@ -245,6 +305,10 @@ export const JobOptions = z
         "proxy",
         "cannot be used with attach: that browser connects the way its owner started it",
       );
+    const borrowed = OTHERS_BROWSERS.find((name) => o[name] !== null);
+    if (borrowed)
+      for (const name of BROWSER_OPTION_NAMES.filter((one) => o[one] !== null))
+        fail(name, `cannot be used with ${borrowed}: that browser stays as it was opened`);
     // Only its owner may act in a browser that is not the fleet's.
     if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
   })

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_URL_LENGTH } from "../limits.ts";
-import type { TokenUsage } from "./attempt.ts";
+import { TokenUsage } from "./attempt.ts";
 
 /** An element of the snapshot that the engine was shown. */
 const ref = z
@@ -66,40 +66,47 @@ export const AGENT_MOVE_SCHEMA = {
 };
 
 /** One step of an agent. The screenshot shows the page that the engine decided about; at most 100 KB of JPEG. */
-export interface AgentStep {
+export const AgentStep = z.object({
   /** Counts from 1. */
-  n: number;
-  thought: string | null;
+  n: z.int(),
+  thought: z.string().nullable(),
   /** Without text that was entered into a secret field. */
-  action: AgentMove;
-  ok: boolean;
-  error: string | null;
+  action: AgentMove,
+  ok: z.boolean(),
+  error: z.string().nullable(),
   /** After the step. */
-  url: string;
-  ms: number;
-  screenshot_base64: string | null;
-}
+  url: z.string(),
+  ms: z.number(),
+  screenshot_base64: z.string().nullable(),
+});
+export type AgentStep = z.infer<typeof AgentStep>;
 
 /**
  * Result of `agent`. `ended`: `done` and `gave_up` are the engine's words; `max_steps` and `timeout` its bounds;
  * `engine_error` and `page_error`: the engine failed, or the page hung or crashed, after the first step (`reason` says how).
  */
-export interface AgentResult {
-  done: boolean;
-  answer: string | null;
-  ended: "done" | "gave_up" | "max_steps" | "timeout" | "engine_error" | "page_error";
-  reason: string | null;
-  engine: string;
-  model: string;
-  usage: TokenUsage;
-  steps: AgentStep[];
-}
+export const AgentResult = z
+  .object({
+    done: z.boolean(),
+    answer: z.string().nullable(),
+    ended: z.enum(["done", "gave_up", "max_steps", "timeout", "engine_error", "page_error"]),
+    reason: z.string().nullable(),
+    engine: z.string(),
+    model: z.string(),
+    usage: TokenUsage,
+    steps: z.array(AgentStep),
+  })
+  .openapi("AgentResult");
+export type AgentResult = z.infer<typeof AgentResult>;
 
 /** Result of `ask`; `json` when a schema was given. */
-export interface AskResult {
-  text: string;
-  json?: unknown;
-  engine: string;
-  model: string;
-  usage: TokenUsage | null;
-}
+export const AskResult = z
+  .object({
+    text: z.string(),
+    json: z.unknown().optional(),
+    engine: z.string(),
+    model: z.string(),
+    usage: TokenUsage.nullable(),
+  })
+  .openapi("AskResult");
+export type AskResult = z.infer<typeof AskResult>;

@@ -197,6 +197,8 @@ export const ClaimedBatch = z.object({
       max_attempts: z.int(),
       pk: z.string(),
       extra: z.unknown(),
+      /** The span that its attempt happens within; absent where nothing is traced. */
+      traceparent: z.string().max(256).optional(),
     }),
   ),
 });

@@ -2,19 +2,15 @@ import { z } from "@hono/zod-openapi";
 import { idle_ttl_s, picture, StartUrl } from "../actions/arguments.ts";
 import { EgressOption } from "../egress.ts";
 import { RECONNECT_S, SESSION_TTL_S } from "../limits.ts";
-import { isMasked, ProxyOption } from "../proxy.ts";
+import { ProxyOption } from "../proxy.ts";
+import { ownBrowserOptions } from "./browser-options.ts";
 import { SessionCookie } from "./cookie.ts";
 import { Dialog, DialogPolicy } from "./dialog.ts";
+import { egress, proxy, worker_id } from "./lane-choice.ts";
 import { NextCursor, PageQuery } from "./page.ts";
 import { ProfileName } from "./profile.ts";
 import { RecordMode } from "./record-mode.ts";
 import { NEEDS_REPLAY, ReplayClockOption, ReplayReport } from "./replay.ts";
-
-export const Viewport = z.strictObject({
-  width: z.int().min(100).max(7_680),
-  height: z.int().min(100).max(4_320),
-});
-export type Viewport = z.infer<typeof Viewport>;
 
 /** Body of POST /sessions (rules/sessions#open-a-session). Durations in seconds. */
 export const CreateSession = z
@@ -25,30 +21,25 @@ export const CreateSession = z
       .regex(/^[a-z0-9_-]{1,64}$/, "must consist of a-z, 0-9, hyphen and underscore")
       .nullable()
       .default(null),
-    headless: z.boolean().default(false),
-    idle_ttl_s: idle_ttl_s.default(SESSION_TTL_S.idle_default),
+    headless: z.boolean().default(false).meta({
+      description: "Without a window: it is watched through the page's own screenshots.",
+    }),
+    idle_ttl_s: idle_ttl_s
+      .default(SESSION_TTL_S.idle_default)
+      .meta({ description: "Without any activity it ends after this time." }),
     ttl_s: z
       .int()
       .min(SESSION_TTL_S.idle_min)
       .max(SESSION_TTL_S.ttl_max)
-      .default(SESSION_TTL_S.ttl_default),
-    worker_id: z.string().max(64).nullable().default(null),
-    viewport: Viewport.nullable().default(null),
+      .default(SESSION_TTL_S.ttl_default)
+      .meta({ description: "It ends after this time, however busy it is." }),
+    worker_id,
     dialog_policy: DialogPolicy.default("wait"),
     record: RecordMode.nullable().default(null).meta({
       description: "What is recorded of it; null leaves it to the fleet's setting.",
     }),
-    egress: EgressOption.nullable().default(null).meta({
-      description:
-        "Where the browser may connect. It can narrow what its worker allows, never widen it.",
-    }),
-    proxy: ProxyOption.nullable()
-      .default(null)
-      .refine((proxy) => proxy === null || !isMasked(proxy), "has *** for its login")
-      .meta({
-        description:
-          "The proxy for the browser, instead of the host's or the worker's: its URL, or server, username, password and bypass.",
-      }),
+    egress,
+    proxy,
     replay: z.string().max(64).nullable().default(null).meta({
       description:
         "Show the capture of this job, by its job_id: every request is answered from it, and nothing leaves the machine. Without a url the session begins at the job's.",
@@ -62,6 +53,7 @@ export const CreateSession = z
       description:
         "Keep the bodies that its pages receive, for GET /sessions/{sid}/bodies/{sha256}; its HAR names them.",
     }),
+    ...ownBrowserOptions,
     reconnect_s: z.int().min(RECONNECT_S.min).max(RECONNECT_S.max).nullable().default(null).meta({
       description:
         "End it with its last CDP client: at once when that client closes its connection, after so many seconds when the connection is lost. null: clients come and go.",

@@ -50,6 +50,10 @@ export const Capabilities = z
       description:
         "Whether pages of a replay can see the time of the capture. Null in versions that cannot.",
     }),
+    prove_in_replay: z.boolean().nullish().meta({
+      description:
+        "Whether it runs jobs that prove their scripts in a replay first (rules/scripts). Null in versions that cannot.",
+    }),
     trace: z.boolean().nullish().meta({
       description:
         "Whether it makes Playwright traces of scripts and sessions. Null in versions that cannot.",
@@ -62,9 +66,17 @@ export const Capabilities = z
       description:
         "Whether it keeps the bodies of sessions that ask for it (rules/recordings). Null in versions that cannot.",
     }),
+    one_shot: z.boolean().nullish().meta({
+      description:
+        "Whether it answers one-shot calls (rules/one-shot-calls). Null in versions that cannot.",
+    }),
     run_events: z.boolean().nullish().meta({
       description:
         "Whether its recordings show what the hub does with a scripted job (rules/recordings). Null in versions that record none of it.",
+    }),
+    browser_options: z.array(z.string().max(64)).max(100).nullish().meta({
+      description:
+        "What its lanes can show pages of a browser (rules/browser-options). Null in versions that cannot.",
     }),
     egress: EgressReport.nullish().meta({
       description:

@@ -32,9 +32,11 @@ const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, "must be a va
 export const ExecutorConfig = z
   .strictObject({
     source_path: argument(4_096).optional(),
-    module: argument(1_000).optional(),
+    module: argument(1_000)
+      .optional()
+      .meta({ description: "The file or package in the source folder that has the executor." }),
     plugin: Slug.optional(),
-    code: CodeText.optional(),
+    code: CodeText.optional().meta({ description: "The module itself, kept in versions." }),
     code_version: z.int().min(1).max(1_000_000_000).optional(),
     init_kwargs: z.record(z.string(), z.unknown()).optional(),
     argv: z.array(argument(32_768)).min(1).max(1_000).optional(),
@@ -51,8 +53,15 @@ export const ExecutorConfig = z
       .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "must be an http:// URL")
       .optional(),
     env: z.record(EnvName, argument(32_768)).optional(),
-    memory_mb: z.int().min(16).max(1_048_576).optional(),
-    recycle_after: z.int().min(1).max(1_000_000).optional(),
+    memory_mb: z
+      .int()
+      .min(16)
+      .max(1_048_576)
+      .optional()
+      .meta({ description: "A process that takes more is ended. Without it there is no limit." }),
+    recycle_after: z.int().min(1).max(1_000_000).optional().meta({
+      description: "A warm process ends after this many tasks, and another one begins.",
+    }),
   })
   .openapi("ExecutorConfig");
 export type ExecutorConfig = z.infer<typeof ExecutorConfig>;
@@ -60,9 +69,21 @@ export type ExecutorConfig = z.infer<typeof ExecutorConfig>;
 /** Wait before attempt n+1: `base_s`, `base_s * n` or `base_s * 2^(n-1)`, at most `max_s`, spread by ±`jitter` of itself. */
 export const Backoff = z
   .strictObject({
-    kind: z.enum(["fixed", "linear", "exponential"]).default("exponential"),
-    base_s: z.number().min(0).max(86_400).default(1),
-    max_s: z.number().min(0).max(604_800).default(300),
+    kind: z.enum(["fixed", "linear", "exponential"]).default("exponential").meta({
+      description: "How the wait grows: not at all, by the first wait, or by doubling.",
+    }),
+    base_s: z
+      .number()
+      .min(0)
+      .max(86_400)
+      .default(1)
+      .meta({ description: "The wait after the first failed attempt." }),
+    max_s: z
+      .number()
+      .min(0)
+      .max(604_800)
+      .default(300)
+      .meta({ description: "The longest wait, before it is spread." }),
     jitter: z.number().min(0).max(1).default(0.25),
   })
   .openapi("Backoff");
@@ -72,23 +93,47 @@ export type Backoff = z.infer<typeof Backoff>;
 export const RateLimit = z
   .strictObject({
     count: z.int().min(1).max(1_000_000),
-    per_s: z.number().min(0.1).max(86_400),
+    per_s: z.number().min(0.1).max(86_400).meta({
+      description:
+        "The limit holds for every stretch of this length, and all of its claims may come at once.",
+    }),
   })
   .openapi("RateLimit");
 export type RateLimit = z.infer<typeof RateLimit>;
 
 /** Settings of a workload that a client may write (rules/pipeline-workloads#fields-of-a-workload). Durations in seconds. */
 const mutable = {
-  name: z.string().min(1).max(200),
-  description: z.string().max(10_000).default(""),
+  name: z.string().min(1).max(200).meta({ description: "For people; its slug stays as it is." }),
+  description: z
+    .string()
+    .max(10_000)
+    .default("")
+    .meta({ description: "For people: what its tasks do, and who looks after it." }),
   enabled: z.boolean().default(true),
   supervisor_enabled: z.boolean().default(false),
-  executor_type: ExecutorType,
+  executor_type: ExecutorType.meta({
+    description: "What runs a task: a Python or a TypeScript module, a command, or a browser job.",
+  }),
   executor_config: ExecutorConfig.prefault({}),
-  priority: z.int().min(-1_000_000).max(1_000_000).default(0),
-  batch_size: z.int().min(1).max(10_000).default(1),
-  lease_secs: z.int().min(1).max(86_400).default(60),
-  max_attempts: z.int().min(1).max(1_000).default(3),
+  priority: z.int().min(-1_000_000).max(1_000_000).default(0).meta({
+    description: "Tasks of a workload with a higher one are claimed first.",
+  }),
+  batch_size: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1)
+    .meta({ description: "How many tasks a worker takes at once for each of its slots." }),
+  lease_secs: z.int().min(1).max(86_400).default(60).meta({
+    description:
+      "A worker renews its lease while a task runs. If it is silent for this long, others get the task.",
+  }),
+  max_attempts: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(3)
+    .meta({ description: "How often a task is tried before it counts as failed." }),
   timeout_s: z.number().min(0.1).max(864_000).nullable().default(null),
   host_affinity: z.array(z.string().min(1).max(253)).max(1_000).default([]),
   backoff: Backoff.prefault({}),
@@ -96,7 +141,9 @@ const mutable = {
   max_in_flight: z.int().min(1).max(1_000_000).nullable().default(null),
   emits: z.array(Slug).max(100).default([]),
   schedule: z.string().max(200).nullable().default(null),
-  schedule_tz: z.string().max(100).default("UTC"),
+  schedule_tz: z.string().max(100).default("UTC").meta({
+    description: "The IANA name of the zone that its clock shows, such as Europe/Berlin.",
+  }),
 };
 
 type ConfigKeys = readonly (keyof ExecutorConfig)[];

@@ -14,6 +14,7 @@ import type {
 import type { Health as HealthSchema } from "#shared/protocol/schema/health.ts";
 import type { PutHost } from "#shared/protocol/schema/host.ts";
 import type { JobListQuery as JobListQuerySchema, SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { ONE_SHOTS } from "#shared/protocol/schema/one-shot.ts";
 import type { PutPreset } from "#shared/protocol/schema/preset.ts";
 import type {
   QUEUE_STATES,
@@ -118,6 +119,9 @@ export type QueueState = (typeof QUEUE_STATES)[number];
 /** In requests, fields with a default may be left out. */
 export type ExportRecordingInput = z.input<typeof ExportRecording>;
 export type CreateSessionInput = z.input<typeof CreateSession>;
+/** Bodies of the calls that open a page and answer what is in it. */
+export type OneShotInputs = { [K in keyof typeof ONE_SHOTS]: z.input<(typeof ONE_SHOTS)[K]> };
+export type { OneShotAnswers } from "#shared/protocol/schema/one-shot.ts";
 export type FailureQuery = Partial<z.output<typeof FailureQuerySchema>>;
 export type JobFailureQuery = Partial<z.output<typeof JobFailureQuerySchema>>;
 export type FailureSelection = z.input<typeof FailureSelectionSchema>;
@@ -139,6 +143,10 @@ export type CheckDraftInput = z.input<typeof CheckDraft>;
 export type WorkloadCreateInput = z.input<typeof WorkloadCreate>;
 export type WorkloadUpdateInput = z.input<typeof WorkloadUpdate>;
 
+/** What each action answers as `result`. */
+export type SessionActionResults = {
+  [A in keyof typeof SESSION_ACTIONS]: z.infer<(typeof SESSION_ACTIONS)[A]["result"]>;
+};
 /** What each action of a session takes. */
 export type SessionActionInputs = {
   [A in keyof typeof SESSION_ACTIONS]: z.input<(typeof SESSION_ACTIONS)[A]["args"]>;
