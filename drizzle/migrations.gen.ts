@@ -26,6 +26,8 @@ import pg23 from "./pg/0023_recording_bodies.sql" with { type: "text" };
 import pg24 from "./pg/0024_workload_code.sql" with { type: "text" };
 import pg25 from "./pg/0025_failures.sql" with { type: "text" };
 import pg26 from "./pg/0026_find.sql" with { type: "text" };
+import pg27 from "./pg/0027_attempt_proof.sql" with { type: "text" };
+import pg28 from "./pg/0028_host_browser_options.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -53,6 +55,8 @@ import sqlite23 from "./sqlite/0023_recording_bodies.sql" with { type: "text" };
 import sqlite24 from "./sqlite/0024_workload_code.sql" with { type: "text" };
 import sqlite25 from "./sqlite/0025_failures.sql" with { type: "text" };
 import sqlite26 from "./sqlite/0026_find.sql" with { type: "text" };
+import sqlite27 from "./sqlite/0027_attempt_proof.sql" with { type: "text" };
+import sqlite28 from "./sqlite/0028_host_browser_options.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -87,6 +91,8 @@ export const pgMigrations: Migration[] = [
   { name: "0024_workload_code", sql: pg24 },
   { name: "0025_failures", sql: pg25 },
   { name: "0026_find", sql: pg26 },
+  { name: "0027_attempt_proof", sql: pg27 },
+  { name: "0028_host_browser_options", sql: pg28 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -117,4 +123,6 @@ export const sqliteMigrations: Migration[] = [
   { name: "0024_workload_code", sql: sqlite24 },
   { name: "0025_failures", sql: sqlite25 },
   { name: "0026_find", sql: sqlite26 },
+  { name: "0027_attempt_proof", sql: sqlite27 },
+  { name: "0028_host_browser_options", sql: sqlite28 },
 ];

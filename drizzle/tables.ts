@@ -4,9 +4,11 @@ import type { AssetKind, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type {
   Attempt,
   AttemptTimings,
+  Proof,
   TokenUsage,
   Verdict,
 } from "#shared/protocol/schema/attempt.ts";
+import type { BrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type {
   CaptureReport,
@@ -230,6 +232,8 @@ export function defineTables(c: ColumnKit) {
       sandbox: c.str("sandbox").$type<NonNullable<Attempt["sandbox"]>>(),
       screenshot: c.str("screenshot"),
       evidence: c.json<Attempt["evidence"]>("evidence").notNull(),
+      /** Null where the job does not ask for one. */
+      proof: c.json<Proof>("proof"),
       started_at: c.time("started_at").notNull(),
       finished_at: c.time("finished_at"),
     },
@@ -281,13 +285,11 @@ export function defineTables(c: ColumnKit) {
     cookies: c.json<StoredCookie[]>("cookies").notNull(),
     proxy: c.json<ProxyOption>("proxy"),
     record: c.str("record").$type<RecordMode>(),
+    browser_options: c.json<BrowserOptions>("browser_options"),
     updated_at: c.time("updated_at").notNull(),
   });
 
-  /**
-   * Browser profile (rules/profiles#profile-record); its archive is in the object store under
-   * `profiles/p-<name>/<sha256>.tar.gz`.
-   */
+  /** Browser profile (rules/profiles#profile-record); its archive is `profiles/p-<name>/<sha256>.tar.gz` in the store. */
   const profiles = c.table("profiles", {
     name: c.str("name").primaryKey(),
     size: c.big("size").notNull(),

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { blankIsUnset, ConfigError, type EnvSource, parseEnv } from "#shared/kit/env.ts";
 import type { LOG_LEVELS, LogFormat } from "#shared/kit/log.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
+import { type TracingSettings, tracingOf } from "#shared/kit/tracing/otel-env.ts";
 import type { SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { DEFAULT_ENGINE_KEYS, DEFAULT_PREFIXES, HubEnv } from "./hub-env.ts";
@@ -42,6 +43,8 @@ export interface HubConfig {
   readonly ffmpeg: string | null;
   /** Each ends with a slash. */
   readonly minio_prefixes: readonly string[];
+  /** Where traces go; null: none are made. */
+  readonly tracing: TracingSettings | null;
   readonly log_level: (typeof LOG_LEVELS)[number];
   readonly log_format: LogFormat;
   /** WORKER_SECRET, else one derived from the token; null where there is neither. */
@@ -368,6 +371,7 @@ export function loadHubConfig(
     advertise_url: e.SVC_ADVERTISE_URL ?? null,
     tls: tlsOf(e),
     tls_ca: e.SVC_TLS_CA ?? null,
+    tracing: tracingOf(e),
     log_level: e.SVC_LOG_LEVEL,
     log_format: e.SVC_LOG_FORMAT,
     worker_secret: workerSecret(e.WORKER_SECRET, e.SVC_API_TOKEN),

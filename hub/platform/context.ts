@@ -16,6 +16,7 @@ import type { UpdateKey } from "./secrets/update-key.ts";
 import type { DiskRoom } from "./stores/disk-room.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { ObjectStore } from "./stores/objects.ts";
+import type { HubTracer } from "./tracing/hub-tracer.ts";
 
 /** What both services build on, in every mode of the server. */
 export interface PlatformContext {
@@ -48,6 +49,8 @@ export interface PlatformContext {
   readonly running_calls: RunningCalls;
   /** One line per call; too many to store with the service logs. */
   readonly access_log: Log;
+  /** Where spans go; null where no collector is named, and then nothing is traced. */
+  readonly tracer: HubTracer | null;
   /** What `/metrics` tells; each room adds its own. */
   readonly metrics: Metrics;
   readonly call_counts: CallCounts;

@@ -13,6 +13,7 @@ import {
 } from "#shared/kit/env.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/kit/log.ts";
 import { TOKEN_PREFIX } from "#shared/kit/secret.ts";
+import { OtelEnv } from "#shared/kit/tracing/otel-env.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
 import { SHARED_DRIVERS, type SharedVariable } from "./shared-drivers.ts";
 
@@ -182,6 +183,7 @@ export const HubEnv = z.object({
   SVC_SECRET_KEY_FILE: optionalText().describe(
     "File of the key that encrypts cookies and profiles where they are stored, made at the first start; hubs of one database need the same. Default: secret.key in the data directory, which a hub on Postgres uses and does not make",
   ),
+  ...OtelEnv,
   SVC_LOG_LEVEL: z
     .enum(LOG_LEVELS)
     .default("info")

@@ -4,7 +4,7 @@ import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { HubConfig } from "../config.ts";
 import type { ClusterContext } from "../context.ts";
-import { ownPlaces } from "./own-places.ts";
+import { placesOf } from "./own-places.ts";
 
 /** How long a hub is in the registry (rules/cluster#registry-of-hubs). */
 export const HUB_BEAT_MS = 30_000;
@@ -36,7 +36,7 @@ export async function beatHubOnce(ctx: ClusterContext): Promise<void> {
   if (registered.entered && (await kv.get(keyOf(hub_id))) === null)
     registered.missed_at = clock.monotonic();
   const names = [...ctx.own_names, ...ctx.config.allowed_hosts].filter((name) => name !== "*");
-  const places = ownPlaces(ctx);
+  const places = placesOf(ctx, "hub");
   const entry: HubEntry = { hub_id, url: advertise.url, version, names, at, places };
   await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
   registered.entered = true;

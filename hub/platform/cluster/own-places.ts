@@ -15,14 +15,14 @@ export function placeAt(url: string | null, is: FleetPlace["is"]): FleetPlace[] 
 const isTold = (address: string): boolean =>
   !["loopback", "link_local", "unspecified"].includes(classifyAddress(address) ?? "");
 
-/** Every address under which this hub answers: no lane may open them. */
-export function ownPlaces({
-  config,
-  advertise,
-}: Pick<ClusterContext, "config" | "advertise">): FleetPlace[] {
+/** Every address under which this process answers: no lane may open them. */
+export function placesOf(
+  { config, advertise }: Pick<ClusterContext, "config" | "advertise">,
+  is: "hub" | "control",
+): FleetPlace[] {
   const { public_base_url, host } = config;
-  const told = [...placeAt(public_base_url, "hub"), ...placeAt(advertise.url, "hub")];
-  const port = placeAt(advertise.url, "hub")[0]?.from;
+  const told = [...placeAt(public_base_url, is), ...placeAt(advertise.url, is)];
+  const port = placeAt(advertise.url, is)[0]?.from;
   if (port === undefined) return told;
   const own = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -31,6 +31,6 @@ export function ownPlaces({
   const addresses = listens_everywhere ? own : [host.replace(/^\[|\]$/g, "")];
   const here = addresses
     .filter(isTold)
-    .map((address): FleetPlace => ({ host: address, from: port, to: port, is: "hub" }));
+    .map((address): FleetPlace => ({ host: address, from: port, to: port, is }));
   return [...told, ...here];
 }

@@ -1,4 +1,4 @@
-import { withDeadline } from "#shared/kit/clock.ts";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import type { ClusterContext } from "../context.ts";
@@ -171,14 +171,14 @@ function watchAnswer(
  */
 async function isThere(ctx: ClusterContext, hub: HubEntry): Promise<boolean> {
   if (!(await findHub(ctx, hub.hub_id).catch(() => hub))) return false;
-  return (await canConnect(hub)) || (await canConnect(hub));
+  return (await canConnect(hub, ctx.clock)) || (await canConnect(hub, ctx.clock));
 }
 
-async function canConnect({ url }: HubEntry): Promise<boolean> {
+async function canConnect({ url }: HubEntry, clock: Clock): Promise<boolean> {
   const { hostname, port } = placeOf(url);
   const connecting = Bun.connect({ hostname, port, socket: { data: () => {} } });
   const end = connecting.then((socket) => void socket.end());
-  return withDeadline("a connection", CONNECT_MS, end).then(
+  return withDeadline("a connection", CONNECT_MS, end, clock).then(
     () => true,
     () => false,
   );

@@ -15,6 +15,7 @@ const SUMMARY = [
   "timings",
   "tokens",
   "sandbox",
+  "proof",
   "started_at",
   "finished_at",
 ];

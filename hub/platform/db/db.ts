@@ -29,7 +29,7 @@ import { runNotesRepo } from "./run-notes.ts";
 import { runsRepo } from "./runs.ts";
 import { savedListsRepo } from "./saved-lists.ts";
 import { schedulesRepo } from "./schedules.ts";
-import { searchRepo } from "./search.ts";
+import { searchRepo } from "./search-repo.ts";
 import { serviceLogsRepo } from "./service-logs.ts";
 import { sessionsRepo } from "./sessions.ts";
 import { settingsRepo } from "./settings.ts";

@@ -43,6 +43,7 @@ export interface FinishJob {
 
 /** Jobs that somebody asks for; the filters narrow one another. */
 export interface JobFilter extends Partial<Omit<JobListQuery, "cursor" | "limit">> {
+  job_id?: string | undefined;
   /** In one of these states. */
   statuses?: readonly JobRow["status"][] | undefined;
   /** In the error. */
@@ -260,8 +261,11 @@ export interface HostsRepo {
   get(host: string): Promise<HostRow | null>;
   /** Which of `hosts` exist. */
   find(hosts: string[]): Promise<HostRow[]>;
-  /** Replaces everything but the cookies, and the proxy where none is given. */
-  put(row: Omit<HostRow, "cookies" | "proxy"> & Partial<Pick<HostRow, "proxy">>): Promise<HostRow>;
+  /** Replaces everything but the cookies, and the proxy and the browser's options where none are given. */
+  put(
+    row: Omit<HostRow, "cookies" | "proxy" | "browser_options"> &
+      Partial<Pick<HostRow, "proxy" | "browser_options">>,
+  ): Promise<HostRow>;
   /** Replaces the cookies; one with the value `masked` keeps its stored value, and is dropped when there is none. */
   putCookies(
     host: string,

@@ -3,7 +3,7 @@ import { cleanText } from "#drizzle/clean.ts";
 import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
 import { amongFound } from "./among-found.ts";
 import type { Conn } from "./conn.ts";
-import { searchWords } from "./jobs/words.ts";
+import { searchWords } from "./jobs/words-of-jobs.ts";
 import { hasWords, startsWith } from "./search-conditions.ts";
 import type { FoundRun, FoundTask, SearchRepo } from "./search-types.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { generalised } from "./generalised-words.ts";
 import { isFrame, ownFrames, tracebackIn } from "./traceback.ts";
-import { generalised } from "./words.ts";
 
 /** What is read of an error and of what was printed: whoever fails decides how long they are. */
 const MAX_ERROR = 16_384;

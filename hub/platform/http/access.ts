@@ -20,8 +20,11 @@ const ACCESS = {
 } as const;
 export type Access = keyof typeof ACCESS;
 
-/** The one of several hubs that can answer: the hub of the session, of the worker's link, or of the job's session. */
-export type Owner = "session" | "worker" | "kept link" | "job";
+/**
+ * The one of several hubs that can answer: the hub of the session, of the worker's link, of the job's session, or of an
+ * agent's session of /mcp.
+ */
+export type Owner = "session" | "worker" | "kept link" | "job" | "mcp";
 
 /** What a route declares. The gate, the relay between hubs, the notices of changes and the documentation read it. */
 export interface RouteRules {
@@ -37,6 +40,8 @@ export interface RouteRules {
    * `trustedOnly`.
    */
   readonly admin_for?: string;
+  /** For `submit`: calls of the route for which a token needs the role operator. It asks `operatorsOnly`. */
+  readonly operator_for?: string;
   /** Also open to a worker with its secret, and to anyone while workers have none: tasks of plugins need it. */
   readonly also?: "worker";
   /** Absent: any hub answers. */
@@ -52,6 +57,8 @@ export interface RouteRules {
   readonly new_work?: true;
   /** A socket that steers a browser: it is recorded, unless it asks only to watch. */
   readonly takes_over?: true;
+  /** It changes nothing but by calls of other routes, each of which is recorded: as such it is not. */
+  readonly calls_others?: true;
   /** A token may also be shown as `token` of the query: clients of CDP often take no more than an address. */
   readonly token_in_query?: true;
   /** `never`: no page of another origin, even one that CORS allows. `extensions`: also pages of browser extensions. */

@@ -46,6 +46,13 @@ const NEEDED: Partial<Record<Access, Role>> = {
 const ofInstallation = ({ kind, role }: Caller): boolean =>
   role === null && (kind === "open" || kind === "api token" || kind === "session");
 
+const holds = (caller: Caller, needed: Role): boolean =>
+  ofInstallation(caller) || (caller.role !== null && isAtLeast(caller.role, needed));
+
+/** Whether the gate lets the caller make such calls, without a password beside its token. */
+export const mayCall = (caller: Caller, access: "view" | "submit" | "operate"): boolean =>
+  holds(caller, NEEDED[access] ?? "viewer");
+
 const roleMissing = (role: Role, { role: own, kind }: Caller): AppError =>
   new AppError(
     "forbidden",
@@ -135,8 +142,7 @@ const mayGivePassword = (c: C, { secrets }: AdmitDeps): boolean =>
 async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { caller } = c.var;
   const needed = NEEDED[rules.access] ?? "viewer";
-  if (ofInstallation(caller)) return;
-  if (caller.role !== null && isAtLeast(caller.role, needed)) return;
+  if (holds(caller, needed)) return;
   if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
   throw caller.role === null
@@ -156,6 +162,17 @@ async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<vo
   throw caller.role === null
     ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing("admin", caller);
+}
+
+/**
+ * For calls of submitters' routes that only operators may make, recognised by the body (`operator_for` of their route).
+ * It comes before `idempotent`, which repeats what an operator was answered.
+ */
+export async function operatorsOnly(c: C, deps: Parameters<typeof requireAdmin>[0]): Promise<void> {
+  const { caller } = c.var;
+  if (holds(caller, "operator")) return;
+  if (givenPassword(c) !== null) return requireAdmin(deps, c);
+  throw roleMissing("operator", caller);
 }
 
 /**

@@ -6,6 +6,8 @@ export const TAGS = {
   watches: "Pages that are captured again and again: schedules, and what has changed.",
   sessions: "A browser that stays open: its life, cookies, network log, downloads, viewer and CDP.",
   "session actions": "What a session can do. Names and arguments are Playwright's.",
+  "one-shot calls": "A page in one call, in a browser that nothing remembers.",
+  mcp: "The tools for agents, over the Model Context Protocol.",
   links: "Signed links that open one thing for a limited time, without a token.",
   search: "What is found by a few words.",
   "saved lists": "Lists with their filters, kept under a name.",

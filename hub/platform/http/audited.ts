@@ -30,10 +30,11 @@ const takesOver = (c: C, rules: RouteRules | undefined): boolean =>
 
 /**
  * Whether the call changes something. Calls of workers are not recorded: there are many leases, reports and uploads,
- * and attempts, runs and logs show them.
+ * and attempts, runs and logs show them. Nor are messages of agents, most of which change nothing: the calls that their
+ * tools make are.
  */
 function changesSomething(c: C, rules: RouteRules | undefined): boolean {
-  if (rules?.access === "worker") return false;
+  if (rules?.access === "worker" || rules?.calls_others === true) return false;
   if (!SAFE_METHODS.includes(c.req.method)) return true;
   return rules?.by_visit?.test(c.req.path) === true || takesOver(c, rules);
 }

@@ -65,14 +65,16 @@ function answersOf({ access: who, proof }: RouteRules): Record<number, Answer> {
 export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
-  const { access: who, proof, until_password, admin_for, also, opens, ...others } = config;
-  const { owner, changes, by_visit, new_work, takes_over, token_in_query, origins, ...rest } =
-    others;
+  const { access: who, proof, until_password, admin_for, operator_for, ...others } = config;
+  const { also, opens, owner, changes, by_visit, new_work, ...some } = others;
+  const { takes_over, calls_others, ...more } = some;
+  const { token_in_query, origins, ...rest } = more;
   const rules: RouteRules = {
     access: who,
     proof,
     until_password,
     admin_for,
+    operator_for,
     also,
     opens,
     owner,
@@ -80,6 +82,7 @@ export function createRoute<P extends string, R extends Config<P>>(
     by_visit,
     new_work,
     takes_over,
+    calls_others,
     token_in_query,
     origins,
   };
@@ -89,6 +92,7 @@ export function createRoute<P extends string, R extends Config<P>>(
     responses: { ...answersOf(rules), ...config.responses },
     "x-access": who,
     ...(admin_for !== undefined && { "x-admin-for": admin_for }),
+    ...(operator_for !== undefined && { "x-operator-for": operator_for }),
     middleware: [access(rules), ...[config.middleware ?? []].flat()],
   });
   // Not enumerable, because the document is made of the enumerable fields.

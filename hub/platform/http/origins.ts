@@ -48,16 +48,39 @@ export async function refuseForeignOrigin(
 
 /** A person who navigated there, or a program, but nothing that a page loads by itself. */
 async function demandVisit(c: Context, rule: OriginRule): Promise<void> {
-  const header = (name: string) => c.req.header(`sec-fetch-${name}`);
-  const says_nothing = ["site", "mode", "dest"].every((name) => header(name) === undefined);
-  if (says_nothing && foreignOf(c, rule) === null) return;
-  if (header("mode") === "navigate" && header("dest") === "document") return;
+  if (isVisit(c, rule) && !isAhead(c)) return;
   if (await isAllowed(c, rule)) return;
   throw new AppError(
     "forbidden",
     "a page may not load this by itself: open it in its own tab, or POST the URL to /jobs",
   );
 }
+
+function isVisit(c: Context, rule: OriginRule): boolean {
+  const header = (name: string) => c.req.header(`sec-fetch-${name}`);
+  // Browsers that send the others send this one too; Node's `fetch` sends the mode alone.
+  if (header("site") !== undefined)
+    return header("mode") === "navigate" && header("dest") === "document";
+  return foreignOf(c, rule) === null && (!isBrowser(c) || loadsDocument(c));
+}
+
+/** Those of people; `Mozilla` alone is what PowerShell calls itself too. No page can change what its browser says here. */
+const isBrowser = (c: Context): boolean =>
+  /^Mozilla\/.*\bGecko\b/.test(c.req.header("user-agent") ?? "");
+
+/**
+ * Over plain HTTP browsers send no `Sec-Fetch-*`, but this header with every document, in a window or a frame, and with
+ * nothing else. A page may have `fetch` send any `Accept`, but not this.
+ */
+const loadsDocument = (c: Context): boolean =>
+  c.req.header("upgrade-insecure-requests") === "1" &&
+  /^text\/html\b/.test(c.req.header("accept") ?? "");
+
+/** Whether the browser loads it before anybody goes there, as pages may ask it to. */
+const isAhead = (c: Context): boolean =>
+  ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
+    /prefetch|prerender|preview/i.test(c.req.header(name) ?? ""),
+  );
 
 const isAllowed = async (c: Context, { allowed }: OriginRule): Promise<boolean> => {
   const origin = c.req.header("origin");

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { type Kv, listedKind } from "./kv.ts";
+import { type Kv, kindOf, listedKind } from "./kv.ts";
 
 /** Entries checked on each write: expired keys that are never read again leave within a few rounds, without a timer. */
 const SWEEP_STEP = 8;
@@ -10,14 +10,42 @@ interface Entry {
   expires_at: number;
 }
 
+/** The keys of each kind, in order when they are asked for: one kind that changes often costs lists of others nothing. */
+function createKeys() {
+  const kinds = new Map<string, { keys: Set<string>; sorted: string[] | null }>();
+  return {
+    add: (key: string): void => {
+      const kind = kinds.get(kindOf(key)) ?? { keys: new Set(), sorted: null };
+      kind.keys.add(key);
+      kind.sorted = null;
+      kinds.set(kindOf(key), kind);
+    },
+    delete: (key: string): void => {
+      const kind = kinds.get(kindOf(key));
+      if (!kind) return;
+      kind.keys.delete(key);
+      kind.sorted = null;
+      if (kind.keys.size === 0) kinds.delete(kindOf(key));
+    },
+    /** Those of the kind of `prefix`. */
+    sorted: (prefix: string): readonly string[] => {
+      const kind = kinds.get(kindOf(prefix));
+      if (!kind) return [];
+      kind.sorted ??= [...kind.keys].sort();
+      return kind.sorted;
+    },
+    clear: (): void => kinds.clear(),
+  };
+}
+
 /** Entries that expire, by key. */
 function createEntries(clock: Pick<Clock, "monotonic">) {
   const entries = new Map<string, Entry>();
-  let sorted: string[] | null = null;
+  const known = createKeys();
   let sweeper = entries.entries();
 
   const drop = (key: string): void => {
-    if (entries.delete(key)) sorted = null;
+    if (entries.delete(key)) known.delete(key);
   };
   const live = (key: string): Entry | null => {
     const entry = entries.get(key);
@@ -39,15 +67,15 @@ function createEntries(clock: Pick<Clock, "monotonic">) {
   };
   const write = (key: string, value: unknown, ttl_ms: number): void => {
     sweep();
-    if (!entries.has(key)) sorted = null;
+    if (!entries.has(key)) known.add(key);
     entries.set(key, {
       text: JSON.stringify(value ?? null),
       expires_at: clock.monotonic() + ttl_ms,
     });
   };
   /** Where keys starting with `prefix` begin; a rewritten value leaves the order as it is, so sorting is rare. */
-  const keysFrom = (prefix: string): { keys: string[]; start: number } => {
-    sorted ??= [...entries.keys()].sort();
+  const keysFrom = (prefix: string): { keys: readonly string[]; start: number } => {
+    const sorted = known.sorted(prefix);
     let low = 0;
     let high = sorted.length;
     while (low < high) {
@@ -76,7 +104,7 @@ function createEntries(clock: Pick<Clock, "monotonic">) {
     },
     clear: (): void => {
       entries.clear();
-      sorted = null;
+      known.clear();
     },
   };
 }

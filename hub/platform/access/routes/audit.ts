@@ -2,7 +2,7 @@ import { AuditPage, AuditQuery } from "#shared/protocol/schema/audit.ts";
 import { createRoute } from "../../http/create-route.ts";
 import { newApp } from "../../http/new-app.ts";
 import { fails, ok } from "../../http/openapi-parts.ts";
-import { type AuditContext, listAudit } from "../audit/read.ts";
+import { type AuditContext, listAudit } from "../audit/list-audit.ts";
 
 const list = createRoute({
   method: "get",

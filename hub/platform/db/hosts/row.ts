@@ -12,6 +12,7 @@ export const freshHost = (host: string, updated_at: number): HostRow => ({
   cookies: [],
   proxy: null,
   record: null,
+  browser_options: null,
   updated_at,
 });
 

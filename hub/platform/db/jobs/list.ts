@@ -5,7 +5,6 @@ import {
   eq,
   getTableColumns,
   gte,
-  inArray,
   isNull,
   lte,
   type SQL,
@@ -20,19 +19,24 @@ import type { Conn } from "../conn.ts";
 import type { JobFilter, JobsRepo } from "../fleet-types.ts";
 import { has } from "../like.ts";
 import { labelledJobs } from "./labels.ts";
-import { position } from "./which.ts";
-import { jobsWithWords } from "./words.ts";
+import { inStatus, position } from "./which.ts";
+import { jobsWithWords } from "./words-of-jobs.ts";
 
 type Result = NonNullable<JobFilter["result"]>;
 type Before = Parameters<JobsRepo["list"]>[1];
 
 /** What became of it; a page that answered with an error is no success, although the capture is. */
-function hasResult({ status, http_status }: Conn["t"]["jobs"], result: Result): SQL | undefined {
+function hasResult(jobs: Conn["t"]["jobs"], result: Result): SQL | undefined {
+  const { http_status } = jobs;
   const first = sql.raw(String(FIRST_HTTP_ERROR));
-  if (result === "http_error") return and(eq(status, "completed"), sql`${http_status} >= ${first}`);
+  if (result === "http_error")
+    return and(inStatus(jobs, "completed"), sql`${http_status} >= ${first}`);
   if (result === "completed")
-    return and(eq(status, "completed"), sql`(${http_status} is null or ${http_status} < ${first})`);
-  return eq(status, result);
+    return and(
+      inStatus(jobs, "completed"),
+      sql`(${http_status} is null or ${http_status} < ${first})`,
+    );
+  return inStatus(jobs, result);
 }
 
 const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined) =>
@@ -42,8 +46,9 @@ const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined
 function conditionOf(conn: Conn, filter: JobFilter): SQL | undefined {
   const { jobs } = conn.t;
   return and(
-    given(filter.status, (status) => eq(jobs.status, status)),
-    given(filter.statuses, (all) => inArray(jobs.status, [...all])),
+    given(filter.job_id, (id) => eq(jobs.job_id, id)),
+    given(filter.status, (status) => inStatus(jobs, status)),
+    given(filter.statuses, (all) => inStatus(jobs, ...all)),
     given(filter.result, (result) => hasResult(jobs, result)),
     given(filter.mode, (mode) => eq(jobs.mode, mode)),
     given(filter.host, (host) => eq(jobs.host, host)),
@@ -51,7 +56,7 @@ function conditionOf(conn: Conn, filter: JobFilter): SQL | undefined {
     given(filter.watch, (id) => eq(jobs.watch_id, id)),
     given(filter.fingerprint, (one) =>
       one === UNKNOWN
-        ? and(eq(jobs.status, "failed"), isNull(jobs.fingerprint))
+        ? and(inStatus(jobs, "failed"), isNull(jobs.fingerprint))
         : eq(jobs.fingerprint, one),
     ),
     given(filter.changed, (is) => eq(jobs.changed, is)),

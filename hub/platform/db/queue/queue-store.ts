@@ -33,6 +33,8 @@ export interface ClaimedTask extends AttemptRef {
   max_attempts: number | null;
   priority: number;
   claimed_at: number;
+  /** The span that its attempt happens within; not stored. */
+  traceparent?: string;
 }
 
 interface Printed {

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { Conn } from "../conn.ts";
+import { inStatus } from "../jobs/which.ts";
 import { has } from "../like.ts";
 import { firstOfEach } from "./first-of-each.ts";
 import type { TriageRepo } from "./triage-repo.ts";
@@ -42,7 +43,7 @@ export function failedJobs(
           ),
         })
         .from(jobs)
-        .where(and(eq(jobs.status, "failed"), place, gte(jobs.created_at, since)))
+        .where(and(inStatus(jobs, "failed"), place, gte(jobs.created_at, since)))
         .orderBy(desc(jobs.created_at), desc(jobs.job_id))
         .limit(limit);
     },

@@ -1,6 +1,7 @@
 import { and, asc, desc, type SQL, sql } from "drizzle-orm";
+import { amongFound } from "./among-found.ts";
 import type { Conn } from "./conn.ts";
-import { searchWords } from "./jobs/words.ts";
+import { searchWords } from "./jobs/words-of-jobs.ts";
 import { hasWords } from "./search-conditions.ts";
 import { foundRuns, foundTasks } from "./search-pipeline.ts";
 import type { NamedRow, NamedTable, SearchRepo } from "./search-types.ts";
@@ -20,19 +21,23 @@ const jobsById = ({ q, t: { jobs } }: Conn): SearchRepo["jobsById"] => {
   };
 };
 
-const sessions = ({ q, t: { sessions: s } }: Conn): SearchRepo["sessions"] => {
+const sessions = (conn: Conn): SearchRepo["sessions"] => {
+  const {
+    q,
+    t: { sessions: s },
+  } = conn;
   return async (text, limit) => {
     const words = searchWords(text);
     if (words.length === 0) return [];
-    const newest = sql`select session_id from ${s} order by ended_at desc limit ${MOST_SESSIONS}`;
-    const open = sql`select session_id from ${s} where ended_at is null limit ${MOST_SESSIONS}`;
+    const newest = sql`select session_id from (select session_id from ${s} order by ended_at desc limit ${MOST_SESSIONS}) as newest`;
+    const open = sql`select session_id from (select session_id from ${s} where ended_at is null limit ${MOST_SESSIONS}) as open`;
     const said = sql`(${s.session_id} || ' ' || ${s.title} || ' ' || ${s.url} || ' ' || coalesce(${s.opened_by}, ''))`;
     return q
       .select()
       .from(s)
       .where(
         and(
-          sql`(${s.session_id} in (${open}) or ${s.session_id} in (${newest}))`,
+          amongFound(conn, s.session_id, sql`${open} union all ${newest}`),
           hasWords(said, words),
         ),
       )
