@@ -22,7 +22,7 @@ const record = (row: WorkloadRow, version: Omit<WorkloadVersionRow, "code">): Wo
 });
 
 /** @throws AppError not_found */
-const rowOf = async ({ db }: PipelineContext, slug: string): Promise<WorkloadRow> => {
+const rowOf = async ({ db }: Pick<PipelineContext, "db">, slug: string): Promise<WorkloadRow> => {
   const row = await db.workloads.get(slug);
   if (!row) throw notFound("workload");
   return row;
@@ -30,7 +30,7 @@ const rowOf = async ({ db }: PipelineContext, slug: string): Promise<WorkloadRow
 
 /** Newest first. @throws AppError not_found */
 export async function listVersions(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   slug: string,
   { limit, cursor }: VersionsQuery,
 ): Promise<{ versions: WorkloadVersion[]; next_cursor: string | null }> {
@@ -46,7 +46,7 @@ export async function listVersions(
 
 /** With its code. @throws AppError not_found */
 export async function getVersion(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   slug: string,
   version: number,
 ): Promise<WorkloadVersionCode> {

@@ -49,7 +49,10 @@ interface Act {
 }
 
 /** The ways to the tasks. Those without a fingerprint are met workload by workload. */
-async function filtersOf(ctx: PipelineContext, asked: Asked): Promise<TaskFilter[]> {
+async function filtersOf(
+  ctx: Pick<PipelineContext, "pipeline" | "db">,
+  asked: Asked,
+): Promise<TaskFilter[]> {
   const { action, workload, fingerprint, state, since, until } = asked;
   const wanted = FOR[action];
   if (state !== undefined && !wanted.includes(state))
@@ -75,7 +78,7 @@ async function filtersOf(ctx: PipelineContext, asked: Asked): Promise<TaskFilter
   return all.map(({ workload_id }) => ({ ...filter, states, workload_id }));
 }
 
-async function actOf(ctx: PipelineContext, asked: Asked): Promise<Act> {
+async function actOf(ctx: Pick<PipelineContext, "pipeline" | "db">, asked: Asked): Promise<Act> {
   const filters = await filtersOf(ctx, asked);
   const { action, to, dry_run } = asked;
   const at_most = asked.at_most ?? Number.POSITIVE_INFINITY;
@@ -115,7 +118,7 @@ async function walkAll(
 
 /** How many it would be; it ends where they are more than somebody asks for. */
 async function countAll(
-  { db }: PipelineContext,
+  { db }: Pick<PipelineContext, "db">,
   { filters, at_most }: Pick<Act, "filters" | "at_most">,
   isLate: () => boolean,
 ): Promise<{ matched: number; complete: boolean }> {
@@ -131,7 +134,7 @@ async function countAll(
 
 /** How many it would be, and a few of them. */
 async function preview(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db">,
   { filters }: Act,
   isLate: () => boolean,
 ): Promise<Done> {
@@ -152,7 +155,7 @@ async function preview(
 
 /** Piece by piece, each one statement: what a crash leaves is either changed or as it was. */
 async function changeAll(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "pipeline">,
   { filters, change, at_most }: Act,
   isLate: () => boolean,
 ): Promise<Done> {
@@ -178,7 +181,11 @@ async function changeAll(
 }
 
 /** Claims that wait are answered at once. */
-function wakeFor({ pipeline }: PipelineContext, change: TaskChange, tasks: readonly FoundTask[]) {
+function wakeFor(
+  { pipeline }: Pick<PipelineContext, "pipeline">,
+  change: TaskChange,
+  tasks: readonly FoundTask[],
+) {
   if (change.kind === "remove" || tasks.length === 0) return;
   if (change.kind === "move") return pipeline.wake(change.to.workload_id, tasks.length);
   const ready = new Map<number, number>();

@@ -33,7 +33,7 @@ interface Asked {
 
 /** Newest first; where it stopped: `since`, or where its time was over. */
 async function countGroups(
-  { db, clock }: PipelineContext,
+  { db, clock }: Pick<PipelineContext, "db" | "clock">,
   { query, workload_id, since, until, bucket_ms }: Asked,
 ): Promise<{ groups: Groups; counted_since: number }> {
   const groups: Groups = new Map();
@@ -71,7 +71,7 @@ const exampleOf = (run: RunExample, traceback: string | null): FailureGroup["exa
 
 /** GET /api/v1/failures (rules/failures#groups). @throws AppError not_found, invalid */
 export async function listFailures(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
   query: FailureQuery,
 ): Promise<FailureList> {
   const { db, clock, pipeline } = ctx;

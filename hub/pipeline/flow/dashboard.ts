@@ -1,7 +1,7 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
 import type { PipelineContext } from "../context.ts";
-import { listTroubled } from "../supervisor/read.ts";
+import { listTroubled } from "../supervisor/read-supervision.ts";
 import { queueCounts } from "../tasks/queue.ts";
 import { runRecords } from "../tasks/runs.ts";
 import { brokenSentence, executorStates } from "../workloads/executor-state.ts";

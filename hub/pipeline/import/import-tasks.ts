@@ -123,14 +123,17 @@ function refusal({ faults, fault_count, submitted, duplicates }: ImportResult): 
 type Into = (batch: readonly TaskIn[]) => Promise<{ submitted: number; duplicates: number }>;
 
 const submitter =
-  (ctx: PipelineContext, slug: string): Into =>
+  (
+    ctx: Pick<PipelineContext, "pipeline" | "tracer" | "kv" | "log" | "clock">,
+    slug: string,
+  ): Into =>
   async (batch) => {
     if (batch.length === 0) return { submitted: 0, duplicates: 0 };
     return submitTasks(ctx, slug, batch, () => ["body"]);
   };
 
 /** Counts what a submission would find: keys in the queue, and keys that stood in the file before. */
-function looker({ db }: PipelineContext, { workload_id }: WorkloadRow): Into {
+function looker({ db }: Pick<PipelineContext, "db">, { workload_id }: WorkloadRow): Into {
   const seen = new Set<string>();
   return async (batch) => {
     const fresh = [...new Set(batch.map(({ pk }) => pk))].filter((pk) => !seen.has(pk));

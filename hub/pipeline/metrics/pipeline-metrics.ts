@@ -9,13 +9,18 @@ import { executorState } from "../workloads/executor-state.ts";
 const STATES = ["ready", "delayed", "claimed", "failed"] as const;
 
 /** What the pipeline tells to `/metrics` (rules/metrics#of-the-pipeline). */
-export function addPipelineMetrics(ctx: PipelineContext): void {
+export function addPipelineMetrics(
+  ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "clock">,
+): void {
   addTallies(ctx);
   addQueues(ctx);
   addPullWorkers(ctx);
 }
 
-function addTallies({ metrics, pipeline: { tallies } }: PipelineContext): void {
+function addTallies({
+  metrics,
+  pipeline: { tallies },
+}: Pick<PipelineContext, "metrics" | "pipeline">): void {
   const { tally, tallyBy } = metrics;
   tally("flotilla_tasks_submitted_total", "Tasks submitted here", () => tallies.submitted);
   tally(
@@ -54,14 +59,18 @@ function addTallies({ metrics, pipeline: { tallies } }: PipelineContext): void {
 }
 
 /** From the counters and a bounded number of index probes per workload, however much the queues hold. */
-function addQueues({ metrics, pipeline, db }: PipelineContext): void {
+function addQueues({
+  metrics,
+  pipeline,
+  db,
+}: Pick<PipelineContext, "metrics" | "pipeline" | "db">): void {
   const tasks = metrics.gauge("flotilla_tasks", "Tasks in the queues, by workload and state", [
     "workload",
     "state",
   ]);
   const oldest = metrics.gauge(
     "flotilla_task_oldest_ready_seconds",
-    "Age of the oldest task that could run now; 0 where there is none",
+    "Age of the oldest task that could run now; 0 where there is none, or the workload is switched off",
     ["workload"],
   );
   const nameOf = createBoundedLabel(MOST_WORKLOADS);
@@ -77,18 +86,19 @@ function addQueues({ metrics, pipeline, db }: PipelineContext): void {
     const countsOf = new Map<number, QueueCounts>(counts.map((row) => [row.workload_id, row]));
     const since = new Map(ready.map((row) => [row.workload_id, row.created_at]));
     const ages = new Map<string, number>();
-    for (const { workload_id, slug } of inOrder(workloads.all())) {
+    for (const { workload_id, slug, enabled } of inOrder(workloads.all())) {
       const workload = nameOf(slug);
       const row = countsOf.get(workload_id);
       for (const state of STATES) tasks.inc({ workload, state }, Math.max(0, row?.[state] ?? 0));
-      const age = Math.max(0, now - (since.get(workload_id) ?? now)) / 1_000;
+      const oldest_at = enabled ? since.get(workload_id) : undefined;
+      const age = Math.max(0, now - (oldest_at ?? now)) / 1_000;
       ages.set(workload, Math.max(age, ages.get(workload) ?? 0));
     }
     for (const [workload, age] of ages) oldest.set({ workload }, age);
   });
 }
 
-function addPullWorkers(ctx: PipelineContext): void {
+function addPullWorkers(ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "clock">): void {
   const { metrics, pipeline, db, clock } = ctx;
   const workers = metrics.gauge("flotilla_pull_workers", "Workers that run tasks, by state", [
     "state",

@@ -6,12 +6,18 @@ import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
 
 /** What a control plane that serves alone says to those who send it work. */
-export const pipelineProbes = (ctx: PipelineContext): Probes => ({
+export const pipelineProbes = (
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "disk_room">,
+): Probes => ({
   notReady: () => notReady(ctx),
   pressure: () => readPressure(ctx),
 });
 
-async function notReady({ pipeline, db, clock }: PipelineContext): Promise<ProbeReason[]> {
+async function notReady({
+  pipeline,
+  db,
+  clock,
+}: Pick<PipelineContext, "pipeline" | "db" | "clock">): Promise<ProbeReason[]> {
   if (pipeline.stopping.aborted)
     return [{ reason: "stopping", detail: "the control plane is stopping" }];
   const answers = withDeadline("database", KV_READ_TIMEOUT_MS, db.ping(), clock);
@@ -21,7 +27,9 @@ async function notReady({ pipeline, db, clock }: PipelineContext): Promise<Probe
   );
 }
 
-async function readPressure(ctx: PipelineContext): Promise<Pressure> {
+async function readPressure(
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "disk_room">,
+): Promise<Pressure> {
   const { pipeline, db, clock, disk_room } = ctx;
   const [now, counts, oldest, rows] = await Promise.all([
     pipeline.store.now(),

@@ -38,7 +38,7 @@ export function claimedJson(
     const { lease_ms, timeout_ms } = limitsOf(workload);
     const list = tasks.map(
       (t) =>
-        `{"task_id":${t.task_id},"epoch":${t.epoch},"attempt":${t.attempt},"max_attempts":${t.max_attempts ?? workload.max_attempts},"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"}}`,
+        `{"task_id":${t.task_id},"epoch":${t.epoch},"attempt":${t.attempt},"max_attempts":${t.max_attempts ?? workload.max_attempts},"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"}${t.traceparent ? `,"traceparent":"${t.traceparent}"` : ""}}`,
     );
     return `{"workload":"${workload.slug}","revision":"${revision}","lease_ms":${lease_ms},"timeout_ms":${timeout_ms},"tasks":[${list.join(",")}]}`;
   });

@@ -103,7 +103,7 @@ async function checkCode(
 }
 
 /** Checks of canaries, one for each turn, that run in the background: whoever asks gets what is known. */
-function createChecks(ctx: PipelineContext) {
+function createChecks(ctx: Pick<PipelineContext, "log" | "db" | "clock" | "pipeline" | "kv">) {
   const checks = new Map<string, { key: string; proof: Proof | null }>();
   return (worker_id: string, key: string): Proof | null => {
     const known = checks.get(worker_id);

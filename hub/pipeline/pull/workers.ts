@@ -47,7 +47,7 @@ async function duplicate(
  * @throws AppError conflict
  */
 export async function registerPuller(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log" | "version">,
   worker_id: string,
   hello: RegisterPull,
 ): Promise<z.infer<typeof RegisteredPull>> {

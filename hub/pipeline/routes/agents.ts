@@ -138,7 +138,9 @@ const routes = {
 };
 
 /** Agents and the instances they run (rules/pipeline-agents#host-agents). */
-export function agentRoutes(ctx: PipelineContext) {
+export function agentRoutes(
+  ctx: Pick<PipelineContext, "operations" | "db" | "clock" | "log" | "pipeline">,
+) {
   return newApp()
     .openapi(routes.list, async (c) => {
       const { page, next_cursor } = pageOf(

@@ -116,7 +116,9 @@ const routes = {
 /**
  * The smaller calls of a worker's daemon and of the people who operate it (rules/pipeline-pull#commands-to-a-worker).
  */
-export function pullDaemonRoutes(ctx: PipelineContext) {
+export function pullDaemonRoutes(
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "kv" | "log" | "clock">,
+) {
   return newApp()
     .openapi(routes.command, async (c) => {
       const { command } = c.req.valid("json");

@@ -10,7 +10,6 @@ import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { quickly } from "#hub/platform/http/quickly.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
-import { plainExchange } from "#shared/protocol/schema/plain.ts";
 import {
   ChangeFilter,
   Claimed,
@@ -31,6 +30,7 @@ import {
 import type { PipelineContext } from "../context.ts";
 import { claimedJson, stillExcluded } from "../pull/answer.ts";
 import { awaitTasks } from "../pull/claims.ts";
+import { plainExchange } from "../pull/plain.ts";
 import { completeTasks, failTasks, releaseTasks } from "../pull/reports.ts";
 import {
   beatPuller,
@@ -42,6 +42,7 @@ import {
   requirePuller,
 } from "../pull/workers.ts";
 import { keepNotes } from "../tasks/notes.ts";
+import { tracedBatches } from "../tasks/task-traces.ts";
 
 /** Reports carry what tasks printed. */
 const MAX_REPORT_BYTES = 256 * 1024 * 1024;
@@ -234,7 +235,8 @@ async function exchange(
   ]);
   const results = JSON.stringify(reports.flat());
   const beat = ctx.pipeline.wanted.delete(worker.worker_id) ? ',"beat":true' : "";
-  const claimed = claimedJson(ctx.pipeline.plugins, batches, want.known);
+  const traced = await tracedBatches(ctx, batches);
+  const claimed = claimedJson(ctx.pipeline.plugins, traced, want.known);
   return asJson(`${claimed},"results":${results}${beat}}`);
 }
 
@@ -265,7 +267,8 @@ export function pullRoutes(ctx: PipelineContext) {
       const { incarnation, ...asked } = c.req.valid("json");
       const { known, ...want } = { ...asked, exclude: stillExcluded(ctx, asked) };
       const worker = await requirePuller(ctx, callerOf(c), incarnation);
-      const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
+      const found = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
+      const batches = await tracedBatches(ctx, found);
       return asJson(`${claimedJson(ctx.pipeline.plugins, batches, known)}}`) as never;
     })
     .openapi(routes.complete, async (c) => {

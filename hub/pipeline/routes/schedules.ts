@@ -19,7 +19,7 @@ const preview = createRoute({
 });
 
 /** Schedules before they are saved (rules/pipeline-schedules#next-times). */
-export const scheduleRoutes = (ctx: PipelineContext) =>
+export const scheduleRoutes = (ctx: Pick<PipelineContext, "clock">) =>
   newApp().openapi(preview, (c) =>
     c.json(previewSchedule(c.req.valid("query"), ctx.clock.now()), 200),
   );

@@ -3,7 +3,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { SearchQuery, SearchResult } from "#shared/protocol/schema/search.ts";
 import type { PipelineContext } from "../context.ts";
-import { searchPipeline } from "../search/search.ts";
+import { searchPipeline } from "../search/search-pipeline.ts";
 
 const search = createRoute({
   method: "get",

@@ -4,7 +4,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { Supervision } from "#shared/protocol/schema/supervisor.ts";
 import type { PipelineContext } from "../context.ts";
-import { getSupervision } from "../supervisor/read.ts";
+import { getSupervision } from "../supervisor/read-supervision.ts";
 
 const read = createRoute({
   method: "get",

@@ -5,13 +5,13 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { quickly } from "#hub/platform/http/quickly.ts";
 import { CheckExecutor } from "#shared/protocol/schema/executor.ts";
 import { pageOf } from "#shared/protocol/schema/page.ts";
-import { plainBatch } from "#shared/protocol/schema/plain.ts";
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { workloadTag } from "#shared/protocol/workload-tag.ts";
 import { tryCode } from "../code/after-save.ts";
 import type { PipelineContext } from "../context.ts";
 import { checkExecutor, tryExecutor } from "../pull/checks.ts";
+import { plainBatch } from "../pull/plain.ts";
 import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../tasks/queue.ts";
 import { getRun, listRuns } from "../tasks/runs.ts";
 import { getTask, getTaskOfRun } from "../tasks/task-history.ts";
@@ -31,7 +31,7 @@ import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
 const CHECK_S = 60;
 
 const submitBatch = (
-  ctx: Pick<PipelineContext, "pipeline">,
+  ctx: Parameters<typeof submitTasks>[0],
   of: string,
   items: readonly TaskIn[],
 ) => submitTasks(ctx, of, items, (i) => ["body", "items", i]);
@@ -94,7 +94,9 @@ export function workloadRoutes(ctx: PipelineContext) {
 }
 
 /** The tasks of a workload, and its queue (rules/pipeline-queue#queue-counts). */
-export function taskRoutes(ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "clock">) {
+export function taskRoutes(
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "clock" | "tracer">,
+) {
   const app = newApp();
   app.post(
     "/api/v1/workloads/:slug/tasks/batch",

@@ -79,7 +79,14 @@ export async function peekQueue(
     limit,
     (rows) =>
       label
-        ? labelledRows(ctx, { workload_id, states, label, limit: rows, offset, after: cursor ?? 0 })
+        ? labelledRows(ctx, slug, {
+            workload_id,
+            states,
+            label,
+            limit: rows,
+            offset,
+            after: cursor ?? 0,
+          })
         : store.peek(workload_id, states, rows, offset, cursor),
     ({ task_id }) => String(task_id),
   );
@@ -91,10 +98,12 @@ export async function peekQueue(
 
 /** From the labels' index, as the queue would show them. */
 async function labelledRows(
-  { db, pipeline }: Pick<PipelineContext, "pipeline" | "db">,
+  { db }: Pick<PipelineContext, "db">,
+  slug: string,
   filter: Parameters<PipelineContext["db"]["task_labels"]["tasks"]>[0],
 ): Promise<StoredRow[]> {
-  const workload = pipeline.workloads.byId(filter.workload_id);
+  // Not the hub's own copy: another hub may just have changed it.
+  const workload = await db.workloads.get(slug);
   return (await db.task_labels.tasks(filter)).map((row) => ({
     ...row,
     max_attempts: (row.follows_workload ? workload?.max_attempts : null) ?? row.max_attempts,

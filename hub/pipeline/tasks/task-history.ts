@@ -23,7 +23,7 @@ const attemptRecord = (row: RunRow, labels: Labels): RunAttempt => {
   return rest;
 };
 
-const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined, labels: Labels): QueueRow => ({
+const taskRecord = (row: TaskRow, workload: WorkloadRow | null, labels: Labels): QueueRow => ({
   pk: row.pk,
   state: stateName(row.state),
   attempt: row.attempt,
@@ -40,7 +40,7 @@ const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined, labels: Lab
 });
 
 async function historyOf(
-  { db, pipeline }: Pick<PipelineContext, "db" | "pipeline">,
+  { db }: Pick<PipelineContext, "db">,
   of: { workload: string; pk: string; task_id: number },
   task: TaskRow | null,
 ): Promise<TaskHistory> {
@@ -52,7 +52,8 @@ async function historyOf(
     // A key that was submitted again names another task.
     task:
       task?.task_id === of.task_id
-        ? taskRecord(task, pipeline.workloads.byId(task.workload_id), labels)
+        ? // Not the hub's own copy: another hub may just have changed it.
+          taskRecord(task, await db.workloads.get(of.workload), labels)
         : null,
     attempts: rows.reverse().map((row) => attemptRecord(row, labels)),
   };
@@ -60,7 +61,7 @@ async function historyOf(
 
 /** GET /runs/{run_id}/task. @throws AppError not_found */
 export async function getTaskOfRun(
-  ctx: Pick<PipelineContext, "db" | "pipeline">,
+  ctx: Pick<PipelineContext, "db">,
   run_id: number,
 ): Promise<TaskHistory> {
   const [row] = Number.isSafeInteger(run_id)

@@ -10,6 +10,7 @@ import {
   type TaskIn,
 } from "#shared/protocol/schema/queue.ts";
 import type { PipelineContext } from "../context.ts";
+import { keepTaskTraces } from "./task-traces.ts";
 
 const MAX_FAULTS = 50;
 const encoder = new TextEncoder();
@@ -76,7 +77,7 @@ function newTasks(
  * @throws AppError not_found, invalid naming the item, at_capacity.
  */
 export async function submitTasks(
-  ctx: Pick<PipelineContext, "pipeline">,
+  ctx: Pick<PipelineContext, "pipeline" | "tracer" | "clock">,
   slug: string,
   items: readonly TaskIn[],
   loc: (index: number) => (string | number)[],
@@ -85,6 +86,7 @@ export async function submitTasks(
   const tasks = newTasks(workload, items, loc);
   const { workload_id } = workload;
   if (tasks.length === 0) return { submitted: 0, duplicates: 0, pks_rejected: [] };
+  if (ctx.tracer !== null) await keepTaskTraces(ctx, workload_id, tasks);
   const taken = ctx.pipeline.turns.call({ op: "submit", workload_id, tasks });
   // Waiting claims join this turn's transaction, behind the tasks: starting a task takes one commit instead of two.
   ctx.pipeline.ready.add(workload_id, tasks.length);

@@ -68,7 +68,7 @@ function matching(q: string): (...texts: string[]) => boolean {
   };
 }
 
-function sourcesOf(ctx: PipelineContext): Partial<Record<HitKind, Source>> {
+function sourcesOf(ctx: Pick<PipelineContext, "db" | "clock">): Partial<Record<HitKind, Source>> {
   const { search, workloads, pull_workers } = ctx.db;
   return {
     workload: async (q, limit) => {
