@@ -17,11 +17,21 @@ export interface Ended {
   door: AttemptDoor;
 }
 
+/** Judges a script that has run, by the page that `job` shows. */
+export type JudgeScript = (
+  job: ScriptedJob,
+  attempt: AttemptRow,
+  outcome: ScriptOutcome,
+  shot: Shot | null,
+) => Promise<Verdict>;
+
 /** What decides an attempt: a script on it, how it ran, and what became of it. */
 export interface AttemptPlan {
   /** Puts the script on the attempt. @returns why there is none to run, or null. */
   plan(attempt: AttemptRow): Promise<Verdict | null>;
-  judge(attempt: AttemptRow, outcome: ScriptOutcome, shot: Shot | null): Promise<Verdict>;
+  /** @returns why the script may not run on the job's page, or null. Absent: it may. */
+  prove?: ((attempt: AttemptRow) => Promise<Verdict | null>) | undefined;
+  judge: JudgeScript;
 }
 
 /** The job's lease is another's, or it has ended. */
@@ -35,7 +45,7 @@ export async function runAttempt(
   job: ScriptedJob,
   n: number,
   engine: string | null,
-  { plan, judge }: AttemptPlan,
+  { plan, prove, judge }: AttemptPlan,
 ): Promise<Ended> {
   const { ctx, signal } = job;
   const attempt = newAttempt(job.row, n, ctx.clock.now(), { engine });
@@ -45,7 +55,10 @@ export async function runAttempt(
     return ended(byRules(stoppedClass(signal), "the job has ended"));
   let verdict: Verdict;
   try {
-    verdict = (await plan(attempt)) ?? (await runPlanned(job, attempt, door, judge));
+    verdict =
+      (await plan(attempt)) ??
+      (await prove?.(attempt)) ??
+      (await runPlanned(job, attempt, door, judge));
   } catch (err) {
     verdict = verdictOfError(job, err);
   }
@@ -85,7 +98,22 @@ async function runPlanned(
   job: ScriptedJob,
   attempt: AttemptRow,
   door: AttemptDoor,
-  judge: AttemptPlan["judge"],
+  judge: JudgeScript,
+): Promise<Verdict> {
+  const verdict = await runJudged(job, attempt, door, judge);
+  if (verdict.ok && attempt.result !== null) {
+    await storeResult(job, attempt.result.value);
+    await storeAnswer(job, attempt.result.value);
+  }
+  return verdict;
+}
+
+/** Runs the attempt's script on the page that `job` shows, and has it judged; what came of it is on the attempt. */
+export async function runJudged(
+  job: ScriptedJob,
+  attempt: AttemptRow,
+  door: AttemptDoor,
+  judge: JudgeScript,
 ): Promise<Verdict> {
   const { ctx, row, signal } = job;
   signal.throwIfAborted();
@@ -123,12 +151,7 @@ async function runPlanned(
     ...(outcome.error && { error: outcome.error.message, line: outcome.error.line }),
   });
   const shot = await gatherEvidence(job, attempt, since);
-  const verdict = await judge(attempt, outcome, shot);
-  if (verdict.ok && outcome.result !== null) {
-    await storeResult(job, outcome.result);
-    await storeAnswer(job, outcome.result);
-  }
-  return verdict;
+  return judge(job, attempt, outcome, shot);
 }
 
 function putOutcome(attempt: AttemptRow, outcome: ScriptOutcome): void {

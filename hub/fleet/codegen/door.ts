@@ -9,7 +9,7 @@ import { TakeName } from "#shared/protocol/link/messages.ts";
 import type { ScriptDoor, ScriptReply } from "../runner/script-run.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { resultOf } from "../sessions/calls.ts";
-import { callPage, type ScriptedJob, say } from "./job.ts";
+import { callOwn, type ScriptedJob, say } from "./job.ts";
 import { storeFile } from "./job-output.ts";
 
 /** One action of a script that the page took. */
@@ -32,7 +32,7 @@ const MAX_TRACE = 200;
 const NAME_MS = 5_000;
 
 export function openAttemptDoor(job: ScriptedJob): AttemptDoor {
-  const { ctx, session } = job;
+  const { ctx, at } = job;
   const trace: TraceStep[] = [];
   const used = new Map<string, number>();
   let lines = 0;
@@ -43,9 +43,9 @@ export function openAttemptDoor(job: ScriptedJob): AttemptDoor {
       if (action === "set_input_files")
         checkInputFiles(args as SessionActionArgs<"set_input_files">);
       const work = async (): Promise<ScriptReply> => {
-        const reply = await actOn(ctx, session, action, args, "script");
-        const result = await resultOf(ctx, session, reply);
-        const { url, title } = session;
+        const reply = await actOn(ctx, at, action, args, "script");
+        const result = await resultOf(ctx, at, reply);
+        const { url, title } = at;
         if (trace.length <= MAX_TRACE) trace.push({ action, args, url });
         return { result, url, title, ms: reply.ms };
       };
@@ -94,7 +94,7 @@ async function nameFor(
   used.set(asked, at + 1);
   const known = names[at];
   if (known !== undefined) return known;
-  const answer = (await callPage(job, "take_name", wanted.data, NAME_MS)) as { name: string };
+  const answer = (await callOwn(job, "take_name", wanted.data, NAME_MS)) as { name: string };
   names[at] = answer.name;
   return answer.name;
 }

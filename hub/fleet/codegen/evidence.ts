@@ -26,7 +26,7 @@ const Snapshot = z.object({
  * The page in words: where it is, its accessibility tree, its links. A page that does not answer is reported as such.
  */
 export async function pageView(job: ScriptedJob): Promise<string> {
-  if (job.page.mute) return `URL: ${job.session.url}\nThe page hangs: its scripts keep it busy.`;
+  if (job.page.mute) return `URL: ${job.at.url}\nThe page hangs: its scripts keep it busy.`;
   try {
     const answer = await callPage(job, "snapshot", { max_chars: MAX_VIEW }, LOOK_MS);
     const { url, title, aria, links } = Snapshot.parse(answer);
@@ -34,7 +34,7 @@ export async function pageView(job: ScriptedJob): Promise<string> {
     return `URL: ${url}\nTitle: ${title}\n\nAccessibility tree:\n${aria}\n\nLinks:\n${list || "none"}`;
   } catch (err) {
     if (job.signal.aborted) throw err;
-    return `URL: ${job.session.url}\nThe page could not be read: ${errorMessage(err)}`;
+    return `URL: ${job.at.url}\nThe page could not be read: ${errorMessage(err)}`;
   }
 }
 
@@ -80,7 +80,7 @@ export async function gatherEvidence(
   job.page.mute = !(await answers(job));
   const shot = await takePicture(job);
   const network = (await readNetwork(job, since))?.entries ?? [];
-  const { url, title } = job.session;
+  const { url, title } = job.at;
   attempt.evidence = {
     url,
     title,

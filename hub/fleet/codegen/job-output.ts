@@ -8,7 +8,7 @@ export const pictureName = (n: number): string => `attempt-${n}.png`;
 
 /** Stores bytes as an asset of the job. @throws AppError too_large; conflict once the job has ended. */
 export async function storeFile(
-  { ctx, held, session, signal }: ScriptedJob,
+  { ctx, held, at, signal }: ScriptedJob,
   name: string,
   mime: string,
   body: Uint8Array<ArrayBuffer>,
@@ -16,7 +16,7 @@ export async function storeFile(
   const top = mime.split("/", 1)[0] ?? "";
   const kind = top === "image" || top === "video" || top === "audio" ? top : "other";
   const ext = /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase() ?? "";
-  const meta = hubAsset({ name, kind, mime, ext }, session.url);
+  const meta = hubAsset({ name, kind, mime, ext }, at.url);
   const { size } = await storeAsset(ctx, held, meta, {
     body: new Blob([body]).stream(),
     sha256: new Bun.CryptoHasher("sha256").update(body).digest("hex"),

@@ -13,7 +13,10 @@ export interface ScriptedJob {
   readonly ctx: FleetContext;
   readonly row: JobRow;
   readonly held: JobLane;
+  /** The job's own. */
   readonly session: HubSession;
+  /** Whose pages its scripts see: that one, or a replay's in which they are proved. */
+  readonly at: HubSession;
   /** Aborts when the job or its session has ended: whatever it does then counts for nothing. */
   readonly signal: AbortSignal;
   /** Names under which its scripts have saved files, by the name they asked for: the next attempt replaces them. */
@@ -57,13 +60,21 @@ export const stoppedClass = (signal: AbortSignal): "cancelled" | "lane_lost" =>
     ? "cancelled"
     : "lane_lost";
 
-/** A call of the hub's own on the job's session; its result whole. @throws AppError as `callSession`. */
+/** A call of the hub's own on the page that scripts see; its result whole. @throws AppError as `callSession`. */
 export async function callPage(
-  { ctx, session }: ScriptedJob,
+  { ctx, at }: Pick<ScriptedJob, "ctx" | "at">,
   action: string,
   args: Record<string, unknown>,
   timeout_ms: number,
 ): Promise<unknown> {
-  const reply = await callSession(ctx, session, { action, args, timeout_ms });
-  return resultOf(ctx, session, reply);
+  const reply = await callSession(ctx, at, { action, args, timeout_ms });
+  return resultOf(ctx, at, reply);
 }
+
+/** The same on the job's own session, whatever its scripts see. */
+export const callOwn = (
+  { ctx, session }: ScriptedJob,
+  action: string,
+  args: Record<string, unknown>,
+  timeout_ms: number,
+): Promise<unknown> => callPage({ ctx, at: session }, action, args, timeout_ms);

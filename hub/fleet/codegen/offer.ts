@@ -11,6 +11,7 @@ const MAX_STEPS = 30;
 const READS = new Set<TraceStep["action"]>([
   ...([
     "screenshot",
+    "aria_snapshot",
     "pdf",
     "content",
     "text",

@@ -34,7 +34,8 @@ async function runScripted(ctx: FleetContext, held: JobLane, stopped: AbortSigna
   }
   const signal = AbortSignal.any([stopped, session.ended]);
   const page = { mute: false };
-  const job: ScriptedJob = { ctx, row, held, session, signal, saved: new Map(), page };
+  const saved = new Map<string, string[]>();
+  const job: ScriptedJob = { ctx, row, held, session, at: session, signal, saved, page };
   const end = await endOf(job);
   if (signal.aborted || end === null) return;
   ctx.scripted.ended.add(held);

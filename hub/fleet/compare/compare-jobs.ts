@@ -8,7 +8,7 @@ import type { JobComparison, TextCompared } from "#shared/protocol/schema/compar
 import type { FleetContext } from "../context.ts";
 import { readDocument } from "../jobs/documents.ts";
 import type { Comparisons, Ignored } from "../jobs/parts.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { documentHref } from "../jobs/record.ts";
 import type { PageText } from "../page-text/text-lines.ts";
 import { visibleText } from "../page-text/visible-text.ts";

@@ -29,7 +29,7 @@ interface Within {
 
 /** Newest first; where it stopped: `since`, or where its time was over. */
 async function countGroups(
-  { db, clock }: FleetContext,
+  { db, clock }: Pick<FleetContext, "db" | "clock">,
   query: JobFailureQuery,
   { since, until, bucket_ms }: Within,
 ): Promise<{ groups: Map<string, Group<string>>; counted_since: number }> {
@@ -69,7 +69,7 @@ const exampleOf = (job: JobExample, traceback: string | null): JobFailureGroup["
 
 /** GET /jobs/failures (rules/failures#groups). @throws AppError invalid */
 export async function listJobFailures(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "clock">,
   query: JobFailureQuery,
 ): Promise<JobFailureList> {
   const { db, clock } = ctx;

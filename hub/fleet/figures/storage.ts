@@ -34,7 +34,9 @@ export function daysUntilFull({ stored, room, bytes_per_day, ...kept }: Room): n
   return days > MOST_DAYS ? null : days;
 }
 
-export async function readStorage(ctx: FleetContext): Promise<Storage> {
+export async function readStorage(
+  ctx: Pick<FleetContext, "db" | "clock" | "disk_room" | "config" | "settings_cache">,
+): Promise<Storage> {
   const { db, clock, disk_room, config } = ctx;
   const now = clock.now();
   const [bodies, recordings, others, week] = await Promise.all([

@@ -1,6 +1,6 @@
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import type { RecordFacts } from "#shared/archive/har-of-warc.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
+import type { RecordFacts } from "../archive/har-of-warc.ts";
 import type { ImportedAsset } from "./bodies.ts";
 import { IMPORT_LIMITS } from "./limits.ts";
 

@@ -1,5 +1,5 @@
-import type { ArchivedPage } from "#shared/archive/wacz-parts.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
+import type { ArchivedPage } from "../archive/wacz-parts.ts";
 import type { Filled } from "./entries.ts";
 import { IMPORT_LIMITS } from "./limits.ts";
 

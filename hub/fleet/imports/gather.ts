@@ -1,24 +1,19 @@
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { collectUpTo } from "#shared/archive/byte-reader.ts";
+import { streamOf } from "#shared/archive/streams.ts";
+import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
+import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
+import type { HarEntry } from "#shared/protocol/schema/har.ts";
+import { collectUpTo } from "../archive/byte-reader.ts";
 import {
   entryOfAnswer,
   factsOf,
   nameIn,
   type RecordFacts,
   requestOfRecord,
-} from "#shared/archive/har-of-warc.ts";
-import { headerValue } from "#shared/archive/http-head.ts";
-import {
-  codingsOf,
-  decodedBody,
-  type HttpMessage,
-  readMessage,
-} from "#shared/archive/read-http.ts";
-import { type ReadableRecord, readWarc } from "#shared/archive/read-warc.ts";
-import { streamOf } from "#shared/archive/streams.ts";
-import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
-import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
-import type { HarEntry } from "#shared/protocol/schema/har.ts";
+} from "../archive/har-of-warc.ts";
+import { headerValue } from "../archive/http-head.ts";
+import { codingsOf, decodedBody, type HttpMessage, readMessage } from "../archive/read-http.ts";
+import { type ReadableRecord, readWarc } from "../archive/read-warc.ts";
 import type { FleetContext } from "../context.ts";
 import { documentKey } from "../jobs/stored-files.ts";
 import { type Bodies, createBodies } from "./bodies.ts";

@@ -1,10 +1,10 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { archiveRefusal } from "#shared/archive/archive-refusal.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import { type Job, SubmitJob } from "#shared/protocol/schema/job.ts";
+import { archiveRefusal } from "../archive/archive-refusal.ts";
 import type { FleetContext } from "../context.ts";
 import { announceEnd, logEvent, storeLines } from "../jobs/events.ts";
 import { jobRecord } from "../jobs/record.ts";

@@ -1,5 +1,5 @@
-import { bodyOfEntry } from "#shared/archive/entry-body.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import { bodyOfEntry } from "../archive/entry-body.ts";
 import type { Gathered } from "./gather.ts";
 import type { ArchiveSources } from "./sources.ts";
 

@@ -1,10 +1,10 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { collectUpTo } from "#shared/archive/byte-reader.ts";
 import { readZip, type ZipFile } from "#shared/archive/read-zip.ts";
 import type { Chunks } from "#shared/archive/streams.ts";
-import { type ArchivedPage, measured } from "#shared/archive/wacz-parts.ts";
+import { collectUpTo } from "../archive/byte-reader.ts";
+import { type ArchivedPage, measured } from "../archive/wacz-parts.ts";
 import { IMPORT_LIMITS } from "./limits.ts";
 
 /** What an archive is made of. */

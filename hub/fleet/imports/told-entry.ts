@@ -1,8 +1,8 @@
-import { cleanEntry, type RecordFacts } from "#shared/archive/har-of-warc.ts";
-import { headerValue } from "#shared/archive/http-head.ts";
 import { MAX_ASSET_NAME_BYTES } from "#shared/protocol/limits.ts";
 import type { ByteRange } from "#shared/protocol/schema/asset.ts";
 import { HarEntry } from "#shared/protocol/schema/har.ts";
+import { cleanEntry, type RecordFacts } from "../archive/har-of-warc.ts";
+import { headerValue } from "../archive/http-head.ts";
 import type { ImportedAsset } from "./bodies.ts";
 import type { Entries } from "./entries.ts";
 

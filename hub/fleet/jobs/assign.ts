@@ -12,7 +12,7 @@ import { leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
 import { tell } from "./events.ts";
 import { addJobSession } from "./job-sessions.ts";
 import { workersFor } from "./local-only.ts";
-import { hasFreeRunner, isScripted, mayTakeLane } from "./scripted.ts";
+import { hasFreeRunner, isScripted, mayTakeLane, waitsForProof } from "./scripted.ts";
 
 /** How many jobs one read of the queue returns. */
 const BATCH = 64;
@@ -116,6 +116,7 @@ export async function assignWaiting(ctx: FleetContext): Promise<void> {
 /** Claims the job for a free lane and sends it. */
 async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
+  if (waitsForProof(ctx, queued)) return "waits";
   const { job_id } = queued;
   const session_id = newSessionId();
   const may = [workersFor(queued), wayOutFits(queued.options)].filter((rule) => rule !== null);
@@ -126,6 +127,7 @@ async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   if (!place) return fits ? "waits" : "full";
   const { link, held, settle } = place;
   if (isScripted(queued)) ctx.scripted.lanes.set(held, link);
+  if (queued.options.prove_in_replay) ctx.scripted.proving.add(held);
   try {
     const row = await claimFor(ctx, job_id, held);
     if (row) {

@@ -168,7 +168,11 @@ async function takeOver(
 }
 
 /** Nothing was sent: the session is unchanged, but under the new lease. */
-function giveBack(ctx: FleetContext, session: HubSession, { lane, settle }: TakenLane): void {
+function giveBack(
+  ctx: Pick<FleetContext, "clock" | "config" | "db" | "kept" | "log" | "wall_jumps">,
+  session: HubSession,
+  { lane, settle }: TakenLane,
+): void {
   lane.done = true;
   if (!session.ended.aborted) void keepSession(ctx, session);
   settle();

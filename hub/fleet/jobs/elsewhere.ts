@@ -29,7 +29,13 @@ export function announceTaken(ctx: Pick<FleetContext, "waiters" | "cluster">, ro
  * A job (rules/cluster#jobs-across-hubs) is left to a hub with a strictly better candidate, for LEAVE_MS at most. The
  * time counts from when this hub first left it, because the clocks of two hubs may differ.
  */
-export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
+export function leaveToBetter(
+  ctx: Pick<
+    FleetContext,
+    "clock" | "cluster" | "disk_room" | "dispatcher" | "draining" | "links" | "stopping"
+  >,
+  job_id: string,
+): boolean {
   const { left } = ctx.cluster;
   const now = ctx.clock.monotonic();
   const before = left.get(job_id);

@@ -4,7 +4,7 @@ import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { isHeldHere } from "./elsewhere.ts";
-import { terminalEvent } from "./events.ts";
+import { missingEnd } from "./events.ts";
 import { eventRecord } from "./record.ts";
 
 const PAGE = 500;
@@ -100,12 +100,9 @@ function createEventReader(
     if (!row) return out.close(EVENT_CLOSE.done, "deleted");
     await readOn();
     if (out.over.aborted) return;
-    const seen = since > 0 && last === since;
-    const [at] = seen ? await ctx.db.events.list(job.job_id, since - 1, 1) : [];
-    const { ts, type, data } = terminalEvent(row, ctx.clock.now());
-    if (!seen || at?.type === "log")
-      await send({ job_id: row.job_id, seq: last + 1, ts, type, data });
-    else out.close(EVENT_CLOSE.done, type);
+    const end = await missingEnd(ctx, row, last);
+    if (end) await send(end);
+    else out.close(EVENT_CLOSE.done, row.status === "failed" ? "error" : "done");
   };
   return async (): Promise<void> => {
     const news = await readOn();

@@ -1,9 +1,10 @@
-import type { JobRow } from "#hub/platform/db/rows.ts";
+import type { EventRow, JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { countEnd } from "../metrics/count-end.ts";
 import { releaseJobSession } from "./job-sessions.ts";
+import { endJobTrace } from "./job-trace.ts";
 import type { NewEvent } from "./parts.ts";
 import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
@@ -60,11 +61,26 @@ export const tell = (
   appendEvents(ctx, job_id, [logEvent({ ts: ctx.clock.now(), level, stage, message, fields })]);
 
 /** The last event of a job: `error` for a failed one, `done` with the record for the others (rules/events#event-stream). */
-export function terminalEvent(row: JobRow, now: number): NewEvent {
+function terminalEvent(row: JobRow, now: number): NewEvent {
   const ts = row.finished_at ?? now;
   if (row.status === "failed")
     return { ts, type: "error", data: { detail: row.error ?? "failed" } };
   return { ts, type: "done", data: { ...jobRecord(row) } };
+}
+
+/**
+ * The last event of a job that has ended, where nothing after `last` was stored because the hub died between its two
+ * writes; null where it is stored, or `last` is that event.
+ */
+export async function missingEnd(
+  ctx: Pick<FleetContext, "db" | "clock">,
+  row: JobRow,
+  last: number,
+): Promise<EventRow | null> {
+  const [stored] = await ctx.db.events.last(row.job_id, 1);
+  if ((stored && stored.type !== "log") || last > (stored?.seq ?? 0)) return null;
+  const { ts, type, data } = terminalEvent(row, ctx.clock.now());
+  return { job_id: row.job_id, seq: last + 1, ts, type, data };
 }
 
 /**
@@ -78,6 +94,7 @@ export async function announceEnd(ctx: FleetContext, row: JobRow, reported = fal
     "job finished",
   );
   countEnd(ctx, row);
+  void endJobTrace(ctx, row);
   // Before anybody hears of the end: the viewer of a job that has ended is 404 (rules/events#end-of-the-stream).
   await releaseJobSession(ctx, row, reported);
   if (isScripted(row)) await scriptedEnded(ctx, row);

@@ -35,7 +35,11 @@ export async function tellHeldBack(ctx: FleetContext): Promise<void> {
   }
 }
 
-async function tellOf(ctx: FleetContext, { job_id }: JobRow, left_ms: number): Promise<void> {
+async function tellOf(
+  ctx: Pick<FleetContext, "scripted" | "log" | "clock" | "db" | "bus">,
+  { job_id }: JobRow,
+  left_ms: number,
+): Promise<void> {
   const reserve_s = ctx.scripted.reserve.ms / 1_000;
   ctx.log.info({ job_id, reserve_s, left_ms }, "the last free lane is left to fetch jobs");
   const message = `one lane is free, and is left to fetch jobs for up to ${reserve_s} s (setting lane_reserve_s)`;

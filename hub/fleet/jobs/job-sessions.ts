@@ -52,7 +52,10 @@ export async function releaseJobSession(
 /**
  * From now on no job owns the session; it has an idle TTL and a new absolute one. The lane stays leased until it ends.
  */
-export async function keepSession(ctx: FleetContext, session: HubSession): Promise<void> {
+export async function keepSession(
+  ctx: Pick<FleetContext, "clock" | "config" | "db" | "kept" | "log" | "wall_jumps">,
+  session: HubSession,
+): Promise<void> {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;
   session.expires_at = ctx.clock.monotonic() + SESSION_TTL_S.ttl_default * 1_000;

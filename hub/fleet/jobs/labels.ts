@@ -3,7 +3,7 @@ import { conflict, invalid } from "#shared/kit/errors.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { changedLabels, type LabelChanges, MAX_LABELS } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow, recordOf } from "./read.ts";
+import { getRow, recordOf } from "./read-jobs.ts";
 
 /** Others may change the labels at the same time; each try begins with what is stored by then. */
 const TRIES = 5;

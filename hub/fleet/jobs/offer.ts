@@ -1,13 +1,16 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
 import { maskProxy } from "#shared/protocol/proxy.ts";
+import { withoutBrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
+import { browserOptionsOfJob } from "./browser-options.ts";
 import { tell } from "./events.ts";
 import { runExtras } from "./extras.ts";
+import { traceparentOf } from "./job-trace.ts";
 import { minAssetSize } from "./settings.ts";
 
 /**
@@ -41,11 +44,14 @@ export async function sendJob(
     record,
     replay,
     replay_clock,
+    prove_in_replay,
+    proof_capture,
     trace,
-    ...options
+    ...known
   } = row.options;
   const host = await hostForJob(ctx, row.host);
   const extras = await runExtras(ctx, row, host);
+  const browser_options = await browserOptionsOfJob(ctx, row, host.settings, link);
   if (replay) link.replays.add(replay);
   // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
@@ -53,6 +59,7 @@ export async function sendJob(
     lane_idx,
     queued_ms: ctx.clock.now() - row.created_at,
   });
+  const traceparent = await traceparentOf(ctx, job_id);
   const sent = link.send({
     type: "HubAssignJob",
     job_id,
@@ -61,20 +68,20 @@ export async function sendJob(
     session_id,
     url: row.url,
     options: {
-      ...options,
+      ...withoutBrowserOptions(known),
       ...(egress && { egress }),
       ...(replay && { replay }),
       ...(replay_clock === "capture" && { replay_clock }),
+      ...(prove_in_replay && { prove_in_replay }),
+      ...(proof_capture && { proof_capture }),
       ...(trace && { trace }),
       min_asset_size_bytes,
       // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
     },
-    extras: {
-      ...extras,
-      in_session: in_session === null ? null : in_session.session_id,
-    },
+    extras: { ...extras, browser_options, in_session: in_session?.session_id ?? null },
     record: await recordModeOf(ctx, record, host.settings),
+    ...(traceparent && { traceparent }),
   });
   if (!sent) return { kind: "closed" };
   const over = new AbortController();

@@ -26,6 +26,8 @@ export interface Scripted {
   readonly lanes: Map<HeldLane, WorkerLink>;
   /** Lanes whose worker has been ordered to end the run. */
   readonly ended: WeakSet<HeldLane>;
+  /** Lanes of jobs that need another one, for the replay in which their scripts are proved. */
+  readonly proving: WeakSet<HeldLane>;
   readonly runs: Map<string, RunningScript>;
   /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
   readonly attached: Set<string>;

@@ -1,10 +1,10 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { contentDisposition } from "#hub/platform/http/file-response.ts";
-import { replayEntryOf, replayEntryOfAsset } from "#shared/archive/replay-entry.ts";
 import { type Issue, invalid } from "#shared/kit/errors.ts";
 import { HarEntry } from "#shared/protocol/schema/har.ts";
 import type { ReplayEntry } from "#shared/protocol/schema/replay.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
+import { replayEntryOf, replayEntryOfAsset } from "../archive/replay-entry.ts";
 import type { FleetContext } from "../context.ts";
 import { documentKey } from "./stored-files.ts";
 import { harOf, isMadeByHub, readableAsset } from "./warc-sources.ts";
@@ -17,13 +17,11 @@ export async function requireReplayable(
 ): Promise<JobRow> {
   const row = await ctx.db.jobs.get(job_id);
   if (!row) throw invalid(loc, "there is no such job");
+  // A job that proves its scripts has stored a part of its capture.
+  if (row.finished_at === null)
+    throw invalid(loc, `job ${job_id} has not ended: its capture is complete when it has`);
   if (await ctx.objects.stat(documentKey(job_id, "har.json"))) return row;
-  throw invalid(
-    loc,
-    row.finished_at === null
-      ? `job ${job_id} has not ended: its capture is complete when it has`
-      : `job ${job_id} has no capture`,
-  );
+  throw invalid(loc, `job ${job_id} has no capture`);
 }
 
 /** A session that shows a capture begins at its job's URL. @throws AppError invalid when there is no such capture */

@@ -58,6 +58,7 @@ export const newAttempt = (
   sandbox: null,
   screenshot: null,
   evidence: { url: null, title: null, network: [] },
+  proof: null,
   started_at,
   finished_at: null,
   ...more,

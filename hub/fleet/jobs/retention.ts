@@ -46,7 +46,9 @@ export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): P
 const MOST_SESSIONS = 100_000;
 
 /** Deletes the records of sessions that are older than `retention_days`, then the oldest beyond 100,000. */
-async function retainSessions(ctx: FleetContext): Promise<void> {
+async function retainSessions(
+  ctx: Pick<FleetContext, "clock" | "db" | "config" | "objects" | "settings_cache">,
+): Promise<void> {
   const days = await fleetSetting(ctx, "retention_days");
   const too_old = days === 0 ? null : ctx.clock.now() - days * DAY_MS;
   const too_many = await ctx.db.sessions.endOfNth(MOST_SESSIONS);

@@ -8,7 +8,7 @@ import { callSession, resultOf } from "../sessions/calls.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { hubAsset } from "./hub-asset.ts";
-import { getRow } from "./read.ts";
+import { getRow } from "./read-jobs.ts";
 import { assetRecord } from "./record.ts";
 import { storeAsset } from "./stored-files.ts";
 

@@ -9,7 +9,7 @@ import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/protocol
 import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { comingBack } from "../sessions/hub-session.ts";
-import { getRow } from "./read.ts";
+import { getRow } from "./read-jobs.ts";
 import { assetHref, assetRecord, documentHref } from "./record.ts";
 
 /** Object keys of a job. Names are checked where they come in; the store checks every segment again. */

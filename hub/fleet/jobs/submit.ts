@@ -19,7 +19,9 @@ import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
 import { keepProxy } from "./job-proxy.ts";
+import { beginJobTrace } from "./job-trace.ts";
 import { checkClone } from "./local-only.ts";
+import { requireProof } from "./proof.ts";
 import { jobRecord } from "./record.ts";
 import { requireReplayable } from "./replay-index.ts";
 import { newAttempt, rerunSource } from "./rerun-source.ts";
@@ -101,12 +103,15 @@ async function prepare(
   await checkClone(ctx, input.options);
   const { replay } = input.options;
   if (replay !== null) await requireReplayable(ctx, replay, ["body", "options", "replay"]);
+  await requireProof(ctx, input.options);
   await requireWayOut(ctx, input.options);
   await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const job_id = newJobId();
   const shown = await keepProxy(ctx, job_id, resolved);
-  return { row: newRow(ctx, job_id, { ...input, options: shown }, key, watch), script };
+  const row = newRow(ctx, job_id, { ...input, options: shown }, key, watch);
+  await beginJobTrace(ctx, row);
+  return { row, script };
 }
 
 /**

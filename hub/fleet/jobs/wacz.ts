@@ -1,6 +1,8 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
-import { cdxjLine } from "#shared/archive/cdxj.ts";
 import { streamOf } from "#shared/archive/streams.ts";
+import { notFound } from "#shared/kit/errors.ts";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { cdxjLine } from "../archive/cdxj.ts";
 import {
   type ArchivedPage,
   indexText,
@@ -9,9 +11,7 @@ import {
   packageText,
   packedText,
   pagesText,
-} from "#shared/archive/wacz-parts.ts";
-import { notFound } from "#shared/kit/errors.ts";
-import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+} from "../archive/wacz-parts.ts";
 import type { FleetContext } from "../context.ts";
 import { dateOfJob, warcChunks, warcName } from "./warc.ts";
 import { type Opener, streamZip, type ZipEntry } from "./zip-stream.ts";

@@ -8,7 +8,7 @@ import { listWorkers } from "../links/view.ts";
 import { thoseFor } from "../links/way-out.ts";
 import { isAttached } from "./attach.ts";
 import { hasLocalWorker, workersFor } from "./local-only.ts";
-import { hasFreeRunner, isScripted } from "./scripted.ts";
+import { hasFreeRunner, hasProofRoom, isScripted } from "./scripted.ts";
 
 /**
  * What a queued job waits for: reported in its record, in the 503, and in the error of the queue timeout
@@ -23,6 +23,8 @@ export interface QueueFacts {
   /** Whether a runner is free at a hub of the fleet, and how many one hub has. */
   readonly runner_free: boolean;
   readonly runners: number;
+  /** Whether a job that proves its scripts could have a lane of this hub, or there are other hubs. */
+  readonly proof_room: boolean;
   /** Whether a worker on the host of its hub is connected. */
   readonly local_worker: boolean;
   readonly reserve_ms: number;
@@ -59,6 +61,7 @@ async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
     runner_free,
     runners: scripted.most,
     hub: hubShortage(ctx, workers),
+    proof_room: cluster.peers.size > 0 || hasProofRoom(ctx),
     local_worker: await hasLocalWorker(ctx),
     reserve_ms: scripted.reserve.ms,
     queue: config.queue,
@@ -95,6 +98,8 @@ export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
     };
   if (workersFor(row) !== null)
     return { reason: "lanes_busy", detail: "the lanes on the hub's own host are busy" };
+  if (row.options.prove_in_replay && !facts.proof_room)
+    return { reason: "lanes_busy", detail: NO_PROOF_ROOM };
   const left_ms = row.created_at - facts.reserved_from;
   if (isScripted(row) && left_ms > 0 && onlyReserved(workers))
     return { reason: "lane_reserve", detail: heldBack(facts.reserve_ms, left_ms) };
@@ -102,6 +107,9 @@ export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
     return { reason: "starting", detail: "a lane is free: it is about to start" };
   return { reason: "redrive", detail: byRedrive(queue) };
 }
+
+const NO_PROOF_ROOM =
+  "a job with prove_in_replay does not take the last lane that no other such job has: replays need it";
 
 const heldBack = (reserve_ms: number, left_ms: number): string =>
   `one lane is free, and is left to fetch jobs for another ${Math.ceil(left_ms / 1_000)} s of ${reserve_ms / 1_000} (setting lane_reserve_s)`;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ArchivedPage } from "#shared/archive/wacz-parts.ts";
 import { HarEntry } from "#shared/protocol/schema/har.ts";
+import type { ArchivedPage } from "../archive/wacz-parts.ts";
 
 const HarPage = z.looseObject({ id: z.string(), title: z.string() });
 const Paged = z.looseObject({ pageref: z.string().optional() });

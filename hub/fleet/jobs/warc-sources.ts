@@ -1,9 +1,9 @@
 import type { AssetRow } from "#hub/platform/db/rows.ts";
-import type { ReadableAsset } from "#shared/archive/entry-body.ts";
-import { type HarElement, harElements } from "#shared/archive/har-elements.ts";
 import { type Chunks, chunksOf } from "#shared/archive/streams.ts";
-import { bodyOf, type WarcBody } from "#shared/archive/warc-record.ts";
 import { notFound } from "#shared/kit/errors.ts";
+import type { ReadableAsset } from "../archive/entry-body.ts";
+import { type HarElement, harElements } from "../archive/har-elements.ts";
+import { bodyOf, type WarcBody } from "../archive/warc-record.ts";
 import type { FleetContext } from "../context.ts";
 import { visibleText } from "../page-text/visible-text.ts";
 import { assetKey, documentKey } from "./stored-files.ts";

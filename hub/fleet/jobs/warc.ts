@@ -1,18 +1,19 @@
 import type { AssetRow, JobRow } from "#hub/platform/db/rows.ts";
-import { bodyOfEntry } from "#shared/archive/entry-body.ts";
+import { asciiUrl } from "#shared/kit/ascii-url.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
+import { HarEntry } from "#shared/protocol/schema/har.ts";
+import { bodyOfEntry } from "../archive/entry-body.ts";
 import {
   createHarRecords,
   type Planned,
   resourceRecord,
   warcBodyOf,
-} from "#shared/archive/har-records.ts";
-import type { ArchivedPage } from "#shared/archive/wacz-parts.ts";
-import { bodyOf, bytesOf, recordId, uriOf, warcFields } from "#shared/archive/warc-record.ts";
-import { type OnWritten, writeWarc } from "#shared/archive/write-warc.ts";
-import { isoTime } from "#shared/kit/clock.ts";
-import { hideCredentials } from "#shared/kit/hide-credentials.ts";
-import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
-import { HarEntry } from "#shared/protocol/schema/har.ts";
+} from "../archive/har-records.ts";
+import type { ArchivedPage } from "../archive/wacz-parts.ts";
+import { bodyOf, bytesOf, recordId, warcFields } from "../archive/warc-record.ts";
+import { type OnWritten, writeWarc } from "../archive/write-warc.ts";
 import type { FleetContext } from "../context.ts";
 import { screenshotTime } from "./screenshot.ts";
 import { createPages } from "./warc-pages.ts";
@@ -122,7 +123,7 @@ function warcinfo({ ctx, row, warcinfo_id, date }: Making): Planned {
     software: `Flotilla/${ctx.version}`,
     format: "WARC File Format 1.1",
     conformsTo: "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
-    description: `job ${row.job_id}: ${uriOf(hideCredentials(row.url))}`,
+    description: `job ${row.job_id}: ${asciiUrl(hideCredentials(row.url))}`,
   });
   return {
     record: {

@@ -7,6 +7,11 @@ import type { CandidateTeller } from "./parts.ts";
 import { isCandidate } from "./schedule.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
+type CandidateContext = Pick<
+  FleetContext,
+  "cluster" | "clock" | "links" | "draining" | "disk_room"
+>;
+
 /** Changes this close together share one message. */
 const COALESCE_MS = 20;
 /** How long a job is left to a hub with a better candidate before this one takes it after all. */
@@ -46,7 +51,7 @@ const NONE: ReadonlySet<string> = new Set();
  * The hub, other than those in `lost`, that has a strictly better candidate than this one
  * (rules/scheduling#order-of-candidates).
  */
-export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): Peer | null {
+export function betterHub(ctx: CandidateContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
   const now = ctx.clock.monotonic();
   // There are few hubs and many workers: usually the first free worker is as good as any other hub's.
@@ -55,7 +60,7 @@ export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): 
 }
 
 /** Whether a hub to which a job was left still has a strictly better candidate, if it is there at all. */
-export function isStillBetter(ctx: FleetContext, hub_id: string): boolean {
+export function isStillBetter(ctx: CandidateContext, hub_id: string): boolean {
   const best = ctx.cluster.peers.get(hub_id)?.best;
   return best != null && !hasAsGood(ctx, best, ctx.clock.monotonic());
 }
@@ -87,10 +92,14 @@ export function createCandidateTeller(clock: Clock, context: () => FleetContext)
     changed: () => {
       if (soon || stopped.signal.aborted || context().cluster.peers.size === 0) return;
       soon = true;
-      void clock.sleep(COALESCE_MS, stopped.signal).then(() => {
-        soon = false;
-        if (!stopped.signal.aborted) tell(false);
-      });
+      void clock
+        .sleep(COALESCE_MS, stopped.signal)
+        // A hub that hears of a lane before the job on it is claimed would claim the job itself.
+        .then(() => context().dispatcher.exclusive(async () => {}))
+        .then(() => {
+          soon = false;
+          if (!stopped.signal.aborted) tell(false);
+        });
     },
     tell: () => {
       if (context().cluster.peers.size > 0) tell(true);

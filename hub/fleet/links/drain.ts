@@ -31,7 +31,10 @@ export function stoppingOf(
  * The hub was asked to stop: it still serves everybody but assigns nothing, until nothing runs and no session is open,
  * or SVC_DRAIN_TIMEOUT_S have passed. The next hub takes what is left then (`leaveLink` in `registry.ts`).
  */
-export async function drainHub(ctx: FleetContext, draining: AbortController): Promise<void> {
+export async function drainHub(
+  ctx: Pick<FleetContext, "clock" | "config" | "log" | "changes" | "links">,
+  draining: AbortController,
+): Promise<void> {
   const { clock, config, log } = ctx;
   const until = clock.monotonic() + config.drain_ms;
   draining.abort(until);

@@ -1,5 +1,6 @@
+import { controlPlaces } from "#hub/platform/cluster/control-places.ts";
 import { otherHubs } from "#hub/platform/cluster/hubs.ts";
-import { ownPlaces, placeAt } from "#hub/platform/cluster/own-places.ts";
+import { placeAt, placesOf } from "#hub/platform/cluster/own-places.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
 import type { WorkerEntry } from "./parts.ts";
@@ -31,14 +32,19 @@ function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
 }
 
 async function look(ctx: FleetContext): Promise<void> {
-  const [hubs, workers] = await Promise.all([
-    ctx.cluster.shared ? otherHubs(ctx).catch(() => []) : [],
-    readFleet(ctx).catch(() => []),
+  const [hubs, controls, workers] = await Promise.all([
+    ctx.cluster.shared ? otherHubs(ctx).catch(() => null) : [],
+    controlPlaces(ctx.db.settings, ctx.clock.now()).catch(() => null),
+    readFleet(ctx).catch(() => null),
   ]);
+  // What cannot be read now is still there.
+  const before = hubs && controls && workers ? [] : (known.get(ctx.cluster)?.places ?? []);
   const all = [
-    ...ownPlaces(ctx),
-    ...hubs.flatMap(({ url, places = [] }) => [...placeAt(url, "hub"), ...places]),
-    ...workers.flatMap(bridgesOf),
+    ...placesOf(ctx, "hub"),
+    ...before,
+    ...(controls ?? []),
+    ...(hubs ?? []).flatMap(({ url, places = [] }) => [...placeAt(url, "hub"), ...places]),
+    ...(workers ?? []).flatMap(bridgesOf),
   ];
   const unique = new Map(all.map((place) => [JSON.stringify(place), place]));
   const text = [...unique.keys()].sort().join();

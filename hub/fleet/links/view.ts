@@ -18,7 +18,9 @@ type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
  * for up to 60 s (rules/workers#list-and-read-workers).
  * @throws AppError unavailable when there is no view young enough.
  */
-export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
+export async function readFleet(
+  ctx: Pick<FleetContext, "clock" | "fleet_cache" | "hub_id" | "kv" | "links" | "log">,
+): Promise<WorkerEntry[]> {
   const cache = ctx.fleet_cache;
   try {
     const read = ctx.kv.list<WorkerEntry>(WORKER_PREFIX);

@@ -1,7 +1,11 @@
-import { type Issue, invalid } from "#shared/kit/errors.ts";
+import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import {
+  type SomeBrowserOptions,
+  unknownOptions,
+} from "#shared/protocol/schema/browser-options.ts";
 import type { ReplayClock } from "#shared/protocol/schema/replay.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
@@ -9,15 +13,18 @@ import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
 /** What a job or a session says about where it may go, with `replay` nowhere, and what its worker must be able to do. */
-export interface WayOut {
+export interface WayOut extends SomeBrowserOptions {
   egress: EgressOption | null;
   proxy: ProxyOption | null;
   /** Absent in jobs of an earlier version. */
   replay?: string | null;
   replay_clock?: ReplayClock;
+  prove_in_replay?: boolean;
   trace?: boolean;
   /** Of a session: its bodies are to be kept. */
   capture?: boolean;
+  /** It is a one-shot call. */
+  one_shot?: boolean;
 }
 
 interface Reporting {
@@ -26,17 +33,24 @@ interface Reporting {
     egress?: EgressReport | null | undefined;
     replay?: boolean | null | undefined;
     replay_clock?: boolean | null | undefined;
+    prove_in_replay?: boolean | null | undefined;
     trace?: boolean | null | undefined;
     session_bodies?: boolean | null | undefined;
+    one_shot?: boolean | null | undefined;
+    browser_options?: readonly string[] | null | undefined;
   };
 }
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
 function wayOutTrouble(
   { worker_id, capabilities: { egress: has, ...can } }: Reporting,
-  { egress, proxy, replay = null, replay_clock, trace = false, capture = false }: WayOut,
+  { egress, proxy, replay = null, replay_clock, ...more }: WayOut,
 ): string | null {
   const too_old = `worker ${worker_id} is of a version that cannot do it`;
+  const { trace = false, capture = false, prove_in_replay = false, one_shot = false } = more;
+  if (one_shot && !can.one_shot) return too_old;
+  if (unknownOptions(more, can.browser_options ?? []).length > 0) return too_old;
+  if (prove_in_replay && !can.prove_in_replay) return too_old;
   if ((trace && !can.trace) || (capture && !can.session_bodies)) return too_old;
   if (replay !== null)
     return can.replay && (can.replay_clock || replay_clock !== "capture") ? null : too_old;
@@ -46,9 +60,21 @@ function wayOutTrouble(
   return wider && `worker ${worker_id} ${wider}`;
 }
 
+const needsAbility = ({
+  replay,
+  trace,
+  capture,
+  prove_in_replay,
+  one_shot,
+  ...more
+}: WayOut): boolean =>
+  Boolean(replay) ||
+  [trace, capture, prove_in_replay, one_shot].includes(true) ||
+  unknownOptions(more, []).length > 0;
+
 /** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
-  asked.egress === null && asked.proxy === null && !asked.replay && !asked.trace && !asked.capture
+  asked.egress === null && asked.proxy === null && !needsAbility(asked)
     ? null
     : (worker) => wayOutTrouble(worker, asked) === null;
 
@@ -74,10 +100,20 @@ export async function requireWayOut(
   const troubles = workers.map((worker) => wayOutTrouble(worker, asked));
   if (troubles.length === 0 || troubles.includes(null)) return;
   const named = troubles.slice(0, 3).join("; ");
+  if (asked.one_shot && !workers.some(({ capabilities }) => capabilities.one_shot))
+    throw new AppError("unavailable", `one-shot calls are not possible: ${named}`);
+  const proves = workers.some(({ capabilities }) => capabilities.prove_in_replay);
+  if (asked.prove_in_replay && !proves)
+    throw invalid([...loc, "prove_in_replay"], `is not possible: ${named}`);
   const traces = workers.some(({ capabilities }) => capabilities.trace);
   if (asked.trace && !traces) throw invalid([...loc, "trace"], `is not possible: ${named}`);
   const keeps = workers.some(({ capabilities }) => capabilities.session_bodies);
   if (asked.capture && !keeps) throw invalid([...loc, "capture"], `is not possible: ${named}`);
+  const unknown = workers.map(({ capabilities }) =>
+    unknownOptions(asked, capabilities.browser_options ?? []),
+  );
+  const [option] = unknown.every((names) => names.length > 0) ? (unknown[0] ?? []) : [];
+  if (option) throw invalid([...loc, option], `is not possible: ${named}`);
   if (asked.replay) {
     const field = workers.some(({ capabilities: { replay } }) => replay)
       ? "replay_clock"

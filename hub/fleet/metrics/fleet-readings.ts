@@ -2,7 +2,7 @@ import { LaneState } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { isAlive } from "../links/view.ts";
 
-const SESSION_KINDS = ["job", "kept", "sdk"] as const;
+const SESSION_KINDS = ["job", "kept", "sdk", "call"] as const;
 
 /**
  * What a scrape reads of the fleet. Lanes, workers and sessions are those of this hub alone, so that the sum over all
@@ -14,7 +14,7 @@ export function addFleetReadings(ctx: FleetContext): void {
   addSessions(ctx);
 }
 
-function addQueue({ metrics, db, clock }: FleetContext): void {
+function addQueue({ metrics, db, clock }: Pick<FleetContext, "metrics" | "db" | "clock">): void {
   const queued = metrics.gauge("flotilla_jobs_queued", "Jobs that wait in the queue");
   const oldest = metrics.gauge(
     "flotilla_jobs_oldest_queued_seconds",
@@ -27,7 +27,7 @@ function addQueue({ metrics, db, clock }: FleetContext): void {
   });
 }
 
-function addLanes(ctx: FleetContext): void {
+function addLanes(ctx: Pick<FleetContext, "metrics" | "links" | "clock">): void {
   const { metrics } = ctx;
   const workers = metrics.gauge(
     "flotilla_workers",
@@ -65,7 +65,13 @@ function addLanes(ctx: FleetContext): void {
   });
 }
 
-function addSessions({ metrics, sessions, waiters, lanes_wanted, handshakes }: FleetContext): void {
+function addSessions({
+  metrics,
+  sessions,
+  waiters,
+  lanes_wanted,
+  handshakes,
+}: Pick<FleetContext, "metrics" | "sessions" | "waiters" | "lanes_wanted" | "handshakes">): void {
   const open = metrics.gauge("flotilla_sessions", "Sessions that are open on this hub", ["kind"]);
   const waiting = metrics.gauge("flotilla_calls_waiting", "Calls that wait for a lane", ["kind"]);
   const unregistered = metrics.gauge(

@@ -34,7 +34,7 @@ const otherLength = (length: number): AppError =>
  *   when the bytes are no frames, too_large beyond the limit.
  */
 export function appendToRecording(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "recordings" | "clock" | "db" | "objects" | "log">,
   run: Run,
   offset: number,
   bytes: Uint8Array,

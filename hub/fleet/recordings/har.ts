@@ -4,7 +4,7 @@ import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import { FRAME, framesOf, jsonOf } from "#shared/recording/frames.ts";
 import { RequestNote } from "#shared/recording/requests.ts";
 import { keptBodies } from "./bodies.ts";
-import { type KnownRecording, piecesOf, recordingOfSession } from "./read.ts";
+import { type KnownRecording, piecesOf, recordingOfSession } from "./read-recordings.ts";
 import { type RecordingsContext, requestsKey } from "./runs.ts";
 
 const VERSION = "0.1";

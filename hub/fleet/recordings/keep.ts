@@ -55,7 +55,12 @@ const LOST_MS = 120_000;
 const LOOKED_AT = 200;
 
 /** Ends the recordings whose worker will send no more: it was killed, or lost its hub. */
-export async function endLostRecordings(ctx: FleetContext): Promise<void> {
+export async function endLostRecordings(
+  ctx: Pick<
+    FleetContext,
+    "awaited" | "clock" | "db" | "log" | "objects" | "recordings" | "sessions"
+  >,
+): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const part of [...ctx.recordings.by_run.values()]) {
     if (now - part.appended_at < SILENT_MS) continue;
@@ -71,7 +76,13 @@ export async function endLostRecordings(ctx: FleetContext): Promise<void> {
   }
 }
 
-async function endSilent(ctx: FleetContext, part: OpenPart): Promise<void> {
+async function endSilent(
+  ctx: Pick<
+    FleetContext,
+    "awaited" | "clock" | "db" | "log" | "objects" | "recordings" | "sessions"
+  >,
+  part: OpenPart,
+): Promise<void> {
   const row = await ctx.db.recordings.get(part.run_id);
   if (row?.state !== "live") return forgetPart(ctx, part);
   const ended = part.contents.end !== null;
@@ -139,7 +150,7 @@ export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal):
 
 /** Deletes the oldest, each of which takes `shareOf` away from what is `over`. */
 async function trimBy(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "db" | "recordings" | "objects" | "clock" | "log">,
   over: number,
   shareOf: (row: RecordingRow) => number,
   signal?: AbortSignal,

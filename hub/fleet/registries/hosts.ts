@@ -69,7 +69,7 @@ export async function putHost(
     throw invalid(["body", "host"], "is not the host of the path");
   for (const [i, recipe] of input.recipes.entries()) refuseLong(recipe, ["body", "recipes", i]);
   if (input.login_recipe) refuseLong(input.login_recipe, ["body", "login_recipe"]);
-  const { recipes, login_recipe, popup_policy, notes, cookies, record } = input;
+  const { recipes, login_recipe, popup_policy, notes, cookies, record, browser_options } = input;
   const now = ctx.clock.now();
   const proxy = input.proxy && (await withLogin(ctx, host, input.proxy));
   const row = {
@@ -81,6 +81,7 @@ export async function putHost(
     record,
     updated_at: now,
     ...(proxy !== undefined && { proxy }),
+    ...(browser_options !== undefined && { browser_options }),
   };
   const stored = await ctx.db.hosts.put(row);
   return hostRecord(

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { HubConfig } from "#hub/platform/config.ts";
 import { LANE_RESERVE_S, RUN_CONCURRENCY } from "#shared/protocol/limits.ts";
+import { BrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
 import { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import { WebhookUrl } from "#shared/protocol/schema/webhook-url.ts";
@@ -65,6 +66,11 @@ export const FLEET_SETTINGS = {
     RecordMode,
     "screen",
     "What is recorded of jobs and sessions that do not say it themselves: off, events or screen",
+  ),
+  browser_options: setting(
+    BrowserOptions,
+    {},
+    "What browsers show pages of themselves when neither the job or session nor its host says it",
   ),
   recording_days: setting(
     z.number().min(0).max(36_500),

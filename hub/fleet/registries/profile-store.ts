@@ -1,4 +1,3 @@
-import { archiveRefusal } from "#shared/archive/archive-refusal.ts";
 import { createShapeFinder, normalPath, type ProfileBase } from "#shared/archive/profile-shape.ts";
 import { type ArchiveFile, type ArchiveLimits, readTar } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
@@ -7,6 +6,7 @@ import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_PROFILE_ENTRIES, PROFILE_UNPACK_FACTOR } from "#shared/protocol/limits.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
+import { archiveRefusal } from "../archive/archive-refusal.ts";
 import type { FleetContext } from "../context.ts";
 import { beginWriting } from "./profile-writers.ts";
 import { profileKey, profileRecord } from "./profiles.ts";
@@ -30,7 +30,7 @@ export interface ProfileUpload {
  * @throws AppError too_large, or invalid naming the entry that is refused.
  */
 export async function storeProfile(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "profile_archives" | "clock" | "db" | "log">,
   name: string,
   { body, size, signal }: ProfileUpload,
 ): Promise<Profile> {
@@ -74,7 +74,10 @@ export async function storeProfile(
 }
 
 /** Deletes a profile with its archives. @throws AppError not_found, conflict while it is being written. */
-export async function deleteProfile(ctx: FleetContext, name: string): Promise<void> {
+export async function deleteProfile(
+  ctx: Pick<FleetContext, "clock" | "db" | "hub_id" | "kv" | "log" | "objects" | "profile_writers">,
+  name: string,
+): Promise<void> {
   const done = await beginWriting(ctx, name, "delete");
   try {
     if (!(await ctx.db.profiles.delete(name))) throw notFound("profile");

@@ -48,7 +48,11 @@ const byName = (keys: string[]): Map<string, string[]> =>
  * As the profile's writer: a caller that is storing the same archive again, at any hub, is left alone till the next
  * sweep.
  */
-async function removeOf(ctx: FleetContext, name: string, keys: string[]): Promise<number> {
+async function removeOf(
+  ctx: Pick<FleetContext, "clock" | "db" | "hub_id" | "kv" | "log" | "objects" | "profile_writers">,
+  name: string,
+  keys: string[],
+): Promise<number> {
   const done = await beginWriting(ctx, name, "sweep").catch(() => null);
   if (!done) return 0;
   try {

@@ -17,7 +17,7 @@ const keyOf = (name: string) => `profile-writer:${name}`;
  *   when the shared store does not answer.
  */
 export async function beginWriting(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "profile_writers" | "hub_id" | "kv" | "log" | "clock">,
   name: string,
   writer: string,
 ): Promise<() => Promise<void>> {

@@ -12,7 +12,6 @@ import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError, badRequest, type ErrorKind, type Issue } from "#shared/kit/errors.ts";
 import { ErrorBody } from "#shared/protocol/schema/error.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
-import { SessionQuery, sessionOptions } from "#shared/protocol/schema/session-query.ts";
 import type { FleetContext } from "../context.ts";
 import { withReplayedUrl } from "../jobs/replay-index.ts";
 import { openAnywhere } from "../sessions/anywhere.ts";
@@ -21,6 +20,8 @@ import type { HubSession } from "../sessions/hub-session.ts";
 import { findOwner } from "../sessions/places.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { connectCdp, SESSION_HEADER } from "./connect-cdp.ts";
+import { SessionQuery, sessionOptions } from "./session-query.ts";
+import { withTokenHeader } from "./token-header.ts";
 
 type C = Context<HttpEnv>;
 
@@ -101,17 +102,9 @@ function inputOf(c: C): { options: Record<string, unknown>; input: CreateSession
   return { options, input: parsed.data };
 }
 
-/** Headers for another hub: it judges the caller again. */
-function headersOf(c: C): Headers {
-  const headers = new Headers(c.req.raw.headers);
-  const token = c.req.query("token");
-  if (!headers.has("authorization") && token) headers.set("authorization", `Bearer ${token}`);
-  return headers;
-}
-
 async function open(ctx: FleetContext, c: C): Promise<HubSession | Response> {
   const { options, input: asked } = inputOf(c);
-  const headers = headersOf(c);
+  const headers = withTokenHeader(c);
   for (const name of [...headers.keys()])
     if (name.startsWith("sec-websocket-")) headers.delete(name);
   headers.set("content-type", "application/json");
@@ -152,7 +145,7 @@ async function connectElsewhere(ctx: FleetContext, c: C, answer: Response): Prom
   const { session_id } = (await answer.json()) as { session_id: string };
   const hub = await findOwner(ctx, session_id);
   if (hub === null) return here(ctx, c, requireSession(ctx, session_id));
-  const found = await dialHub(ctx, hub, `/sessions/${session_id}/cdp`, headersOf(c));
+  const found = await dialHub(ctx, hub, `/sessions/${session_id}/cdp`, withTokenHeader(c));
   if (found instanceof Response) return found;
   try {
     const told = { [SESSION_HEADER]: session_id };

@@ -3,7 +3,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { keyedCall } from "#hub/platform/idempotency/keyed-call.ts";
 import { type Answer, jobIdOf, STORED } from "#hub/platform/idempotency/once-per-key.ts";
 import type { FleetContext } from "../context.ts";
-import { recordOf } from "../jobs/read.ts";
+import { recordOf } from "../jobs/read-jobs.ts";
 
 /**
  * Calls that change something may carry Idempotency-Key: same key and body, same answer; another body, 409

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { JobRow } from "#hub/platform/db/rows.ts";
 import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
@@ -6,10 +7,11 @@ import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import type { Socket } from "#hub/platform/http/socket-handlers.ts";
 import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { invalid } from "#shared/kit/errors.ts";
-import { JobEventList, JobEventQuery } from "#shared/protocol/schema/job.ts";
+import { isTerminal, JobEventList, JobEventQuery } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
-import { getRow } from "../jobs/read.ts";
+import { missingEnd } from "../jobs/events.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { eventRecord } from "../jobs/record.ts";
 import { JobParams } from "./params.ts";
 
@@ -57,6 +59,15 @@ function parseSince(raw: string | undefined): number {
   return Number(raw);
 }
 
+/** The hub that ends a job stores its last event within moments; one that is not there by then is of a hub that died. */
+const END_STORED_MS = 10_000;
+
+const hasEndedFor = (
+  { clock }: Pick<FleetContext, "clock">,
+  { status, finished_at }: JobRow,
+  ms: number,
+): boolean => isTerminal(status) && finished_at !== null && clock.now() - finished_at >= ms;
+
 /**
  * WS /jobs/{id}/events?since=n (rules/events#event-stream, rules/events#events-by-plain-calls), and the same events by plain
  * calls.
@@ -84,8 +95,14 @@ export function jobEventRoutes(ctx: FleetContext) {
   });
   return app.openapi(eventPage, async (c) => {
     const { since, limit } = c.req.valid("query");
-    const { job_id } = await getRow(ctx, c.req.valid("param").id);
+    const row = await getRow(ctx, c.req.valid("param").id);
+    const { job_id } = row;
     const events = await ctx.db.events.list(job_id, since, limit);
+    const end =
+      events.length < limit && hasEndedFor(ctx, row, END_STORED_MS)
+        ? await missingEnd(ctx, row, events.at(-1)?.seq ?? since)
+        : null;
+    if (end) events.push(end);
     return c.json({ job_id, events: events.map(eventRecord) }, 200);
   });
 }

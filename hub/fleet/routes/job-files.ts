@@ -15,7 +15,7 @@ import { AssetList, JobResult, LinkList } from "#shared/protocol/schema/asset.ts
 import { Har } from "#shared/protocol/schema/har.ts";
 import type { FleetContext } from "../context.ts";
 import { readDocument } from "../jobs/documents.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { documentKey, getResult, listAssets } from "../jobs/stored-files.ts";
 import { warcName } from "../jobs/warc.ts";
 import { assetAnswer } from "./asset-answer.ts";

@@ -5,7 +5,7 @@ import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { Job, PatchJob } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { changeLabels } from "../jobs/labels.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, JobParams } from "./params.ts";
 

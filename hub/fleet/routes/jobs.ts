@@ -14,7 +14,7 @@ import {
 } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
-import { countJobs, getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
+import { countJobs, getJob, getRow, listJobs, recordOf } from "../jobs/read-jobs.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { idempotent } from "./idempotent.ts";

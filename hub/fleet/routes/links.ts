@@ -1,4 +1,5 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
+import { operatorsOnly } from "#hub/platform/http/admit.ts";
 import { calledAt } from "#hub/platform/http/called-at.ts";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
@@ -10,13 +11,14 @@ import { notFound } from "#shared/kit/errors.ts";
 import { AssetList } from "#shared/protocol/schema/asset.ts";
 import { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { getAsset, listAssets } from "../jobs/stored-files.ts";
 import { findOwner } from "../sessions/places.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { idempotent } from "./idempotent.ts";
 import { addLinkViews, linkOf } from "./link-views.ts";
+import { linksOfPage } from "./one-shots.ts";
 import { AssetOfLinkParams, IdempotencyHeader, SignedLinkParams } from "./params.ts";
 
 const tags = ["links"];
@@ -65,6 +67,14 @@ const asset = createRoute({
   },
 });
 
+/** Before a stored answer is looked up by its Idempotency-Key: it would be a link. */
+const madeByOperators =
+  (ctx: Pick<FleetContext, "admin" | "logins">): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    await operatorsOnly(c, ctx);
+    await next();
+  };
+
 /** What the link leads to, below it. */
 function pathOf({ kind, name, mode }: Pick<SignedLink, "kind" | "name" | "mode">): string {
   if (kind === "cdp") return "cdp";
@@ -92,23 +102,44 @@ async function demandTarget(
   await (name === null ? getRow(ctx, id) : getAsset(ctx, id, name));
 }
 
+async function makeLink(
+  ctx: FleetContext,
+  c: Context<HttpEnv>,
+  wanted: CreateSignedLink,
+): Promise<SignedLink> {
+  await demandTarget(ctx, wanted);
+  const { kind, id, mode, expires_in_s } = wanted;
+  const name = wanted.kind === "asset" ? wanted.name : null;
+  const { token_id } = c.var.caller;
+  const expires_at = ctx.clock.now() + expires_in_s * 1_000;
+  const link = await ctx.signed_links.make({ kind, id, name, mode, expires_at, token_id });
+  const base = `${calledAt(c, kind === "cdp" ? "ws" : "http")}/links/${link}/`;
+  const url = base + pathOf({ kind, name, mode });
+  return { kind, id, name, mode, url, expires_at: isoTime(expires_at) };
+}
+
+const LINK_WORDS =
+  "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for " +
+  "all. A viewer link of mode `view` shows the screen and takes no input, whatever its page sends; it does not " +
+  "reveal the session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is " +
+  "itself the permission until then. It ends when the token that created it is revoked or expires; DELETE /links " +
+  "ends all. An expired link is 410, any other refused one 403. CDP cannot be view-only: mode `view` is 422. A body with " +
+  "`url` or `html` and no `kind` asks for the links of that page instead, as `links` of POST /scrape.";
+
 /** Signed links: keys to one viewer, one DevTools socket or the assets of one job, for a time. */
 export function linkRoutes(ctx: FleetContext) {
   const make = createRoute({
     method: "post",
     path: "/links",
-    access: "operate",
+    access: "submit",
+    operator_for: "signed links",
+    token_in_query: true,
     changes: [],
     tags,
     operationId: "createLink",
     summary: "Create a link that opens one thing for a limited time, without a token",
-    description:
-      "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for " +
-      "all. A viewer link of mode `view` shows the screen and takes no input, whatever its page sends; it does not " +
-      "reveal the session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is " +
-      "itself the permission until then. It ends when the token that created it is revoked or expires; DELETE /links " +
-      "ends all. An expired link is 410, any other refused one 403. CDP cannot be view-only: mode `view` is 422.",
-    middleware: [jsonBodyLimit, idempotent(ctx)],
+    description: LINK_WORDS,
+    middleware: [jsonBodyLimit, linksOfPage(ctx), madeByOperators(ctx), idempotent(ctx)],
     request: {
       ...json(CreateSignedLink, {
         kind: "viewer",
@@ -130,17 +161,9 @@ export function linkRoutes(ctx: FleetContext) {
   app.use("/links/:link/*", keepLinkSecret);
   app
     .openapi(make, async (c) => {
-      const wanted = c.req.valid("json");
-      await demandTarget(ctx, wanted);
-      const { kind, id, mode, expires_in_s } = wanted;
-      const name = wanted.kind === "asset" ? wanted.name : null;
-      const { token_id } = c.var.caller;
-      const expires_at = ctx.clock.now() + expires_in_s * 1_000;
-      const link = await ctx.signed_links.make({ kind, id, name, mode, expires_at, token_id });
-      const base = `${calledAt(c, kind === "cdp" ? "ws" : "http")}/links/${link}/`;
-      const made = { kind, id, name, mode };
+      const made = await makeLink(ctx, c, c.req.valid("json"));
       c.header("Cache-Control", "no-store");
-      return c.json({ ...made, url: base + pathOf(made), expires_at: isoTime(expires_at) }, 201);
+      return c.json(made, 201);
     })
     .openapi(remove, async (c) => {
       await ctx.signed_links.endAll();

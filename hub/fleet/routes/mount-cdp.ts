@@ -89,7 +89,7 @@ export function mountCdp(ctx: FleetContext, app: App, at: string, mount: CdpMoun
 
 /** What Chromium's discovery does with tabs: opens, closes and activates them. */
 function mountTargets(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "config" | "hub_id">,
   app: App,
   at: string,
   { rules, sessionOf, pagesOf }: CdpMount & { pagesOf: (c: C) => Promise<Target[]> },

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { HubEntry } from "#hub/platform/cluster/hubs.ts";
+import { findHub, type HubEntry } from "#hub/platform/cluster/hubs.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
 import { dialHub, type PassedSocket, relayedSocket } from "#hub/platform/cluster/relay-socket.ts";
@@ -7,6 +7,7 @@ import type { Owner } from "#hub/platform/http/access.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { addressOf } from "#hub/platform/http/require-admin.ts";
 import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
+import { withCurrentTrace } from "#hub/platform/tracing/current-trace.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "#shared/protocol/actions/session-actions.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
 import { findOwner } from "../sessions/places.ts";
 import { SAVE_MS } from "../sessions/save-profile.ts";
@@ -40,7 +41,16 @@ const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
   session: (ctx, c) => findOwner(ctx, idOf(c)),
   worker: (ctx, c) => findLinkHub(ctx, idOf(c)),
   job: (ctx, c) => findJobHub(ctx, idOf(c)),
+  mcp: (ctx, c) => findMcpHub(ctx, c.req.header("mcp-session-id") ?? ""),
 };
+
+/** The other hub with which an agent speaks: the id of its session begins with the hub's (rules/mcp#sessions-over-http). */
+async function findMcpHub(ctx: FleetContext, id: string): Promise<HubEntry | null> {
+  const [hub_id = "", secret] = id.split(".");
+  if (!ctx.cluster.shared || secret === undefined || hub_id === ctx.hub_id) return null;
+  const hub = await findHub(ctx, hub_id);
+  return hub === null || hub.url === "" ? null : hub;
+}
 
 /** The id that follows the resource's name, `/sessions/<id>/…`, or the one that a signed link stands for. */
 function idOf(c: C): string {
@@ -127,7 +137,7 @@ async function passCallOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Respo
   return passOn(ctx, hub, {
     method,
     path: pathOf(c),
-    headers,
+    headers: withCurrentTrace(headers),
     body: method === "GET" || method === "HEAD" ? null : given,
     signal,
     answer_ms: answerWithin(c, given),

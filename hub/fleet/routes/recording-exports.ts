@@ -14,8 +14,12 @@ import {
   VideoFormat,
 } from "#shared/recording/record.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow } from "../jobs/read.ts";
-import { type KnownRecording, recordingOfJob, recordingOfSession } from "../recordings/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
+import {
+  type KnownRecording,
+  recordingOfJob,
+  recordingOfSession,
+} from "../recordings/read-recordings.ts";
 import { readExport, videoKey } from "../recordings/video/export-records.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, JobParams, SessionParams } from "./params.ts";

@@ -8,7 +8,7 @@ import { notFound } from "#shared/kit/errors.ts";
 import { Har } from "#shared/protocol/schema/har.ts";
 import { Recording, RecordingEvents } from "#shared/recording/record.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { sessionHar } from "../recordings/har.ts";
 import {
   type KnownRecording,
@@ -17,7 +17,7 @@ import {
   recordingOfJob,
   recordingOfSession,
   recordingRecord,
-} from "../recordings/read.ts";
+} from "../recordings/read-recordings.ts";
 import { JobParams, SessionParams } from "./params.ts";
 
 const tags = ["recordings"];
@@ -101,7 +101,11 @@ const HAR_OF_SESSION = createRoute({
 const MIME = "application/vnd.flotilla.recording";
 
 /** @throws AppError not_found */
-async function dataAnswer(ctx: FleetContext, c: Context, known: KnownRecording): Promise<Response> {
+async function dataAnswer(
+  ctx: Pick<FleetContext, "recordings" | "db" | "objects" | "clock" | "log">,
+  c: Context,
+  known: KnownRecording,
+): Promise<Response> {
   const { row, bytes: size } = known;
   const answer = await fileResponse(c, {
     name: `${row.run_id}.recording`,

@@ -3,7 +3,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { SearchQuery, SearchResult } from "#shared/protocol/schema/search.ts";
 import type { FleetContext } from "../context.ts";
-import { searchFleet } from "../search/search.ts";
+import { searchFleet } from "../search/search-fleet.ts";
 
 const search = createRoute({
   method: "get",

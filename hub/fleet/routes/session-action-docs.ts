@@ -22,7 +22,7 @@ const pascalCase = (name: string): string =>
 
 /** Describes one action in /openapi.json. */
 export const describeAction = (action: SessionActionName) => {
-  const { args, summary, example } = SESSION_ACTIONS[action];
+  const { args, result, summary, example } = SESSION_ACTIONS[action];
   const is_picture = isPicture(action);
   return createRoute({
     method: "post",
@@ -51,7 +51,7 @@ export const describeAction = (action: SessionActionName) => {
       200: {
         description: is_picture ? "Done; the raw bytes when Accept asks for them" : "Done",
         content: {
-          "application/json": { schema: ActionReply },
+          "application/json": { schema: ActionReply.and(z.object({ result })) },
           ...(is_picture ? { "image/*": { schema: RAW }, "application/pdf": { schema: RAW } } : {}),
         },
       },

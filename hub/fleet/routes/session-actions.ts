@@ -5,8 +5,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { isMultipart } from "#hub/platform/http/multipart.ts";
 import { newApp, validationError } from "#hub/platform/http/new-app.ts";
-import { AppError, badRequest } from "#shared/kit/errors.ts";
-import { parseJson } from "#shared/kit/json.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import {
   SESSION_ACTION_NAMES,
   SESSION_ACTIONS,
@@ -21,6 +20,7 @@ import { resultOf } from "../sessions/calls.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { idempotent } from "./idempotent.ts";
+import { jsonBody } from "./json-body.ts";
 import { describeAction, isPicture } from "./session-action-docs.ts";
 import { setStreamedFiles } from "./session-input-files.ts";
 import { thisSession } from "./sessions.ts";
@@ -71,22 +71,10 @@ const unless =
   (c, next) =>
     not(c) ? next() : inner(c, next);
 
-async function argsOf<A extends SessionActionName>(
+const argsOf = async <A extends SessionActionName>(
   c: Context,
   action: A,
-): Promise<SessionActionArgs<A>> {
-  const text = await c.req.text();
-  const type = c.req.header("content-type");
-  if (text !== "" && !/^application\/([a-z.-]+\+)?json\b/i.test(type ?? ""))
-    throw new AppError("unsupported_media", "content-type must be application/json");
-  let raw: unknown;
-  try {
-    raw = text === "" ? {} : parseJson(text);
-  } catch {
-    throw badRequest("body is not valid JSON");
-  }
-  return parseArgs(action, raw);
-}
+): Promise<SessionActionArgs<A>> => parseArgs(action, await jsonBody(c));
 
 function parseArgs<A extends SessionActionName>(action: A, raw: unknown): SessionActionArgs<A> {
   const parsed = SESSION_ACTIONS[action].args.safeParse(raw);

@@ -4,7 +4,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { CookieList, PutCookies } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
-import { clearCookies, putCookies, readCookies } from "../sessions/read.ts";
+import { clearCookies, putCookies, readCookies } from "../sessions/read-sessions.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";
 import { RELAYED, sessionOf } from "./session-call.ts";

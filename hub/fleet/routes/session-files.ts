@@ -7,7 +7,7 @@ import { NetworkLog, SessionFileList } from "#shared/protocol/schema/session.ts"
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { readPreview } from "../sessions/preview.ts";
-import { filePath, listFiles, readNetwork } from "../sessions/read.ts";
+import { filePath, listFiles, readNetwork } from "../sessions/read-sessions.ts";
 import { SessionFileParams, SessionParams } from "./params.ts";
 import { RELAYED, sessionOf } from "./session-call.ts";
 

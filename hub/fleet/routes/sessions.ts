@@ -20,7 +20,7 @@ import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { listPast } from "../sessions/past.ts";
-import { listSessions, readState } from "../sessions/read.ts";
+import { listSessions, readState } from "../sessions/read-sessions.ts";
 import { requireSession, sessionRecord } from "../sessions/registry.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";

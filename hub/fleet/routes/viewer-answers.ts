@@ -64,7 +64,7 @@ function tellerOf(
 
 /** The session's screen over this call's WebSocket. */
 export async function viewerStream(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock" | "config" | "hub_id" | "streams" | "log">,
   c: C,
   session: HubSession,
   { view_only, wrap = (handlers) => handlers }: StreamOptions,

@@ -9,7 +9,7 @@ import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { Job } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { createImporter } from "../imports/import-job.ts";
-import { getRow } from "../jobs/read.ts";
+import { getRow } from "../jobs/read-jobs.ts";
 import { waczOfJobs } from "../jobs/wacz.ts";
 
 const { mime } = JOB_DOCUMENTS["archive.wacz"];

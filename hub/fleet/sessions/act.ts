@@ -52,7 +52,7 @@ async function withSecrets(
  * has ended.
  */
 function keepAlive(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "wall_jumps" | "clock" | "config" | "kept" | "log">,
   session: HubSession,
   { idle_ttl_s }: Partial<SessionActionArgs<"keepalive">>,
 ): Pick<SessionReply, "result" | "blob" | "ms"> {

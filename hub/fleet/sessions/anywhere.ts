@@ -11,9 +11,9 @@ import { laneShortage } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import type { HubSession } from "./hub-session.ts";
 import { findLinkHub } from "./link-hub.ts";
-import { atCapacity, OPEN_MS, openSession } from "./open.ts";
+import { atCapacity, OPEN_MS, type OpenOptions, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
-import { listSessions } from "./read.ts";
+import { listSessions } from "./read-sessions.ts";
 
 /** How long another hub may take to say which sessions it has. */
 const LIST_MS = 1_500;
@@ -31,6 +31,18 @@ export interface OpenCall {
   opened_by: string;
   /** Another hub has asked this one: it serves the call itself. */
   passed_on: boolean;
+  /** Absent: it is POST /sessions. */
+  one_shot?: OneShotOpen;
+}
+
+/** A session for a one-shot call, which the hub that has the lane answers as a whole. */
+interface OneShotOpen {
+  /** Path and query of the call, for another hub. */
+  path: string;
+  /** The page that it opens; null: it brings its own. */
+  url: string | null;
+  /** How long it may take once it has a lane. */
+  work_ms: number;
 }
 
 /**
@@ -43,17 +55,17 @@ export async function openAnywhere(
   ctx: FleetContext,
   call: OpenCall,
 ): Promise<HubSession | Response> {
-  const { input, signal, opened_by, passed_on } = call;
+  const { input, passed_on } = call;
   const wait_ms = ctx.config.submit_wait_ms;
+  const asked = askedBy(call);
   if (input.worker_id !== null) {
     const hub = passed_on ? null : await findLinkHub(ctx, input.worker_id);
     if (hub) return passOpenOn(ctx, hub, call, wait_ms);
-    const session = await openSession(ctx, input, { opened_by, signal, wait_ms });
+    const session = await openSession(ctx, input, { ...asked, wait_ms });
     if (session) return session;
     throw await whyFull(ctx, input);
   }
-  // The hub that passed it on does the waiting, for all hubs at once.
-  if (passed_on) return need(await openSession(ctx, input, { opened_by, signal, wait_ms: 0 }));
+  if (passed_on) return openPassedOn(ctx, call);
   const until = ctx.clock.monotonic() + wait_ms;
   /** Hubs that could not be reached; a hub cut off from this one may go on announcing its lanes. */
   const lost = new Set<string>();
@@ -65,7 +77,7 @@ export async function openAnywhere(
     const elsewhere = new AbortController();
     void lookForBetter(ctx, lost, here.signal, elsewhere);
     try {
-      const options = { opened_by, signal, wait_ms: left, elsewhere: elsewhere.signal };
+      const options = { ...asked, wait_ms: left, elsewhere: elsewhere.signal };
       const session = await openSession(ctx, input, options);
       if (session) return session;
     } finally {
@@ -73,6 +85,24 @@ export async function openAnywhere(
     }
     if (!elsewhere.signal.aborted || ctx.clock.monotonic() >= until)
       throw await whyFull(ctx, input);
+  }
+}
+
+const askedBy = ({
+  opened_by,
+  signal,
+  one_shot,
+}: OpenCall): Omit<OpenOptions, "wait_ms" | "elsewhere"> =>
+  one_shot ? { opened_by, signal, one_shot_of: one_shot.url } : { opened_by, signal };
+
+/** The hub that passed it on does the waiting, for all hubs at once. */
+async function openPassedOn(ctx: FleetContext, call: OpenCall): Promise<HubSession> {
+  try {
+    return need(await openSession(ctx, call.input, { ...askedBy(call), wait_ms: 0 }));
+  } finally {
+    // For that hub a lane of this one is promised until it hears of its lanes again. One that is free again by then leaves
+    // them as they were told last, which alone would not be told.
+    ctx.candidate.tell();
   }
 }
 
@@ -91,7 +121,7 @@ const need = (session: HubSession | null): HubSession => {
 
 /** Aborts `found` once another hub has a better candidate than this one. */
 async function lookForBetter(
-  ctx: FleetContext,
+  ctx: Parameters<typeof betterHub>[0],
   lost: ReadonlySet<string>,
   over: AbortSignal,
   found: AbortController,
@@ -120,6 +150,8 @@ async function askBetter(
       }));
     if (!answer) lost.add(peer.hub_id);
     else if (answer.status === 503) peer.best = null;
+    // A hub of an earlier version has no such path.
+    else if (answer.status === 404 && call.one_shot) lost.add(peer.hub_id);
     else return answer;
   }
   return null;
@@ -131,18 +163,18 @@ const knownHub = (ctx: FleetContext, { hub_id }: Peer): Promise<HubEntry | null>
 function passOpenOn(
   ctx: FleetContext,
   hub: HubEntry,
-  { headers: given, body, signal }: OpenCall,
+  { headers: given, body, signal, one_shot }: OpenCall,
   wait_ms: number,
 ): Promise<Response> {
   const headers = new Headers(given);
   for (const name of ["idempotency-key", "content-length"]) headers.delete(name);
   return passOn(ctx, hub, {
     method: "POST",
-    path: "/sessions",
+    path: one_shot?.path ?? "/sessions",
     headers,
     body: new TextEncoder().encode(body),
     signal,
-    answer_ms: wait_ms + OPEN_MS + LIST_MS,
+    answer_ms: wait_ms + OPEN_MS + LIST_MS + (one_shot?.work_ms ?? 0),
   });
 }
 

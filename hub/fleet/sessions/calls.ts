@@ -1,5 +1,7 @@
+import { currentTrace } from "#hub/platform/tracing/current-trace.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
+import { formatTraceparent } from "#shared/kit/tracing/trace-context.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/protocol/limits.ts";
 import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messages.ts";
@@ -46,6 +48,7 @@ export async function callSession(
   session.calls += 1;
   const began = ctx.clock.monotonic();
   let outcome = "error";
+  const trace = currentTrace();
   try {
     const reply = await answerTo(ctx, session, {
       type: "HubSessionCall",
@@ -55,6 +58,7 @@ export async function callSession(
       args,
       timeout_ms: Math.ceil(timeout_ms),
       ...(by !== undefined && { by }),
+      ...(trace && { traceparent: formatTraceparent(trace) }),
     });
     if (reply.place) Object.assign(session, reply.place);
     if (!reply.ok) throw failureOf(reply);

@@ -11,11 +11,12 @@ import type { Watchers } from "./watchers.ts";
 /**
  * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times are of the
  * monotonic clock, except `created_at`. `job`: a running job's own, which ends with it. `kept`: left open by a
- * keep_session job. `sdk`: opened by POST /sessions.
+ * keep_session job. `sdk`: opened by POST /sessions. `call`: of a one-shot call, which ends with its answer; nobody but
+ * that call knows of it.
  */
 export interface HubSession {
   readonly session_id: string;
-  kind: "job" | "kept" | "sdk";
+  kind: "job" | "kept" | "sdk" | "call";
   readonly link: WorkerLink;
   /** Replaced when a job attaches to the session: the lane then has a new lease. */
   held: HeldLane;
@@ -65,6 +66,10 @@ export interface HubSession {
   /** Aborts `ended`. Only `dropSession` calls it. */
   readonly over: (why: SessionOver) => void;
 }
+
+/** Whether it is one by itself: a job's session is part of the job, and nobody learns of a call's. */
+export const standsAlone = (kind: HubSession["kind"]): kind is "kept" | "sdk" =>
+  kind !== "job" && kind !== "call";
 
 /** Which CDP clients are there. */
 interface CdpPresence {

@@ -2,13 +2,19 @@ import type { HostRow } from "#hub/platform/db/rows.ts";
 import { AppError, invalid, notFound } from "#shared/kit/errors.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
+import {
+  type BrowserOptions,
+  mergeBrowserOptions,
+} from "#shared/protocol/schema/browser-options.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { distrustLane, freeLane, laneChanged } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
-import type { AssignAnswer } from "../links/worker-link.ts";
+import type { AssignAnswer, WorkerLink } from "../links/worker-link.ts";
+import { browserOptionsFor, forWorker } from "../registries/browser-options.ts";
+import type { SettingsContext } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
@@ -38,8 +44,14 @@ export interface OpenOptions {
   signal: AbortSignal;
   /** How long to wait for a lane. */
   wait_ms: number;
+  /** Its place among the queued jobs (epoch ms); now by default. */
+  since?: number;
   /** Aborts when another hub has a lane: nobody waits for one here any longer. */
   elsewhere?: AbortSignal;
+  /** Whose settings count, with null nobody's; absent: those of the host that it begins at. */
+  host?: HostRow | null;
+  /** It is for one call alone, which opens this page itself; null: it brings its own. Absent: it is no such call. */
+  one_shot_of?: string | null;
 }
 
 /**
@@ -51,7 +63,7 @@ export interface OpenOptions {
 export async function openSession(
   ctx: FleetContext,
   input: CreateSession,
-  { opened_by, signal, wait_ms, elsewhere }: OpenOptions,
+  { opened_by, signal, wait_ms, since, elsewhere, host: of_host, one_shot_of }: OpenOptions,
 ): Promise<HubSession | null> {
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
@@ -59,10 +71,12 @@ export async function openSession(
   // The default profile is for jobs (rules/profiles#default-profile): a session has the one it names.
   const { use_profile } = input;
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
-  const host = await hostOfSession(ctx, input);
-  const proxy = proxyOfSession(input, host);
-  const { egress, replay, replay_clock, trace, capture } = input;
-  const way_out = { egress, proxy: proxy.proxy, replay, replay_clock, trace, capture };
+  const one_shot = one_shot_of !== undefined;
+  const url = one_shot ? one_shot_of : input.url;
+  const host = of_host === undefined ? await hostOfSession(ctx, { url }) : of_host;
+  const proxy = proxyOfSession({ url, proxy: input.proxy, replay: input.replay }, host);
+  // Every worker knows the viewport of a session.
+  const way_out = { ...input, viewport: null, proxy: proxy.proxy, one_shot };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
   const fits = wayOutFits(way_out);
   const session_id = newSessionId();
@@ -71,10 +85,10 @@ export async function openSession(
   const until = ctx.clock.monotonic() + wait_ms;
   for (let tried = 0; tried < TRIES; tried += 1) {
     const left = Math.max(0, until - ctx.clock.monotonic());
-    const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough);
+    const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough, since);
     if (!place && gone.aborted) throw stopped(ctx);
     if (!place) return null;
-    const asked = { input, host, opened_by };
+    const asked = { input, host, opened_by, kind: one_shot ? ("call" as const) : ("sdk" as const) };
     const session = await offerLane(ctx, place, asked, { profile, ...proxy }, gone);
     if (session) return session;
   }
@@ -88,7 +102,7 @@ const stopped = (ctx: Pick<FleetContext, "stopping">): AppError =>
 
 /** The session's own proxy, else that of the host it begins at; none where nothing is sent. */
 function proxyOfSession(
-  { url, proxy, replay }: CreateSession,
+  { url, proxy, replay }: Pick<CreateSession, "url" | "proxy" | "replay">,
   host: HostRow | null,
 ): Pick<HubOpenSession, "proxy" | "proxy_of"> {
   if (replay !== null || proxy !== null || url === null) return { proxy, proxy_of: "job" };
@@ -98,7 +112,7 @@ function proxyOfSession(
 /** The settings of the host that a session begins at. */
 async function hostOfSession(
   ctx: Pick<FleetContext, "db" | "clock">,
-  { url }: CreateSession,
+  { url }: Pick<CreateSession, "url">,
 ): Promise<HostRow | null> {
   if (url === null || !URL.canParse(url)) return null;
   return (await hostForJob(ctx, new URL(url).hostname)).settings;
@@ -109,6 +123,7 @@ interface Asked {
   readonly input: CreateSession;
   readonly host: HostRow | null;
   readonly opened_by: string;
+  readonly kind: "sdk" | "call";
 }
 
 /** @returns null when the worker says that the lane was not free: another one may be. */
@@ -136,6 +151,7 @@ async function offerLane(
     const mode = await recordModeOf(ctx, input.record, host);
     // The recording names the bodies.
     const record = input.capture && mode === "off" ? "events" : mode;
+    const browser_options = await browserOptionsOfSession(ctx, link, asked);
     const sent = link.send({
       type: "HubOpenSession",
       session_id,
@@ -152,6 +168,7 @@ async function offerLane(
       ...(input.replay_clock === "capture" && { replay_clock: input.replay_clock }),
       ...(input.trace && { trace: true }),
       ...(input.capture && { capture: true }),
+      ...(browser_options && { browser_options }),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);
@@ -178,13 +195,31 @@ async function offerLane(
   }
 }
 
+/** What its browser shows pages; null: what it is. */
+async function browserOptionsOfSession(
+  ctx: SettingsContext & Pick<FleetContext, "log">,
+  link: Pick<WorkerLink, "worker_id" | "capabilities">,
+  { input, host, kind }: Pick<Asked, "input" | "host" | "kind">,
+): Promise<BrowserOptions | null> {
+  // It says all of it itself.
+  if (kind === "call") return null;
+  const options = await browserOptionsFor(ctx, input, host);
+  // Where no device is named, it is that of the session's own field.
+  const { viewport: _own, ...rest } = options ?? {};
+  const asked = input.viewport && !options?.device ? mergeBrowserOptions([rest]) : options;
+  const { shown, left_out } = forWorker(asked, link);
+  if (left_out.length > 0)
+    ctx.log.warn({ worker_id: link.worker_id, left_out }, "a worker cannot show these options");
+  return shown;
+}
+
 const away = (worker_id: string): AppError =>
   new AppError("relay_failed", `worker ${worker_id} went away`);
 
 const add = (
   ctx: FleetContext,
   { link, held }: LanePlace<null>,
-  { input, opened_by }: Asked,
+  { input, opened_by, kind }: Asked,
   proxy: HubOpenSession["proxy"],
   { url, title }: { url: string; title: string },
 ): Promise<HubSession> => {
@@ -193,7 +228,7 @@ const add = (
   ctx.log.info({ session_id, worker_id, lane_idx }, "session opened");
   return addSession(ctx, {
     session_id,
-    kind: "sdk",
+    kind,
     link,
     held,
     job_id: null,

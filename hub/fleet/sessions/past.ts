@@ -6,7 +6,7 @@ import type { PageQuery } from "#shared/protocol/schema/page.ts";
 import type { PastSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
-import type { HubSession } from "./hub-session.ts";
+import { type HubSession, standsAlone } from "./hub-session.ts";
 import { demandWhole, hasPlace } from "./places.ts";
 
 /** The records of sessions that have ended (rules/sessions#past-sessions). A session goes on when its record cannot be written. */
@@ -17,7 +17,7 @@ export async function recordOpened(
   session: HubSession,
 ): Promise<void> {
   const { session_id, kind, job_id, lane_idx, opened_by, headless, created_at } = session;
-  if (kind === "job") return;
+  if (!standsAlone(kind)) return;
   const { worker_id } = session.link;
   const where = { url: session.url, title: session.title };
   const row = { session_id, kind, job_id, worker_id, lane_idx, opened_by, headless, created_at };
@@ -47,7 +47,7 @@ export async function recordCounts(
   for (const session of ctx.sessions.values()) {
     const { session_id, kind, actions } = session;
     const more = actions - session.counted;
-    if (kind === "job" || more === 0) continue;
+    if (!standsAlone(kind) || more === 0) continue;
     // A session that ends meanwhile must not count them again.
     session.counted = actions;
     await ctx.db.sessions.count(session_id, more).catch((err) => {

@@ -50,7 +50,7 @@ export async function publishPlace(
  * next hub must know. Never rejects.
  */
 export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
-  const sessions = [...ctx.sessions.values()];
+  const sessions = [...ctx.sessions.values()].filter(({ kind }) => kind !== "call");
   await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
   const renewals = sessions
     .filter(({ kind }) => kind !== "job")

@@ -4,12 +4,14 @@ import type { FleetContext } from "../context.ts";
 import { callSession, resultOf } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
 
+type RecordContext = Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">;
+
 /** The code of the recorder goes into every document of the browser first. */
 const START_MS = 20_000;
 const READ_MS = 5_000;
 
 async function read(
-  ctx: FleetContext,
+  ctx: RecordContext,
   session: HubSession,
   call: Parameters<typeof callSession>[2],
 ): Promise<RecordedInput> {
@@ -21,7 +23,7 @@ async function read(
 
 /** Begins to record what people do in the session, or ends it (rules/recorded-input). */
 export const recordInput = (
-  ctx: FleetContext,
+  ctx: RecordContext,
   session: HubSession,
   { on }: RecordInput,
 ): Promise<RecordedInput> =>
@@ -29,7 +31,7 @@ export const recordInput = (
 
 /** The steps so far; with `wait_s` once there are others than in `revision`. Counts as no activity. */
 export const readRecordedInput = (
-  ctx: FleetContext,
+  ctx: RecordContext,
   session: HubSession,
   { revision, wait_s }: { revision: number; wait_s: number },
 ): Promise<RecordedInput> =>

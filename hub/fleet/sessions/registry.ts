@@ -8,7 +8,7 @@ import type { FleetContext } from "../context.ts";
 import { forgetSession, rememberSession } from "../links/kept.ts";
 import type { KeptSession } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
-import { comingBack, type HubSession, SessionOver } from "./hub-session.ts";
+import { comingBack, type HubSession, SessionOver, standsAlone } from "./hub-session.ts";
 import { recordEnded, recordOpened } from "./past.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
@@ -81,6 +81,8 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
   };
   ctx.sessions.set(session.session_id, session);
   ctx.meters.sessions_opened.inc({ kind: session.kind });
+  // No other hub is asked for it, and nothing of it lasts.
+  if (session.kind === "call") return session;
   await publishPlace(ctx, session, "taken");
   await keepSessionForNext(ctx, session);
   await recordOpened(ctx, session);
@@ -108,7 +110,8 @@ export async function keepSessionForNext(
 ): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
   const { egress, proxy, trace, capture, reconnect_ms } = session;
-  if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
+  if (!standsAlone(kind)) return;
+  if (idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
   const kept: KeptSession = {
     session_id,
@@ -152,6 +155,7 @@ export async function dropSession(
   session.over(typeof why === "string" ? new SessionOver(why) : why);
   ctx.meters.sessions_ended.inc({ kind: session.kind });
   ctx.signal("session ended", { session_id: session.session_id });
+  if (session.kind === "call") return true;
   await withdrawPlace(ctx, session);
   if (typeof why !== "string" && why.moved) return true;
   if (session.kind === "job" && session.keep_ms === null) return true;

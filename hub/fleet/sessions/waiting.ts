@@ -6,6 +6,7 @@ import type { LaneWanted } from "./hub-session.ts";
 
 /**
  * Waits for a session's lane, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.
+ * @param since its place among the queued jobs.
  * @returns null when there was none in time, the signal aborted, or too many calls are waiting already.
  */
 export async function waitForLane(
@@ -15,13 +16,14 @@ export async function waitForLane(
   fits: LaneWanted["fits"],
   wait_ms: number,
   signal: AbortSignal,
+  since: number = ctx.clock.now(),
 ): Promise<LanePlace<null> | null> {
   if (ctx.lanes_wanted.size >= MAX_WAITING_SUBMITS || signal.aborted) return null;
   const given = new AbortController();
   let place: LanePlace<null> | null = null;
   let over = false;
   const wanted: LaneWanted = {
-    since: ctx.clock.now(),
+    since,
     session_id,
     worker_id,
     fits,

@@ -2,7 +2,7 @@ import { createDuePass } from "#hub/platform/due-pass.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
-import { terminalEvent } from "../jobs/events.ts";
+import { missingEnd } from "../jobs/events.ts";
 import { captureFor } from "./capture.ts";
 import { decideCapture } from "./decide.ts";
 import { nextTime } from "./next-time.ts";
@@ -35,10 +35,11 @@ function refusal(err: AppError): string {
 
 /** The hub that ended the job is gone, or could not decide; the stream of its events has no end perhaps. */
 async function decideLeft(ctx: FleetContext, watch_id: string, job_id: string): Promise<void> {
-  const [last] = await ctx.db.events.last(job_id, 1);
   const row = await decideCapture(ctx, watch_id, job_id);
-  if (!row || (last && last.type !== "log")) return;
-  await ctx.db.events.append(job_id, [terminalEvent(row, ctx.clock.now())]);
+  const end = row && (await missingEnd(ctx, row, 0));
+  if (!end) return;
+  const { ts, type, data } = end;
+  await ctx.db.events.append(job_id, [{ ts, type, data }]);
   ctx.bus.publish(job_id);
 }
 

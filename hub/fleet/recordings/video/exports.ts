@@ -7,7 +7,7 @@ import { OWN_DIR } from "#shared/kit/own-dir.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { ChunkPlace } from "#shared/recording/index-of.ts";
 import type { RecordingExport } from "#shared/recording/record.ts";
-import { type KnownRecording, readRecording } from "../read.ts";
+import { type KnownRecording, readRecording } from "../read-recordings.ts";
 import { encodeVideo } from "./encode.ts";
 import {
   claimExport,

@@ -18,9 +18,10 @@ const STATE_MS = 1_000;
 /** For cookies, the network log and the list of files, which involve no page. */
 const READ_MS = 10_000;
 
-/** GET /sessions, oldest first. */
+/** GET /sessions, oldest first. What a one-shot call holds is over before anybody could look at it. */
 export const listSessions = (ctx: Pick<FleetContext, "sessions" | "wall_jumps">): Session[] =>
   [...ctx.sessions.values()]
+    .filter(({ kind }) => kind !== "call")
     .sort((a, b) => a.created_at - b.created_at)
     .map((session) => sessionRecord(ctx, session));
 

@@ -54,7 +54,9 @@ const namedHit =
 const isId = (q: string): boolean => /^[0-9a-z]{3,64}$/.test(q);
 
 /** Everything of the fleet that a few words may mean (rules/search#what-is-searched). */
-function sourcesOf({ db: { jobs, search } }: FleetContext): Partial<Record<HitKind, Source>> {
+function sourcesOf({
+  db: { jobs, search },
+}: Pick<FleetContext, "db">): Partial<Record<HitKind, Source>> {
   const named =
     (kind: HitKind, table: NamedTable, path: string): Source =>
     async (q, limit) =>

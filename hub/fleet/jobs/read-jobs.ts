@@ -49,7 +49,10 @@ export async function listJobs(
 }
 
 /** GET /jobs/count: counted as far as a tab shows it. */
-export async function countJobs(ctx: FleetContext, filter: JobCountQuery): Promise<JobCount> {
+export async function countJobs(
+  ctx: Pick<FleetContext, "db">,
+  filter: JobCountQuery,
+): Promise<JobCount> {
   const found = await ctx.db.jobs.count({ ...filter, limit: MAX_COUNTED + 1 });
   return { count: Math.min(found, MAX_COUNTED), more: found > MAX_COUNTED };
 }
