@@ -28,7 +28,9 @@ import type { Reloader } from "./program/variables/reload.ts";
 
 const env: EnvSource = process.env;
 const stderr = logTarget(process.stderr.fd, env);
-const terminal = systemTerminal(process.stdout, process.stderr, stderr.journal);
+/** Ends a command at the first Ctrl-C, and when nobody reads any longer what it prints. */
+const interrupt = new AbortController();
+const terminal = systemTerminal(process, stderr.journal, env, () => interrupt.abort());
 
 /** How this program starts itself again: the compiled binary alone, or Bun with this file. */
 const launched = launchedBy();
@@ -232,6 +234,10 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
         const given = flagOverrides(invocation.flags, "guide");
         return runGuideCommand(invocation.words, { ...env, ...given }, terminal);
       }
+      if (invocation.command === "completions") {
+        const { runCompletions } = await import("./program/cli/completions/completions.ts");
+        return runCompletions(invocation.words, terminal);
+      }
       if (isOperatorCommand(invocation.command)) {
         const { runOperatorCommand } = await import("./program/commands/run.ts");
         const self = SELF.length === 1 ? process.execPath : null;
@@ -240,8 +246,6 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
           { env, terminal, self },
         );
       }
-      const { runClientCommand } = await import("./program/cli/run-command.ts");
-      const interrupt = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const)
         process.on(signal, () => {
           if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
@@ -249,6 +253,13 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
         });
       const { command, words, flags } = invocation;
       const variables = gatherVariables({ env, secrets: ["SVC_API_TOKEN"] }).env;
+      if (command === "mcp") {
+        const { startMcp } = await import("./program/mcp/stdio.ts");
+        const settings = { ...variables, ...flagOverrides(flags, command) };
+        const version = nodeVersion(env.SVC_VERSION);
+        return startMcp({ settings, version, terminal, signal: interrupt.signal });
+      }
+      const { runClientCommand } = await import("./program/cli/run-command.ts");
       return runClientCommand(command, words, flags, variables, terminal, interrupt.signal);
     }
   }
@@ -262,6 +273,7 @@ try {
 } catch (err) {
   if (err instanceof UsageError || err instanceof ConfigError) {
     for (const line of err.message.split("\n")) terminal.err(`flotilla: ${line}\n`);
+    if (err instanceof UsageError && err.next !== null) terminal.err(`try: ${err.next}\n`);
     process.exitCode = err instanceof UnavailableError ? EXIT.unavailable : EXIT.usage;
   } else {
     logTo("error", "auto").error({ err }, "start failed");

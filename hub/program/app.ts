@@ -25,6 +25,7 @@ import { jobScreenshotRoutes } from "#hub/fleet/routes/job-screenshot.ts";
 import { jobRoutes } from "#hub/fleet/routes/jobs.ts";
 import { libraryRoutes } from "#hub/fleet/routes/library.ts";
 import { linkRoutes } from "#hub/fleet/routes/links.ts";
+import { oneShotRoutes } from "#hub/fleet/routes/one-shots.ts";
 import { toOwner } from "#hub/fleet/routes/pass-on.ts";
 import { profileSaveRoutes } from "#hub/fleet/routes/profile-save.ts";
 import { profileRoutes, profileUploadRoutes } from "#hub/fleet/routes/profiles.ts";
@@ -72,8 +73,10 @@ import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
 import { probeRoutes } from "#hub/platform/http/probes.ts";
 import { savedListRoutes } from "#hub/platform/saved-lists/routes.ts";
+import { tracedCalls } from "#hub/platform/tracing/traced-calls.ts";
 import { uiRoutes } from "#hub/ui/routes.ts";
 import type { ProgramContext } from "./context.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 
 type BaseDeps = Pick<
   FleetContext,
@@ -82,6 +85,7 @@ type BaseDeps = Pick<
   | "clock"
   | "access_log"
   | "call_counts"
+  | "tracer"
   | "audit"
   | "changes"
   | "disk_room"
@@ -114,6 +118,7 @@ function baseApp(
     clock,
     access_log,
     call_counts,
+    tracer,
     audit,
     changes,
     disk_room,
@@ -129,6 +134,7 @@ function baseApp(
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log, call_counts));
+  if (tracer) app.use(tracedCalls(tracer));
   app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
   if (fleet) app.use(fleet.relayed);
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
@@ -217,6 +223,7 @@ export function createHubApp(ctx: ProgramContext): App {
     sessionRoutes(ctx),
     searchRoutes(ctx),
     sessionActionRoutes(ctx),
+    oneShotRoutes(ctx),
     sessionCookieRoutes(ctx),
     sessionRecordInputRoutes(ctx),
     sessionFileRoutes(ctx),
@@ -248,6 +255,7 @@ export function createHubApp(ctx: ProgramContext): App {
     tokenRoutes(ctx),
     auditRoutes(ctx),
     savedListRoutes(ctx),
+    mcpRoutes(ctx, () => app),
     uiRoutes(ctx, {
       fleet: true,
       stopping: ctx.stopping,

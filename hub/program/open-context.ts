@@ -62,6 +62,7 @@ import {
   openPipeline,
   openSharedOf,
   openStoresHealth,
+  openTracer,
 } from "./open-parts.ts";
 
 /** Opens what is stored and who is let in, each closed after what is opened later. */
@@ -222,6 +223,7 @@ export async function openContext(
     access_log: deps.access_log,
     stores_health: openStoresHealth(deps, db, objects),
     ...openCounts(deps),
+    tracer: openTracer(deps, shared.kv, scope),
     hooks: createFleetHooks(() => ctx),
     bus: createJobBus(() => ctx),
     dispatcher: createDispatcher(log, () => dispatchOnce(ctx)),

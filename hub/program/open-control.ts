@@ -4,6 +4,7 @@ import { openOperations } from "#hub/pipeline/operations/start.ts";
 import { pullPart } from "#hub/pipeline/pull/updates.ts";
 import { openAccess } from "#hub/platform/access/access.ts";
 import { createChanges } from "#hub/platform/changes.ts";
+import { announceControl } from "#hub/platform/cluster/control-places.ts";
 import { hubVersions } from "#hub/platform/cluster/hubs.ts";
 import { openDb } from "#hub/platform/db/db.ts";
 import { createCallCounts } from "#hub/platform/http/call-counts.ts";
@@ -27,6 +28,7 @@ import {
   openPipeline,
   openSharedOf,
   openStoresHealth,
+  openTracer,
 } from "./open-parts.ts";
 import { running, serve } from "./serving.ts";
 
@@ -70,6 +72,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
     changes,
     rollout,
     metrics,
+    tracer: openTracer(deps, kv, scope),
     call_counts: createCallCounts(metrics),
     stores_health: openStoresHealth(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
@@ -85,6 +88,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   startBackups(deps, ctx, scope);
   startRollout(ctx, scope);
   watchWallClock(deps, scope);
+  await announceControl(ctx, server.port, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
     { host: config.host, port: server.port, version: deps.version },

@@ -7,11 +7,15 @@ import type { Db } from "#hub/platform/db/storage.ts";
 import { ownNames } from "#hub/platform/http/own-names.ts";
 import { createMetrics, type Metrics } from "#hub/platform/metrics/metrics.ts";
 import { createDiskRoom, type DiskRoom } from "#hub/platform/stores/disk-room.ts";
+import type { Kv } from "#hub/platform/stores/kv.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import type { HubTracer } from "#hub/platform/tracing/hub-tracer.ts";
+import { createKeptTraces } from "#hub/platform/tracing/kept-trace.ts";
 import { addProcessMetrics } from "#shared/kit/process-metrics.ts";
 import type { Scope } from "#shared/kit/scope.ts";
+import { openProcessTracer } from "#shared/kit/tracing/tracer.ts";
 import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
 import type { HubDeps, ServeDeps } from "./hub-deps.ts";
 import { writtenDirs } from "./written-dirs.ts";
@@ -31,6 +35,20 @@ export function openMetrics({ config, clock, log, version }: HubDeps): Metrics {
   const metrics = createMetrics({ clock, log });
   addProcessMetrics(metrics, { version, mode: config.mode });
   return metrics;
+}
+
+/** Where the spans of this process go; null where no collector is named. */
+export function openTracer(
+  { config, clock, log, version }: HubDeps,
+  kv: Kv,
+  scope: Scope,
+): HubTracer | null {
+  const { tracing, mode } = config;
+  if (tracing === null) return null;
+  const name = mode === "control" ? "flotilla-control" : "flotilla-hub";
+  const tracer = openProcessTracer(tracing, { name, version, clock, log });
+  scope.add("traces", tracer, (t) => t.stop());
+  return Object.assign(tracer, { kept: createKeptTraces({ kv, log }) });
 }
 
 /** Opened after the stores, which make their directories. */

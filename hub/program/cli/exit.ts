@@ -20,10 +20,28 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** A mistake on the command line; printed as one line, exit 2. */
+/** The same for people, in help and manual page. */
+export const EXIT_MEANINGS: readonly (readonly [string, string])[] = [
+  ["0", "done"],
+  ["1", "a job or task failed, or the hub refused the call"],
+  ["2", "wrong usage or configuration"],
+  ["3", "the hub cannot be reached (commands), or a program is missing (worker)"],
+  ["10", "migrate --dry-run: migrations are missing"],
+  ["11", "migrate --dry-run: there is no database"],
+  ["42", "another version takes over (worker)"],
+  ["69", "a database, Redis or bucket cannot be reached, or another hub uses the database"],
+  ["70", "an internal error"],
+  ["130", "ended by Ctrl-C"],
+];
+
+/** A mistake on the command line; printed as one line, with what to try next where that is known, exit 2. */
 export class UsageError extends Error {
-  constructor(message: string) {
+  /** A command line, or a few words about what helps. */
+  readonly next: string | null;
+
+  constructor(message: string, next: string | null = null) {
     super(message);
     this.name = "UsageError";
+    this.next = next;
   }
 }

@@ -6,9 +6,10 @@ import type {
   TaskChanges,
 } from "#shared/protocol/schema/failure.ts";
 import type { FlagValues } from "./args.ts";
+import { moment } from "./client-call.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { asTyped, tellRefusal } from "./hub-client.ts";
-import { formatTable, printable, type Terminal } from "./print.ts";
+import { printable, type Terminal, tableFor } from "./print.ts";
 
 /** `flotilla failures` and `flotilla retry`: failures in groups, and what is done to many tasks or jobs at once. */
 
@@ -30,12 +31,11 @@ const COLUMNS = [
   { title: "where", shrink: 10 },
   { title: "failure", shrink: 16 },
 ];
-const when = (iso: string): string => iso.replace("T", " ").slice(0, 19);
 const cells = (group: Group): string[] => [
   group.fingerprint,
   String(group.count),
-  when(group.last_seen),
-  when(group.first_seen),
+  moment(group.last_seen),
+  moment(group.first_seen),
   ("hosts" in group ? group.hosts : group.workloads).join(" "),
   `${group.kind}: ${group.message}`,
 ];
@@ -68,7 +68,7 @@ async function listGroups({ client, terminal }: FailuresDeps, flags: FlagValues)
     : await client.call("GET /api/v1/failures", { query });
   if (flags.json) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
   else if (list.items.length === 0) terminal.out("no failures\n");
-  else terminal.out(`${formatTable(COLUMNS, list.items.map(cells), terminal.width)}\n`);
+  else terminal.out(`${tableFor(terminal, COLUMNS, list.items.map(cells))}\n`);
   if (!list.complete) terminal.err(`only failures since ${list.counted_since} are counted\n`);
   return EXIT.ok;
 }

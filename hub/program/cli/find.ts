@@ -3,7 +3,7 @@ import type { SearchHit, SearchResult } from "#shared/protocol/schema/search.ts"
 import { EXIT } from "./exit.ts";
 import { asTyped } from "./hub-client.ts";
 import type { ListDeps } from "./list-commands.ts";
-import { formatTable } from "./print.ts";
+import { type Terminal, tableFor } from "./print.ts";
 
 const KIND_WORDS: Partial<Record<SearchHit["kind"], string>> = {
   pull_worker: "pull worker",
@@ -12,12 +12,13 @@ const KIND_WORDS: Partial<Record<SearchHit["kind"], string>> = {
 
 const NOTHING: SearchResult = { q: "", hits: [], incomplete: [] };
 
-const table = (hits: SearchHit[], width: number | null): string =>
-  formatTable(
+const table = (hits: SearchHit[], terminal: Terminal): string =>
+  tableFor(
+    terminal,
     [
       { title: "kind" },
       { title: "id", shrink: 14 },
-      { title: "state" },
+      { title: "state", state: true },
       { title: "title", shrink: 16 },
       { title: "detail", shrink: 16 },
     ],
@@ -28,7 +29,6 @@ const table = (hits: SearchHit[], width: number | null): string =>
       title,
       detail,
     ]),
-    width,
   );
 
 /**
@@ -54,7 +54,7 @@ export async function runFindCommand(
   const hits = [...fleet.hits, ...pipeline.hits];
   const incomplete = [...fleet.incomplete, ...pipeline.incomplete];
   if (json) terminal.out(`${JSON.stringify({ q, hits, incomplete }, null, 2)}\n`);
-  else terminal.out(`${hits.length === 0 ? "nothing was found" : table(hits, terminal.width)}\n`);
+  else terminal.out(`${hits.length === 0 ? "nothing was found" : table(hits, terminal)}\n`);
   if (incomplete.length > 0 && !json)
     terminal.err(`flotilla: could not be searched in time: ${incomplete.join(", ")}\n`);
   return hits.length === 0 ? EXIT.failed : EXIT.ok;

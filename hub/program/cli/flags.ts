@@ -37,12 +37,14 @@ export const OBJECTS: Flag = {
   value: "URL",
   help: "where asset bodies go, file:PATH or s3://BUCKET",
 };
-export const REDIS: Flag = {
+const REDIS: Flag = {
   name: "redis-url",
   env: "SVC_REDIS_URL",
   value: "URL",
   help: "shared key-value store of several hubs, redis://…",
 };
+/** Where hubs keep what they have, for the commands that look at all of it. */
+export const STORES = [DB, REDIS, OBJECTS];
 export const DATA: Flag = {
   name: "data-dir",
   env: "SVC_DATA_DIR",
@@ -130,7 +132,7 @@ export const CONFIG: Flag = {
 };
 
 export const TLS = [TLS_CERT, TLS_KEY, TLS_CA];
-const SERVER = [HOST, PORT, ...TLS, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN, CONFIG];
+const SERVER = [HOST, PORT, ...TLS, ...STORES, DATA, LOG, LOG_FORMAT, STDIN, CONFIG];
 
 export const MODE_FLAGS: Record<Mode, Flag[]> = {
   dev: [
@@ -213,7 +215,35 @@ export const FIND_LIMIT: Flag = {
   value: "N",
   help: "how many of the fleet and of the pipeline (20)",
 };
-export const JSON_OUT: Flag = { name: "json", help: "print JSON" };
+/** How an answer is printed; the parser makes `--json` of both. */
+export const OUTPUT: readonly Flag[] = [
+  { name: "output", value: "json|table", help: "how it is printed (table)" },
+  { name: "json", help: "the same as --output json" },
+];
+
+/** What narrows the log of the services. */
+export const LOG_FILTERS: readonly Flag[] = [
+  { name: "level", value: "debug|info|warn|error", help: "only lines of this level or above" },
+  { name: "host", value: "HOST", help: "only lines of this host" },
+  { name: "service", value: "NAME", help: "only lines of this service: hub, control or worker" },
+  { name: "text", value: "TEXT", help: "only lines with this in their message" },
+  { name: "since", value: "TIME", help: "from this time on, such as 2026-01-31T12:00:00Z" },
+  { name: "limit", value: "N", help: "how many of the last lines (100; with --follow 10)" },
+];
+
+/** What a session is opened with. */
+export const SESSION_FLAGS: readonly Flag[] = [
+  { name: "headless", help: "run the browser without a display" },
+  { name: "profile", value: "NAME", help: "the stored profile that it begins with" },
+  { name: "viewport", value: "WIDTHxHEIGHT", help: "size of the page, such as 1280x720" },
+  { name: "worker", value: "ID", help: "a lane of this worker (any)" },
+  {
+    name: "option",
+    value: "KEY=VALUE",
+    repeatable: true,
+    help: "any field of POST /sessions, e.g. idle_ttl_s=600",
+  },
+];
 
 /** What failures, and the tasks or jobs behind them, are found by. */
 export const FAILURE_FLAGS: readonly Flag[] = [
@@ -239,7 +269,7 @@ export const FAILURE_FLAGS: readonly Flag[] = [
     value: "N",
     help: "with --yes: change nothing if there are more; needed where nothing but a state is given",
   },
-  JSON_OUT,
+  ...OUTPUT,
 ];
 
 export const EXPIRES: Flag = {

@@ -1,9 +1,10 @@
 import type { Http } from "#shared/client/http.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import { moment } from "./client-call.ts";
 import { UsageError } from "./exit.ts";
 import { tell } from "./hub-client.ts";
-import { formatTable, printable, type Terminal } from "./print.ts";
+import { printable, type Terminal, tableFor } from "./print.ts";
 
 export interface FleetDeps {
   client: Http;
@@ -53,7 +54,7 @@ const NEXT: Partial<Record<FleetUpdates["state"], string>> = {
   paused: "run flotilla fleet resume-updates to continue",
 };
 
-function statusText(found: FleetUpdates, width: number | null): string {
+function statusText(found: FleetUpdates, terminal: Terminal): string {
   const pins = Object.entries(found.worker_pins).map(([id, version]) => `${id} at ${version}`);
   const next = NEXT[found.state];
   const lines = [
@@ -64,7 +65,8 @@ function statusText(found: FleetUpdates, width: number | null): string {
   ];
   if (found.workers.length > 0)
     lines.push(
-      formatTable(
+      tableFor(
+        terminal,
         [
           { title: "worker" },
           { title: "kind" },
@@ -80,10 +82,9 @@ function statusText(found: FleetUpdates, width: number | null): string {
           version ?? "away",
           canary ? `${update.state} (canary)` : update.state,
           update.target,
-          (update.since ?? "").replace("T", " ").slice(0, 19),
+          moment(update.since),
           update.error ?? "",
         ]),
-        width,
       ),
     );
   return lines.map((line) => (line.includes("\n") ? line : printable(line))).join("\n");
@@ -107,6 +108,6 @@ export async function runFleetCommand(
     ? change(client, { "x-admin-password": password ?? "" })
     : client.call("GET /api/v1/updates");
   return tell(terminal, asked, (found) =>
-    json ? JSON.stringify(found, null, 2) : statusText(found, terminal.width),
+    json ? JSON.stringify(found, null, 2) : statusText(found, terminal),
   );
 }

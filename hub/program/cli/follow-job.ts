@@ -1,20 +1,10 @@
-import { FlotillaError } from "#shared/client/errors.ts";
 import { followEvents } from "#shared/client/events.ts";
 import type { Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
+import { isTerminal, type Job, type JobEvent } from "#shared/protocol/schema/job.ts";
+import { pollUntil } from "./poll.ts";
 
-/** How long the hub may be away before following gives up. */
-const PATIENCE_MS = 30_000;
-const POLL_MS = 500;
 const ASK_MS = 10_000;
-
-const isTerminalStatus = (status: string): boolean =>
-  status === "completed" || status === "failed" || status === "cancelled";
-
-/** It restarts, or a router before it has no other. */
-const mayComeBack = (err: unknown): boolean =>
-  err instanceof FlotillaError && [0, 502, 503, 504].includes(err.status);
 
 /**
  * Follows a job to its end by its events (rules/events#event-stream), and asks for its record whenever they end. Waits for a
@@ -30,21 +20,17 @@ export async function followJob(
   signal: AbortSignal,
 ): Promise<Job | null> {
   let since = 0;
-  for (let heard_at = clock.now(); !signal.aborted; await clock.sleep(POLL_MS, signal))
-    try {
-      for await (const event of followEvents(client, job_id, { since, signal })) {
-        since = event.seq;
-        onEvent(event);
-      }
-      if (signal.aborted) break;
-      const job = await client.call("GET /jobs/{id}", {
-        params: { id: job_id },
-        timeout_ms: ASK_MS,
-      });
-      heard_at = clock.now();
-      if (isTerminalStatus(job.status)) return job;
-    } catch (err) {
-      if (!mayComeBack(err) || clock.now() - heard_at > PATIENCE_MS) throw err;
+  let ended: Job | null = null;
+  await pollUntil({ clock, signal }, async () => {
+    for await (const event of followEvents(client, job_id, { since, signal })) {
+      since = event.seq;
+      onEvent(event);
     }
-  return null;
+    if (signal.aborted) return false;
+    const asked = { params: { id: job_id }, timeout_ms: ASK_MS };
+    const job = await client.call("GET /jobs/{id}", asked);
+    if (isTerminal(job.status)) ended = job;
+    return ended !== null;
+  });
+  return ended;
 }

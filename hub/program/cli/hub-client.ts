@@ -1,9 +1,10 @@
 import { FlotillaError } from "#shared/client/errors.ts";
-import { createHttp, type Http } from "#shared/client/http.ts";
+import { type CallOptions, createHttp, type Http } from "#shared/client/http.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { tlsTrouble } from "#shared/protocol/tls-trouble.ts";
 import { authorityOption } from "#shared/protocol/trust.ts";
 import { EXIT, UsageError } from "./exit.ts";
+import { nextStep } from "./next-step.ts";
 import { printable, type Terminal } from "./print.ts";
 
 /** @throws UsageError when `address` is not an http(s) or ws(s) URL. */
@@ -14,6 +15,22 @@ export function createHubClient(address: string, token: string | undefined): Htt
     throw new UsageError(`SVC_HUB: "${address}" is not an http address`);
   parsed.protocol = parsed.protocol.replace("ws", "http");
   return createHttp({ base_url: parsed.href, ...(token && { token }), ...authorityOption() });
+}
+
+/**
+ * The same client, whose reads end with `signal`. A call that changes something is waited for, so that nobody has to guess
+ * whether it did; one that opens a session even where the command gives it a signal, because only who has its id ends it.
+ */
+export function readsUntil(signal: AbortSignal, http: Http): Http {
+  const ending = (operation: string, call: CallOptions = {}): never => {
+    if (operation.startsWith("GET ")) return { signal, ...call } as never;
+    return (operation === "POST /sessions" ? { ...call, signal: undefined } : call) as never;
+  };
+  return {
+    ...http,
+    call: (operation, ...[call]) => http.call(operation, ending(operation, call)),
+    open: (operation, ...[call]) => http.open(operation, ending(operation, call)),
+  };
 }
 
 /** Whether no answer came; exit code 3. */
@@ -32,6 +49,12 @@ export function awayText(hub: string, err: Error): string {
   return `hub ${hub} is not reachable: ${tlsTrouble(cause) ?? whyNot(hub, cause)}`;
 }
 
+/** The line after an error: what to type next. */
+export function tellNext(terminal: Pick<Terminal, "err">, err: FlotillaError): void {
+  const next = nextStep(err);
+  if (next !== null) terminal.err(`try: ${next}\n`);
+}
+
 /**
  * Prints why the hub refused a call.
  * @returns the exit code.
@@ -40,6 +63,7 @@ export function awayText(hub: string, err: Error): string {
 export function tellRefusal(terminal: Terminal, err: unknown): number {
   if (!(err instanceof FlotillaError) || isAway(err)) throw err;
   terminal.err(`flotilla: ${printable(err.message)}\n`);
+  tellNext(terminal, err);
   return err.status === 400 || err.status === 422 ? EXIT.usage : EXIT.failed;
 }
 
@@ -55,6 +79,34 @@ export async function tell<T>(
   } catch (err) {
     return tellRefusal(terminal, err);
   }
+}
+
+/** For what is removed: that it is gone already is as good. */
+export function unlessGone(err: unknown): void {
+  if (!(err instanceof FlotillaError) || err.status !== 404) throw err;
+}
+
+/**
+ * Makes a call for each id: one that is refused does not keep the others, and is told.
+ * @returns those that were not refused, and the highest exit code
+ */
+export async function eachById(
+  { terminal, json }: { terminal: Terminal; json: boolean },
+  ids: readonly string[],
+  call: (id: string) => Promise<unknown>,
+  doneText: (id: string) => string,
+): Promise<{ done: string[]; code: number }> {
+  const done: string[] = [];
+  let code: number = EXIT.ok;
+  for (const id of ids)
+    try {
+      await call(id);
+      done.push(id);
+      if (!json) terminal.out(`${doneText(printable(id))}\n`);
+    } catch (err) {
+      code = Math.max(code, tellRefusal(terminal, err));
+    }
+  return { done, code };
 }
 
 /** Parts of a query or a body as they were typed: what they must be, the hub says. */

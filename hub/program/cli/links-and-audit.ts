@@ -2,9 +2,10 @@ import type { Http } from "#shared/client/http.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
 import { LINK_KINDS } from "#shared/protocol/schema/signed-link.ts";
+import { moment } from "./client-call.ts";
 import { UsageError } from "./exit.ts";
 import { asTyped, tell } from "./hub-client.ts";
-import { formatTable, type Terminal } from "./print.ts";
+import { type Terminal, tableFor } from "./print.ts";
 
 export interface SharingDeps {
   client: Http;
@@ -65,12 +66,13 @@ export async function runAuditCommand(
     if (json) return JSON.stringify(page, null, 2);
     const { entries, dropped } = page;
     if (dropped > 0) terminal.err(`flotilla: this hub could not record ${dropped} calls\n`);
-    return entries.length === 0 ? "no entries" : auditTable(entries, terminal.width);
+    return entries.length === 0 ? "no entries" : auditTable(entries, terminal);
   });
 }
 
-const auditTable = (entries: AuditEntry[], width: number | null): string =>
-  formatTable(
+const auditTable = (entries: AuditEntry[], terminal: Terminal): string =>
+  tableFor(
+    terminal,
     [
       { title: "when" },
       { title: "who" },
@@ -81,7 +83,7 @@ const auditTable = (entries: AuditEntry[], width: number | null): string =>
       { title: "error", shrink: 16 },
     ],
     entries.map((entry) => [
-      entry.at.replace("T", " ").slice(0, 19),
+      moment(entry.at),
       callerText(entry),
       entry.address,
       `${entry.method} ${entry.path}`,
@@ -89,5 +91,4 @@ const auditTable = (entries: AuditEntry[], width: number | null): string =>
       String(entry.times),
       entry.error ?? "",
     ]),
-    width,
   );

@@ -3,8 +3,9 @@ import { humanSize } from "#shared/kit/words.ts";
 import type { Engine } from "#shared/protocol/schema/engine.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { moment } from "./client-call.ts";
 import { asTyped, tell } from "./hub-client.ts";
-import { formatTable, type Terminal } from "./print.ts";
+import { type Terminal, tableFor } from "./print.ts";
 
 export interface ListDeps {
   client: Http;
@@ -25,10 +26,11 @@ export async function runJobsCommand(
 ): Promise<number> {
   const text = ({ jobs }: { jobs: Job[] }): string => {
     if (jobs.length === 0) return "no jobs";
-    return formatTable(
+    return tableFor(
+      terminal,
       [
         { title: "job" },
-        { title: "status" },
+        { title: "status", state: true },
         { title: "created" },
         { title: "assets", right: true },
         { title: "size", right: true },
@@ -37,12 +39,11 @@ export async function runJobsCommand(
       jobs.map((job) => [
         job.job_id,
         job.status,
-        job.created_at.replace("T", " ").slice(0, 19),
+        moment(job.created_at),
         String(job.asset_count),
         humanSize(job.asset_bytes),
         job.url,
       ]),
-      terminal.width,
     );
   };
   return tell(terminal, client.call("GET /jobs", { query: asTyped(filter) }), shown(json, text));
@@ -55,11 +56,12 @@ export async function runWorkersCommand(
 ): Promise<number> {
   const text = ({ workers }: { workers: Worker[] }): string => {
     if (workers.length === 0) return "no workers";
-    return formatTable(
+    return tableFor(
+      terminal,
       [
         { title: "worker" },
-        { title: "status" },
-        { title: "alive" },
+        { title: "status", state: true },
+        { title: "alive", state: true },
         { title: "running", right: true },
         { title: "lanes" },
         { title: "version" },
@@ -74,7 +76,6 @@ export async function runWorkersCommand(
         worker.version,
         worker.address,
       ]),
-      terminal.width,
     );
   };
   return tell(terminal, client.call("GET /workers"), shown(json, text));
@@ -87,7 +88,8 @@ export async function runEnginesCommand(
 ): Promise<number> {
   const text = ({ engines }: { engines: Engine[] }): string => {
     if (engines.length === 0) return "no engines";
-    return formatTable(
+    return tableFor(
+      terminal,
       [
         { title: "engine" },
         { title: "kind" },
@@ -104,7 +106,6 @@ export async function runEnginesCommand(
         engine.use_for_codegen ? "yes" : "no",
         engine.endpoint,
       ]),
-      terminal.width,
     );
   };
   return tell(terminal, client.call("GET /engines"), shown(json, text));

@@ -2,6 +2,7 @@ import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { EnvSource } from "#shared/kit/env.ts";
 import type { LogTarget } from "../log-format.ts";
+import { wantsColours } from "./colours.ts";
 
 /**
  * Finds out what reads the file descriptor. systemd sets JOURNAL_STREAM to the device and inode of what it connected to
@@ -11,7 +12,7 @@ export function logTarget(fd: number, env: EnvSource): LogTarget {
   const terminal = isatty(fd);
   return {
     terminal,
-    colours: terminal && !env.NO_COLOR && env.TERM !== "dumb",
+    colours: wantsColours(terminal, env),
     journal: isJournal(fd, env.JOURNAL_STREAM),
   };
 }

@@ -1,35 +1,14 @@
-import { createClient } from "#shared/client/index.ts";
-import { authorityOption } from "#shared/protocol/trust.ts";
-import type { FlagValues } from "./args.ts";
-import type { Command } from "./commands.ts";
+import { workloadCalls } from "#shared/client/workloads.ts";
+import type { ClientCall } from "./client-call.ts";
 import { UsageError } from "./exit.ts";
 import { labelsOf } from "./labels.ts";
+import { openInput } from "./open-input.ts";
 import { runQueueCommand } from "./queue.ts";
 import { runRunsCommand } from "./runs.ts";
 import { runSubmitCommand } from "./submit.ts";
 import { runTableCommand, tableRequest } from "./submit-table.ts";
-import type { WatchDeps } from "./watch-queue.ts";
 
-const PIPELINE_COMMANDS = ["submit", "queue", "runs"] as const;
-type PipelineCommand = (typeof PIPELINE_COMMANDS)[number];
-
-export const isPipelineCommand = (command: Command): command is PipelineCommand =>
-  PIPELINE_COMMANDS.some((name) => name === command);
-
-export interface PipelineDeps extends Omit<WatchDeps, "workloads"> {
-  /** Address of a hub or a control plane. */
-  url: string;
-  token: string | undefined;
-}
-
-async function openInput(file: string): Promise<ReadableStream<Uint8Array>> {
-  if (file === "-") return Bun.stdin.stream();
-  const input = Bun.file(file);
-  const stat = await input.stat().catch(() => null);
-  if (!stat) throw new UsageError(`${file} does not exist`);
-  if (stat.isDirectory()) throw new UsageError(`${file} is a directory`);
-  return input.stream();
-}
+type PipelineCommand = "submit" | "queue" | "runs";
 
 /** Where the tasks of `submit` come from: words, a file, or standard input. */
 function submitSource(words: string[], file: string | undefined) {
@@ -44,20 +23,11 @@ function submitSource(words: string[], file: string | undefined) {
 }
 
 /** The commands of the pipeline, over its typed client (rules/clients#tasks-of-a-file). */
-export function runPipelineCommand(
-  command: PipelineCommand,
-  [slug = "", ...words]: string[],
-  flags: FlagValues,
-  { url, token, ...rest }: PipelineDeps,
-): Promise<number> {
-  const { workloads } = createClient({
-    base_url: url,
-    ...(token ? { token } : {}),
-    ...authorityOption(),
-  });
-  const deps = { ...rest, workloads };
+export function runPipelineCommand(command: PipelineCommand, call: ClientCall): Promise<number> {
+  const { client, terminal, clock, signal, flags, json } = call;
+  const [slug = "", ...words] = call.words;
+  const deps = { workloads: workloadCalls(client), terminal, clock, signal };
   const on = (name: string) => flags[name] !== undefined;
-  const json = on("json");
   switch (command) {
     case "submit": {
       const table = tableRequest(slug, words, flags);

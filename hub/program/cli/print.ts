@@ -1,3 +1,5 @@
+import { paint, paintState } from "./colours.ts";
+
 /** What a page wrote (URLs, titles, errors) must not steer the terminal: control characters become `?`. */
 export const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is removed
@@ -31,6 +33,8 @@ const padTo = (text: string, width: number, right: boolean): string => {
 export interface Column {
   title: string;
   right?: boolean;
+  /** Its words are states, in their colours where there are any. */
+  state?: true;
   /** Minimum width when the terminal is narrow; a column without one keeps its natural width. */
   shrink?: number;
 }
@@ -39,7 +43,12 @@ export interface Column {
  * A table with aligned columns, no wider than `width` when one is given: the columns that may shrink give way,
  * the widest first, cut in the middle.
  */
-export function formatTable(columns: Column[], rows: string[][], width: number | null): string {
+export function formatTable(
+  columns: readonly Column[],
+  rows: string[][],
+  width: number | null,
+  colours = false,
+): string {
   const cells = rows.map((row) => row.map(printable));
   const widths = columns.map((column, i) =>
     Math.max(Bun.stringWidth(column.title), ...cells.map((row) => Bun.stringWidth(row[i] ?? ""))),
@@ -63,28 +72,44 @@ export function formatTable(columns: Column[], rows: string[][], width: number |
         (widths[widest.i] ?? 0) - Math.max(1, Math.min(over, widest.spare, toNext));
     }
   }
-  const line = (values: string[]) =>
+  const line = (values: string[], is_head: boolean) =>
     columns
-      .map((column, i) =>
-        padTo(
-          fitText(values[i] ?? "", widths[i] ?? 0, true),
-          widths[i] ?? 0,
-          column.right === true,
-        ),
-      )
+      .map(({ right, state }, i) => {
+        const text = fitText(values[i] ?? "", widths[i] ?? 0, true);
+        const padded = padTo(text, widths[i] ?? 0, right === true);
+        if (!colours) return padded;
+        return is_head ? paint(padded, "bold") : state ? paintState(padded) : padded;
+      })
       .join("  ")
       .trimEnd();
-  return [line(columns.map((c) => c.title.toUpperCase())), ...cells.map(line)].join("\n");
+  const head = line(
+    columns.map((c) => c.title.toUpperCase()),
+    true,
+  );
+  return [head, ...cells.map((values) => line(values, false))].join("\n");
 }
 
+/** The table as this terminal shows it. */
+export const tableFor = (
+  { width, colours }: Pick<Terminal, "width" | "colours">,
+  columns: readonly Column[],
+  rows: string[][],
+): string => formatTable(columns, rows, width, colours);
+
 export interface Terminal {
-  /** Results, for pipes. */
-  out(text: string): void;
+  /** Results, for pipes: text, or the bytes of a file. */
+  out(text: string | Uint8Array): void;
   /** Progress and errors. */
   err(text: string): void;
   /** Width of standard output in columns; null when it is not a terminal. */
   width: number | null;
+  /** Its lines; null or absent when it is not a terminal. */
+  height?: number | null;
+  /** Standard output is a terminal that shows colours, and nobody asked for none (NO_COLOR). */
+  colours?: boolean;
   /** Standard error is a terminal: progress may rewrite its line. */
   live: boolean;
   liveWidth: number;
+  /** Tells the keys as they are pressed, until the returned function is called; absent where nobody types. */
+  onKey?: ((listen: (keys: string) => void) => () => void) | undefined;
 }

@@ -1,15 +1,15 @@
 import type { QueueCounts } from "#shared/client/index.ts";
 import { EXIT } from "./exit.ts";
-import { formatTable } from "./print.ts";
+import { type Terminal, tableFor } from "./print.ts";
 import { startProgress } from "./progress.ts";
 import { type WatchDeps, watchQueue } from "./watch-queue.ts";
 
-const table = (slug: string, counts: QueueCounts, width: number | null): string => {
+const table = (slug: string, counts: QueueCounts, terminal: Terminal): string => {
   const titles = ["pending", "claimed", "failed", "total"] as const;
-  return formatTable(
+  return tableFor(
+    terminal,
     [{ title: "workload" }, ...titles.map((title) => ({ title, right: true }))],
     [[slug, ...titles.map((title) => String(counts[title]))]],
-    width,
   );
 };
 
@@ -21,7 +21,7 @@ export async function runQueueCommand(
   const { workloads, terminal, clock } = deps;
   if (!watch) {
     const counts = await workloads.queue(slug);
-    terminal.out(`${json ? JSON.stringify(counts) : table(slug, counts, terminal.width)}\n`);
+    terminal.out(`${json ? JSON.stringify(counts) : table(slug, counts, terminal)}\n`);
     return EXIT.ok;
   }
   const progress = json ? null : startProgress(terminal, clock);

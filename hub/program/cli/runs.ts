@@ -1,6 +1,9 @@
-import { FlotillaError, type Run, type RunFilter } from "#shared/client/index.ts";
+import type { Run, RunFilter } from "#shared/client/index.ts";
+import { moment } from "./client-call.ts";
 import { EXIT } from "./exit.ts";
-import { formatTable, printable } from "./print.ts";
+import { newEntries } from "./new-entries.ts";
+import { pollUntil } from "./poll.ts";
+import { type Column, printable, tableFor } from "./print.ts";
 import type { WatchDeps } from "./watch-queue.ts";
 
 export interface RunsRequest {
@@ -14,11 +17,9 @@ export interface RunsRequest {
   json: boolean;
 }
 
-const POLL_MS = 500;
 const PAGE = 100;
 /** How many past runs are shown before new ones follow. */
 const FIRST = 10;
-const PATIENCE_MS = 30_000;
 
 /** The outcome, on one line. */
 const resultText = ({ success, output_json, error }: Run): string =>
@@ -30,16 +31,16 @@ const cells = (run: Run): string[] => [
   String(run.attempt),
   run.outcome,
   run.worker_id ?? "",
-  run.started_at.replace("T", " ").slice(0, 19),
+  moment(run.started_at),
   `${run.duration_ms} ms`,
   resultText(run),
 ];
 
-const COLUMNS = [
+const COLUMNS: readonly Column[] = [
   { title: "run", right: true },
   { title: "key", shrink: 12 },
   { title: "try", right: true },
-  { title: "outcome" },
+  { title: "outcome", state: true },
   { title: "worker", shrink: 8 },
   { title: "started" },
   { title: "took", right: true },
@@ -49,35 +50,23 @@ const COLUMNS = [
 const line = (run: Run, json: boolean): string =>
   json ? JSON.stringify(run) : cells(run).map(printable).join("  ");
 
-/**
- * Runs that were recorded since `after`, oldest first. Each call rereads what the last one found, because a run whose
- * number is lower may be committed a moment later than its neighbours.
- */
+/** Runs that were recorded since `after`, oldest first, each once. */
 export function createRunReader(
   read: (filter: RunFilter) => Promise<Run[]>,
   after: number,
 ): () => Promise<Run[]> {
-  let floor = after;
-  let seen = new Set<number>();
-  return async () => {
+  const readAfter = async (from: number): Promise<Run[]> => {
     const found: Run[] = [];
-    const kept = new Set<number>();
     let before: number | undefined;
     for (let more = true; more; ) {
       const page = await read({ limit: PAGE, ...(before === undefined ? {} : { before }) });
-      for (const run of page.filter(({ run_id }) => run_id > floor)) {
-        kept.add(run.run_id);
-        if (!seen.has(run.run_id)) found.push(run);
-      }
+      found.push(...page.filter(({ run_id }) => run_id > from));
       before = page.at(-1)?.run_id;
-      more = page.length === PAGE && before !== undefined && before > floor;
+      more = page.length === PAGE && before !== undefined && before > from;
     }
-    const oldest = found.at(-1)?.run_id;
-    const [newest = floor] = kept;
-    floor = Math.max(floor, oldest === undefined ? newest : oldest - 1);
-    seen = new Set([...kept].filter((run_id) => run_id > floor));
     return found.reverse();
   };
+  return newEntries(readAfter, ({ run_id }) => run_id, after);
 }
 
 async function follow(deps: WatchDeps, request: RunsRequest, filter: RunFilter): Promise<void> {
@@ -92,17 +81,10 @@ async function follow(deps: WatchDeps, request: RunsRequest, filter: RunFilter):
     (page) => workloads.runs(slug, { ...filter, ...page }, { signal }),
     after,
   );
-  for (let heard_at = clock.now(); !signal.aborted; ) {
-    try {
-      for (const run of await next()) print(run);
-      heard_at = clock.now();
-    } catch (err) {
-      if (signal.aborted) return;
-      const away = err instanceof FlotillaError && (err.status === 0 || err.status === 503);
-      if (!away || clock.now() - heard_at > PATIENCE_MS) throw err;
-    }
-    await clock.sleep(POLL_MS, signal);
-  }
+  await pollUntil({ clock, signal }, async () => {
+    for (const run of await next()) print(run);
+    return false;
+  });
 }
 
 /**
@@ -124,7 +106,7 @@ export async function runRunsCommand(deps: WatchDeps, request: RunsRequest): Pro
   if (request.json) terminal.out(`${JSON.stringify({ runs }, null, 2)}\n`);
   else
     terminal.out(
-      `${runs.length === 0 ? "no runs" : formatTable(COLUMNS, runs.map(cells), terminal.width)}\n`,
+      `${runs.length === 0 ? "no runs" : tableFor(terminal, COLUMNS, runs.map(cells))}\n`,
     );
   return EXIT.ok;
 }

@@ -3,7 +3,7 @@ import type { EnvSource } from "#shared/kit/env.ts";
 import type { Role, Token } from "#shared/protocol/schema/token.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { tellRefusal } from "./hub-client.ts";
-import { formatTable, type Terminal } from "./print.ts";
+import { type Terminal, tableFor } from "./print.ts";
 
 export interface TokensCommandDeps {
   client: Http;
@@ -30,11 +30,7 @@ interface Told {
   text: string;
   warnings?: readonly string[];
 }
-type Wanted = (
-  client: Http,
-  headers: Record<string, string>,
-  width: number | null,
-) => Promise<Told>;
+type Wanted = (client: Http, headers: Record<string, string>, terminal: Terminal) => Promise<Told>;
 
 /** @throws UsageError for words that mean nothing */
 function readWords([what, word, role, ...more]: string[], expires: string | undefined): Wanted {
@@ -42,9 +38,9 @@ function readWords([what, word, role, ...more]: string[], expires: string | unde
     throw new UsageError("--expires is only for tokens create");
   if (more.length > 0) throw new UsageError(FORMS);
   if (what === "list" && word === undefined)
-    return async (client, headers, width) => {
+    return async (client, headers, terminal) => {
       const answer = await client.call("GET /tokens", { headers });
-      return { answer, text: listText(answer.tokens, width) };
+      return { answer, text: listText(answer.tokens, terminal) };
     };
   if (what === "revoke" && word !== undefined && role === undefined)
     return async (client, headers) => {
@@ -64,9 +60,10 @@ function readWords([what, word, role, ...more]: string[], expires: string | unde
 const when = (time: string | null): string =>
   time === null ? "never" : time.replace("T", " ").slice(0, 16);
 
-function listText(tokens: Token[], width: number | null): string {
+function listText(tokens: Token[], terminal: Terminal): string {
   if (tokens.length === 0) return "no tokens";
-  return formatTable(
+  return tableFor(
+    terminal,
     [
       { title: "id" },
       { title: "role" },
@@ -83,7 +80,6 @@ function listText(tokens: Token[], width: number | null): string {
       expired ? "expired" : when(expires_at),
       name,
     ]),
-    width,
   );
 }
 
@@ -98,7 +94,7 @@ export async function runTokensCommand(
   const password = env.SVC_ADMIN_PASSWORD?.trim();
   const headers: Record<string, string> = password ? { "x-admin-password": password } : {};
   try {
-    const { answer, text, warnings = [] } = await wanted(client, headers, terminal.width);
+    const { answer, text, warnings = [] } = await wanted(client, headers, terminal);
     terminal.out(`${json && answer !== null ? JSON.stringify(answer, null, 2) : text}\n`);
     for (const warning of warnings) terminal.err(`flotilla: warning: ${warning}\n`);
     return EXIT.ok;

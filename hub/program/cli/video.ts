@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
+import type { RecordingExport, VideoFormat } from "#shared/client/client-types.ts";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
-import type { RecordingExport, VideoFormat } from "#shared/client/types.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { humanSize } from "#shared/kit/words.ts";
 import { isSafeName } from "#shared/protocol/names.ts";

@@ -1,8 +1,9 @@
 import type { Watch } from "#shared/protocol/schema/watch.ts";
+import { moment } from "./client-call.ts";
 import { UsageError } from "./exit.ts";
 import { asTyped, tell } from "./hub-client.ts";
 import type { ListDeps } from "./list-commands.ts";
-import { formatTable, printable } from "./print.ts";
+import { printable, type Terminal, tableFor } from "./print.ts";
 
 /** What was typed; without a URL the watches are listed. */
 export interface WatchRequest {
@@ -14,8 +15,7 @@ export interface WatchRequest {
   options: Record<string, unknown>;
 }
 
-const moment = (at: string | null | undefined): string =>
-  at ? at.replace("T", " ").slice(0, 19) : "–";
+const timeText = (at: string | null | undefined): string => moment(at) || "–";
 
 function resultText({ last, last_error, paused }: Watch): string {
   if (last === null) return last_error === null ? (paused ? "paused" : "–") : "failed";
@@ -23,13 +23,14 @@ function resultText({ last, last_error, paused }: Watch): string {
   return last.changed === null ? "first" : last.changed ? "changed" : "unchanged";
 }
 
-const tableOf = (watches: Watch[], width: number | null): string =>
+const tableOf = (watches: Watch[], terminal: Terminal): string =>
   watches.length === 0
     ? "no watches"
-    : formatTable(
+    : tableFor(
+        terminal,
         [
           { title: "watch" },
-          { title: "last" },
+          { title: "last", state: true },
           { title: "captured" },
           { title: "next" },
           { title: "changes", right: true },
@@ -38,12 +39,11 @@ const tableOf = (watches: Watch[], width: number | null): string =>
         watches.map((watch) => [
           watch.watch_id,
           resultText(watch),
-          moment(watch.last?.at),
-          moment(watch.next_at),
+          timeText(watch.last?.at),
+          timeText(watch.next_at),
           String(watch.changes),
           watch.name || watch.url,
         ]),
-        width,
       );
 
 /** `flotilla watch [URL]` (rules/watches#calls). */
@@ -54,7 +54,7 @@ export async function runWatchCommand(
 ): Promise<number> {
   if (url === null)
     return tell(terminal, client.call("GET /watches"), (answer) =>
-      json ? JSON.stringify(answer, null, 2) : tableOf(answer.watches, terminal.width),
+      json ? JSON.stringify(answer, null, 2) : tableOf(answer.watches, terminal),
     );
   if (fields.cron === undefined && every === undefined)
     throw new UsageError("watch URL needs --cron or --every");
@@ -65,6 +65,6 @@ export async function runWatchCommand(
   return tell(terminal, asked, (watch) =>
     json
       ? JSON.stringify(watch, null, 2)
-      : `watch ${watch.watch_id} of ${printable(watch.url)}, next at ${moment(watch.next_at)}`,
+      : `watch ${watch.watch_id} of ${printable(watch.url)}, next at ${timeText(watch.next_at)}`,
   );
 }

@@ -13,7 +13,9 @@ import { runInstall } from "./install/install.ts";
 import { runRollback } from "./install/rollback.ts";
 import { realSystem } from "./install/system.ts";
 import { runUninstall } from "./install/uninstall.ts";
+import { runUpgrade } from "./install/upgrade.ts";
 import { runMigrate } from "./migrate.ts";
+import { runMonitoring } from "./monitoring.ts";
 import { CommandRefused } from "./refused.ts";
 import { runSecrets } from "./secrets.ts";
 
@@ -65,6 +67,8 @@ function run(
       return runUninstall(words, { ...deps, system: realSystem(deps.env) });
     case "rollback":
       return runRollback(words, { ...deps, system: realSystem(deps.env) });
+    case "upgrade":
+      return runUpgrade({ ...deps, system: realSystem(deps.env) });
     case "config":
       return runConfig(words, deps);
     case "doctor":
@@ -73,6 +77,8 @@ function run(
         ...deps,
         ...gatherConfig({ env: deps.env, flags: deps.overrides }),
       });
+    case "monitoring":
+      return runMonitoring(words, deps);
     case "migrate":
       return runMigrate(withVariables(deps));
     case "backup":

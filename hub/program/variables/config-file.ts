@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
-import { readVariablesFile } from "#shared/kit/secret-file.ts";
+import { readVariablesFile } from "./secret-file.ts";
 
 export interface ConfigFile {
   /** Absolute. */

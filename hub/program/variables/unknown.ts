@@ -1,5 +1,5 @@
 import { isOfRuntime } from "#shared/kit/runtime-flags.ts";
-import { nearestWord } from "./edit-distance.ts";
+import { nearestWord } from "../cli/nearest-word.ts";
 import { KNOWN, SECRETS } from "./known.ts";
 import { fileVariable, type GatheredVariables, type Origin } from "./variable-sources.ts";
 

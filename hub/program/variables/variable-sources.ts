@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { blankIsUnset, ConfigError, type EnvSource } from "#shared/kit/env.ts";
-import { readSecretFile } from "#shared/kit/secret-file.ts";
+import { readSecretFile } from "./secret-file.ts";
 
 /**
  * Sources of a variable's value. If several give one, the first in this order counts; if none does,

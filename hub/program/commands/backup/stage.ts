@@ -13,7 +13,7 @@ import {
   PLUGINS_DIR,
 } from "./manifest.ts";
 import type { Places } from "./places.ts";
-import { readBackup } from "./read.ts";
+import { readBackup } from "./read-backup.ts";
 import { demandRoom } from "./room.ts";
 
 /** Who owns the restored files of a place; null: the user who runs this. */

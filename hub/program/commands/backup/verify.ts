@@ -19,7 +19,7 @@ import {
   OBJECTS_DIR,
   PLUGINS_DIR,
 } from "./manifest.ts";
-import { readBackup } from "./read.ts";
+import { readBackup } from "./read-backup.ts";
 import { demandRoom } from "./room.ts";
 
 interface Part {

@@ -35,6 +35,8 @@ export async function hintInstalled(role: Role, options: InstalledOptions): Prom
   if (!options.is_root || !existsSync(paths.unit)) return null;
   const user = userOf(await readFile(paths.unit, "utf8"));
   const names = role === "worker" ? await workersIn(paths.env_dir) : [];
+  // A package has the units of services that nobody has installed.
+  if (paths.packaged && names.length === 0 && !existsSync(paths.env)) return null;
   const words = [role, ...(names.length > 0 && !names.includes("main") ? [names[0]] : [])];
   return warn(
     "looks as",

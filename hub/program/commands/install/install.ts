@@ -68,6 +68,7 @@ export async function runInstall(words: string[], deps: InstallDeps): Promise<nu
   const user = readUser(target.role, flags.user?.at(-1));
   const binary = await findBinary(deps);
   const paths = pathsOf(target, prefix === undefined ? "/" : resolve(prefix));
+  if (paths.packaged) await demandPackaged(paths, binary, flags);
   const given = givenValues(target, deps.env, deps.overrides, flags);
   const timeout_ms = timeoutOf(flags);
   const dry = flags["dry-run"] !== undefined;
@@ -103,6 +104,18 @@ async function findBinary({ flags, self }: InstallDeps): Promise<string> {
   return binary;
 }
 
+/** @throws CommandRefused for what would put something else beside Debian's package */
+async function demandPackaged(paths: Paths, binary: string, flags: FlagValues): Promise<void> {
+  if (flags.user !== undefined)
+    throw new UsageError(
+      "--user: the Debian package's units have their users; systemctl edit changes that of one",
+    );
+  if (await sameFile(binary, paths.binary)) return;
+  throw new CommandRefused(
+    `the Debian package flotilla is installed here: run ${paths.binary} install, or remove the package first (its data stays)`,
+  );
+}
+
 const masked = (text: string): string =>
   hideCredentials(
     text.replace(/^(\w*(?:SECRET|SECRET_ACCESS_KEY|TOKEN|PASSWORD))=(?!$).*$/gm, "$1=***"),
@@ -111,8 +124,11 @@ const masked = (text: string): string =>
 function tellPlan({ terminal, plan, paths, binary, user, target, staged }: Work): number {
   const out = (line: string) => terminal.out(`${line}\n`);
   if (!staged) out(`# system user ${user}`);
-  out(`# ${binary} -> ${paths.binary}`);
-  out(`\n# ${paths.unit}\n${plan.unit_text.trimEnd()}`);
+  if (paths.packaged) out(`# ${paths.binary} and ${paths.unit} belong to the Debian package`);
+  else {
+    out(`# ${binary} -> ${paths.binary}`);
+    out(`\n# ${paths.unit}\n${plan.unit_text.trimEnd()}`);
+  }
   const changes = describeChanges(plan.changes);
   if (plan.changes !== null && changes === null) out(`\n# ${paths.env} exists and stays unchanged`);
   else
@@ -164,6 +180,7 @@ async function lastHealthy({ paths, staged, system, target }: Work): Promise<str
 }
 
 async function placeUnit({ plan, paths, terminal }: Work): Promise<boolean> {
+  if (paths.packaged) return false;
   if ((await readText(paths.unit)) === plan.unit_text) {
     terminal.out(`${paths.unit} is up to date\n`);
     return false;

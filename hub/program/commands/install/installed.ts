@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pathsOf } from "./plan.ts";
 import { ROLES, type Target } from "./roles.ts";
 import { exists } from "./system-files.ts";
@@ -8,16 +8,24 @@ import { exists } from "./system-files.ts";
 export async function installedTargets(prefix = "/"): Promise<Target[]> {
   const found: Target[] = [];
   for (const role of ROLES) {
-    const { unit } = pathsOf({ role, instance: null }, prefix);
-    if (!(await exists(unit))) continue;
-    if (role !== "worker") found.push({ role, instance: null });
-    else for (const instance of await workerInstances(unit)) found.push({ role, instance });
+    const target: Target = { role, instance: null };
+    const { unit, unit_dir } = pathsOf(target, prefix);
+    if (role === "worker") {
+      if (!(await exists(unit))) continue;
+      for (const instance of await workerInstances(unit_dir)) found.push({ role, instance });
+    } else if (await isInstalled(target, prefix)) found.push(target);
   }
   return found;
 }
 
+/** Whether `install` made a service of it: Debian's package has the units of all of them. */
+export async function isInstalled(target: Target, prefix: string): Promise<boolean> {
+  const { unit, env, packaged } = pathsOf(target, prefix);
+  return (await exists(unit)) && (!packaged || (await exists(env)));
+}
+
 /** Names of the workers that start at boot; they share one unit file. */
-async function workerInstances(unit_path: string): Promise<string[]> {
-  const names = await readdir(join(dirname(unit_path), "multi-user.target.wants")).catch(() => []);
+async function workerInstances(unit_dir: string): Promise<string[]> {
+  const names = await readdir(join(unit_dir, "multi-user.target.wants")).catch(() => []);
   return names.flatMap((name) => /^flotilla-worker@(.+)\.service$/.exec(name)?.[1] ?? []);
 }

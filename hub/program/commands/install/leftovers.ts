@@ -1,5 +1,5 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { humanSize } from "#shared/kit/words.ts";
 import { readEnvText } from "./env-file.ts";
 import { installedTargets } from "./installed.ts";
@@ -56,10 +56,14 @@ export async function findLeftovers(asked: Asked): Promise<Leftovers> {
   );
   const users = await Promise.all(others.map((each) => userOf(pathsOf(each, prefix).unit)));
   const user = asked.user;
-  const has_user = user !== null && !staged && (await system.hasUser(user));
+  const may_go = !staged && !paths.packaged;
+  const has_user = user !== null && may_go && (await system.hasUser(user));
   const state = join(prefix, "/var/lib", stateName(target));
   const values = readEnvText((await readText(paths.env)) ?? "");
-  const programs = await present([paths.binary, previousOf(paths.binary), healthyOf(paths.binary)]);
+  // Those of a package are dpkg's, and its users stay with it.
+  const programs = paths.packaged
+    ? []
+    : await present([paths.binary, previousOf(paths.binary), healthyOf(paths.binary)]);
   const own = await present([paths.env, state, dropIns(paths, target)]);
   return {
     paths: [...own, ...(others.length === 0 ? programs : [])],
@@ -73,8 +77,8 @@ export async function findLeftovers(asked: Asked): Promise<Leftovers> {
 }
 
 /** What `systemctl edit` wrote. */
-const dropIns = ({ unit }: Paths, target: Target): string =>
-  join(dirname(unit), `${unitName(target)}.d`);
+const dropIns = ({ unit_dir }: Paths, target: Target): string =>
+  join(unit_dir, `${unitName(target)}.d`);
 
 async function sizeOf(path: string): Promise<number> {
   const found = await lstat(path).catch(() => null);

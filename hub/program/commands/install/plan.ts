@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -14,17 +15,42 @@ import { readText } from "./system-files.ts";
 export interface Paths {
   binary: string;
   unit: string;
+  /** Directory of the operator's own units, of drop-ins, and of what starts at boot. */
+  unit_dir: string;
   env: string;
   env_dir: string;
+  /** Executable and unit are those of Debian's package, which apt and dpkg replace and remove. */
+  packaged: boolean;
+}
+
+const OWN_BINARY = "/usr/local/bin/flotilla";
+const PACKAGED_BINARY = "/usr/bin/flotilla";
+const PACKAGED_UNITS = "/usr/lib/systemd/system";
+
+/** Whether an operator's own unit starts its own executable, and not an edited copy the package's. */
+function isOwn(unit: string): boolean {
+  try {
+    return readFileSync(unit, "utf8").includes(OWN_BINARY);
+  } catch {
+    return false;
+  }
 }
 
 /** Where everything goes, below `prefix`; the unit itself names the paths without that prefix. */
-export const pathsOf = (target: Target, prefix: string): Paths => ({
-  binary: join(prefix, "/usr/local/bin/flotilla"),
-  unit: join(prefix, "/etc/systemd/system", unitFile(target)),
-  env: join(prefix, "/etc/flotilla", envFile(target)),
-  env_dir: join(prefix, "/etc/flotilla"),
-});
+export function pathsOf(target: Target, prefix: string): Paths {
+  const unit_dir = join(prefix, "/etc/systemd/system");
+  const own = join(unit_dir, unitFile(target));
+  const of_package = join(prefix, PACKAGED_UNITS, unitFile(target));
+  const packaged = existsSync(of_package) && !isOwn(own);
+  return {
+    binary: join(prefix, packaged ? PACKAGED_BINARY : OWN_BINARY),
+    unit: packaged ? of_package : own,
+    unit_dir,
+    env: join(prefix, "/etc/flotilla", envFile(target)),
+    env_dir: join(prefix, "/etc/flotilla"),
+    packaged,
+  };
+}
 
 export interface Plan {
   unit_text: string;

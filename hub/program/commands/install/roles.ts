@@ -80,3 +80,13 @@ export const envFile = ({ role, instance }: Target): string =>
 /** The unit's text for `user`. */
 export const unitText = (role: Role, user: string): string =>
   UNIT_TEXT[role].replace(/^User=.*$/m, `User=${user}`);
+
+/** Of the units that `install` writes; a package's executable is replaced by dpkg, which marks no version to go back to. */
+const MARKS_HEALTHY = /^# The version that is ready .*\nExecStartPost=.*\n/m;
+
+/** The unit as Debian's package has it. */
+export const packagedUnitText = (role: Role): string =>
+  unitText(role, defaultUser(role))
+    .replace(MARKS_HEALTHY, "")
+    .replace(/^Description=.*$/m, "$&\nDocumentation=man:flotilla(1)")
+    .replaceAll("/usr/local/bin/", "/usr/bin/");

@@ -35,7 +35,11 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
         ? "no Flotilla service is installed here"
         : `${unitName(named)} is not installed`,
     );
-  const path = pathsOf(wanted[0] as Target, "/").binary;
+  const { binary: path, packaged } = pathsOf(wanted[0] as Target, "/");
+  if (packaged)
+    throw new CommandRefused(
+      `${path} belongs to the Debian package: apt-get install --allow-downgrades ./flotilla_VERSION_ARCH.deb goes back to the version of that file`,
+    );
   const previous = previousOf(path);
   if (!(await exists(previous)))
     throw new CommandRefused(`${previous} does not exist: no version before this one was healthy`);
@@ -69,7 +73,11 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
 }
 
 /** Each version has its own unit: another version's unit may wait for a notification that this one never sends. */
-async function placeItsUnit({ system }: InstallDeps, target: Target, path: string): Promise<void> {
+export async function placeItsUnit(
+  { system }: Pick<InstallDeps, "system">,
+  target: Target,
+  path: string,
+): Promise<void> {
   const user = await userOf(pathsOf(target, "/").unit);
   const words = [target.role, ...(target.instance === null ? [] : [target.instance])];
   await system.run([path, "install", ...words, ...(user === null ? [] : ["--user", user])]);

@@ -45,7 +45,8 @@ async function replaceLink(from: string, path: string): Promise<void> {
   await rm(temp, { force: true });
 }
 
-async function hashFile(path: string): Promise<string | null> {
+/** SHA-256 in hex; null: there is no such file. */
+export async function hashFile(path: string): Promise<string | null> {
   const hash = createHash("sha256");
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);

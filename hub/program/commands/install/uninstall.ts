@@ -3,11 +3,10 @@ import { resolve } from "node:path";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import { CommandRefused } from "../refused.ts";
 import type { InstallDeps } from "./install.ts";
-import { installedTargets } from "./installed.ts";
+import { installedTargets, isInstalled } from "./installed.ts";
 import { deleteLeftovers, describeLeftovers, findLeftovers, type Leftovers } from "./leftovers.ts";
 import { type Paths, pathsOf } from "./plan.ts";
 import { defaultUser, readTarget, type Target, unitName, userOf } from "./roles.ts";
-import { exists } from "./system-files.ts";
 
 interface Work extends InstallDeps {
   target: Target;
@@ -33,7 +32,7 @@ export async function runUninstall(words: string[], deps: InstallDeps): Promise<
   const staged = flags.prefix !== undefined;
   const prefix = resolve(flags.prefix?.at(-1) ?? "/");
   const paths = pathsOf(target, prefix);
-  const there = await exists(paths.unit);
+  const there = await isInstalled(target, prefix);
   const others = (await installedTargets(prefix)).filter(({ role }) => role === "worker");
   const shared =
     target.role === "worker" && others.some((each) => unitName(each) !== unitName(target));
@@ -56,7 +55,7 @@ async function tellPlan(
   purge: Leftovers | null,
 ): Promise<number> {
   if (there && !staged) terminal.out(`# systemctl disable --now ${unitName(target)}\n`);
-  if (there && !shared) terminal.out(`# rm ${paths.unit}\n`);
+  if (there && !shared && !paths.packaged) terminal.out(`# rm ${paths.unit}\n`);
   for (const path of purge?.paths ?? []) terminal.out(`# rm -r ${path}\n`);
   if (purge !== null && purge.user !== null) terminal.out(`# userdel ${purge.user}\n`);
   return EXIT.ok;
@@ -84,7 +83,8 @@ async function takeAway({ terminal, system, target, paths, staged, shared }: Wor
   const unit = unitName(target);
   const systemd = !staged && system.has_systemd;
   if (systemd) await system.run(["systemctl", "disable", "--now", unit]);
-  if (shared) terminal.out(`stopped ${unit}; the unit file stays for the other workers\n`);
+  if (paths.packaged) terminal.out(`stopped ${unit}; its unit belongs to the Debian package\n`);
+  else if (shared) terminal.out(`stopped ${unit}; the unit file stays for the other workers\n`);
   else {
     await rm(paths.unit, { force: true });
     terminal.out(`removed ${paths.unit}\n`);
