@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
 import type { Changes } from "#hub/platform/changes.ts";
 import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
@@ -9,6 +10,8 @@ import { wantsPage } from "#hub/platform/http/wants-page.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { appFiles } from "./app-files.ts";
+import { changesStream } from "./changes-stream.ts";
+import { CHOSEN_COLORS, firstColors } from "./chosen-colors.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
 import { type LoginDeps, loginRoutes } from "./login.ts";
 import { movedTo } from "./moved.ts";
@@ -42,8 +45,6 @@ const index = createRoute({
   },
 });
 
-/** Below the idle timeout of the server and of routers before it. */
-const PING_MS = 15_000;
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 interface UiDeps extends LoginDeps {
@@ -71,7 +72,9 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
   const app = newApp();
   const shell = async (c: Context<HttpEnv>) => {
     const nonce = newToken();
-    return c.html(shellPage(await appFiles(), info, nonce, c.req.path), 200, {
+    const colors = firstColors(getCookie(c, CHOSEN_COLORS));
+    const page = shellPage(await appFiles(), { info, nonce, path: c.req.path, colors });
+    return c.html(page, 200, {
       "Content-Security-Policy": contentPolicy(nonce),
       "Referrer-Policy": "no-referrer",
       "Cache-Control": "no-store",
@@ -97,56 +100,7 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
     return c.body(Bun.gunzipSync(file.gzip), 200, headers);
   });
 
-  /**
-   * Server-sent events `changed` with {topics}, at most one a second: only of this server, so pages also ask from time
-   * to time. It belongs to the app and is not part of the API.
-   */
-  app.get("/ui/changes", access({ access: "view" }), (c) => {
-    const encoder = new TextEncoder();
-    const { still } = c.var;
-    let end = () => {};
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          const send = (text: string) => {
-            // A client that does not read is sent nothing: the next message has what changed, or the client asks by itself.
-            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
-          };
-          const ping = setTimeout(function again() {
-            send(": still here\n\n");
-            ping.refresh();
-            // As for sockets, a caller that is no longer let in receives no further events.
-            void still?.().then(
-              (holds) => holds || stop(),
-              () => {},
-            );
-          }, PING_MS);
-          const unlisten = changes.listen((topics) =>
-            send(`event: changed\ndata: ${JSON.stringify({ topics })}\n\n`),
-          );
-          end = () => {
-            end = () => {};
-            clearTimeout(ping);
-            unlisten();
-            options.stopping.removeEventListener("abort", stop);
-          };
-          const stop = () => {
-            end();
-            controller.close();
-          };
-          options.stopping.addEventListener("abort", stop);
-          send("retry: 2000\n\n");
-        },
-        cancel: () => end(),
-      },
-      { highWaterMark: 16 },
-    );
-    return c.body(body, 200, {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-store",
-      "X-Accel-Buffering": "no",
-    });
-  });
+  app.get("/ui/changes", access({ access: "view" }), changesStream(changes, options.stopping));
 
   loginRoutes(app, deps);
 

@@ -1,4 +1,5 @@
 import type { AppBundle } from "./bundle.ts";
+import type { FirstColors } from "./chosen-colors.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
 import { homePath, isPagePath } from "./page-path.ts";
 
@@ -27,14 +28,22 @@ export const contentPolicy = (nonce: string): string =>
     "form-action 'none'",
   ].join("; ");
 
-/** The page of the app at `path`; it names all scripts that this one needs, so that they come beside each other. */
-export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string, path: string): string {
+interface Shell {
+  info: AppInfo;
+  nonce: string;
+  /** Of the page that is shown. */
+  path: string;
+  colors: FirstColors;
+}
+
+/** The page of the app at a path; it names all scripts that this one needs, so that they come beside each other. */
+export function shellPage(bundle: AppBundle, { info, nonce, path, colors }: Shell): string {
   const at = (name: string) => `/ui/assets/${name}`;
   const wanted = path === "/" ? homePath() : path;
   const page = bundle.pages.find((one) => isPagePath(one.path, wanted));
   const scripts = [...bundle.preload, bundle.entry, ...(page?.files ?? [])];
   return `<!doctype html>
-<html lang="en" data-mantine-color-scheme="light">
+<html lang="en"${colors === null ? "" : ` data-mantine-color-scheme="${colors}"`}>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">

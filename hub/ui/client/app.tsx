@@ -1,13 +1,12 @@
-import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
+import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
+import { colors } from "./lib/colors.ts";
 import { styleNonce } from "./lib/info.ts";
 import { queryClient } from "./lib/query.ts";
 import { Logins } from "./shell/logins.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { cssVariables, theme } from "./theme.ts";
-
-const colors = localStorageColorSchemeManager({ key: "flotilla-colors" });
 
 export function App() {
   return (

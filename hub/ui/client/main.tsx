@@ -1,15 +1,4 @@
-import "@mantine/core/styles.css";
-import "@mantine/notifications/styles.css";
-import "@mantine/spotlight/styles.css";
-import "./tokens.css";
-import "./base.css";
-import "./frame.css";
-import "./parts.css";
-import "./app.css";
-import "./home.css";
-import "./player.css";
-import "./code.css";
-import "./session.css";
+import "./styles.ts";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { startDensity } from "./lib/density.ts";

@@ -45,7 +45,7 @@ const FONT =
 const MONO =
   '"JetBrains Mono Variable", "JetBrains Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 
-/** Mantine on the tokens (tokens.css): its sizes are theirs, so that an `md` of a component is the text of the app. */
+/** Mantine on the tokens (styles/tokens.css): its sizes are theirs, so that an `md` of a component is the text of the app. */
 export const theme = createTheme({
   primaryColor: "blue",
   defaultRadius: "sm",

@@ -2,64 +2,8 @@ import { Button, Group, Loader, Modal, Select, Stack, Text } from "@mantine/core
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useChange } from "../lib/query.ts";
-import { countText } from "../lib/units.ts";
 import { ErrorNote } from "../parts/states.tsx";
-
-/** What a call answers that acts on many, or says how many it would be. */
-export interface Made {
-  matched: number;
-  changed: number;
-  moved_on: number;
-  complete: boolean;
-  duplicates?: number;
-  refused?: number;
-}
-export type Action = "retry" | "cancel" | "delete" | "move";
-export type Act = (
-  action: Action,
-  asked: { dry_run: boolean; to?: string; at_most?: number },
-) => Promise<Made>;
-
-const WORDS: Record<Action, { verb: string; done: string; follows: string }> = {
-  retry: { verb: "Retry", done: "retried", follows: "They run again, with all their attempts." },
-  cancel: {
-    verb: "Cancel",
-    done: "cancelled",
-    follows: "What waits leaves the queue, what runs is stopped.",
-  },
-  delete: { verb: "Delete", done: "deleted", follows: "They cannot be brought back." },
-  move: {
-    verb: "Move",
-    done: "moved",
-    follows: "They wait in the other workload's queue, with all their attempts.",
-  },
-};
-
-export const manyText = (n: number, what: string): string =>
-  `${countText(n)} ${what}${n === 1 ? "" : "s"}`;
-
-function doneText(action: Action, what: string, made: Made): string {
-  const parts = [`${manyText(made.changed, what)} ${WORDS[action].done}`];
-  if (made.moved_on > 0) parts.push(`${countText(made.moved_on)} had moved on meanwhile`);
-  if (made.duplicates) parts.push(`${countText(made.duplicates)} are in the other queue already`);
-  if (made.refused) parts.push(`${countText(made.refused)} refused`);
-  return parts.join("; ");
-}
-
-/** A call ends after a while; the same call goes on, because it finds only what is left. */
-async function untilDone(
-  call: (at_most: number | undefined) => Promise<Made>,
-  at_most: number | undefined,
-): Promise<Made> {
-  const sum = await call(at_most);
-  for (let last = sum; !last.complete && last.changed > 0; ) {
-    last = await call(at_most === undefined ? undefined : at_most - sum.changed);
-    sum.changed += last.changed;
-    sum.moved_on += last.moved_on;
-    sum.complete = last.complete;
-  }
-  return sum;
-}
+import { type Act, type Action, doneText, manyText, untilDone, WORDS } from "./acting.ts";
 
 /** How many an action would be; read again when the dialog opens. */
 export const usePreview = (key: readonly unknown[], act: Act, action: Action | null, to?: string) =>

@@ -8,7 +8,8 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { MoreMenu } from "../parts/more-menu.tsx";
 import { Panels } from "../parts/panels.tsx";
 import { Ago } from "../parts/text.tsx";
-import { type Act, ActDialog, type Action, manyText, usePreview } from "./act-dialog.tsx";
+import { ActDialog, usePreview } from "./act-dialog.tsx";
+import { type Act, type Action, HOURS, manyText } from "./acting.ts";
 import { Trend } from "./trend.tsx";
 
 /** A group of failures, of the pipeline or of the fleet. */
@@ -29,19 +30,6 @@ export interface ShownGroup {
   /** All of them, as a list. */
   href: string;
 }
-
-const HOURS = [
-  { value: "1", label: "Last hour" },
-  { value: "24", label: "Last 24 hours" },
-  { value: "168", label: "Last 7 days" },
-  { value: "720", label: "Last 30 days" },
-];
-
-/** The time that an address names by its hours, on a full minute so that a page asks for the same again. */
-export const sinceOf = (hours: string): string => {
-  const at = Date.now() - Number(hours) * 3_600_000;
-  return new Date(at - (at % 60_000)).toISOString();
-};
 
 interface Filters {
   text: string;

@@ -64,7 +64,10 @@ const differsText = ({ differs, before, after }: AssetChange): string =>
 
 const rowsOf = ({ assets }: JobComparison): AssetRow[] => {
   const one = (what: string) => (asset: ComparedAsset) => ({
-    ...{ key: `${what} ${asset.name}`, what, asset, differs: "" },
+    key: `${what} ${asset.name}`,
+    what,
+    asset,
+    differs: "",
   });
   return [
     ...assets.new.map(one("new")),

@@ -1,10 +1,10 @@
 import { Badge, Tabs } from "@mantine/core";
+import { IconTrash } from "@tabler/icons-react";
 import { useLocation } from "wouter";
 import { FlotillaError } from "#shared/client/errors.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
-import { ConfirmButton } from "../parts/confirm.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago } from "../parts/text.tsx";
@@ -36,21 +36,24 @@ export function Page({ params }: { params: Record<string, string> }) {
             </>
           )
         }
-      >
-        {query.data && !missing && (
-          <ConfirmButton
-            color="red"
-            variant="light"
-            loading={remove.isPending}
-            question={`Delete ${name}?`}
-            text="Its recipes, login and cookies are deleted too. Running jobs keep what they were given."
-            confirm="Delete"
-            onConfirm={() => remove.mutate(undefined)}
-          >
-            Delete host
-          </ConfirmButton>
-        )}
-      </PageHead>
+        more={
+          query.data && !missing
+            ? [
+                {
+                  label: "Delete host…",
+                  icon: <IconTrash size={16} />,
+                  danger: true,
+                  onClick: () => remove.mutate(undefined),
+                  ask: {
+                    question: `Delete ${name}?`,
+                    text: "Its recipes, login and cookies are deleted too. Running jobs keep what they were given.",
+                    confirm: "Delete",
+                  },
+                },
+              ]
+            : []
+        }
+      />
       {missing ? (
         <Empty
           title="This host has no settings"

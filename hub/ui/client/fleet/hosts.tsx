@@ -10,7 +10,8 @@ import { countText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loadable } from "../parts/states.tsx";
+import { SelectionBar } from "../parts/selection-bar.tsx";
+import { Empty, Loadable, NothingMatches } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { CookieSyncNote } from "./hosts/cookie-sync-note.tsx";
 import { NewHost } from "./hosts/new-host.tsx";
@@ -98,11 +99,13 @@ export function Page() {
       <PageHead
         title="Hosts"
         note="What jobs do on a site: recipes that run after the page has loaded, a login, cookies and what happens to popups."
-      >
-        <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
-          New host
-        </Button>
-      </PageHead>
+        count={hosts.data && countText(all.length)}
+        primary={
+          <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+            New host
+          </Button>
+        }
+      />
       <NewHost opened={adding} onClose={() => setAdding(false)} hrefOf={hostHref} />
       <Loadable query={hosts}>
         {() =>
@@ -127,40 +130,14 @@ export function Page() {
                   onChange={(event) => setFilters({ q: event.currentTarget.value })}
                   w={{ base: "100%", sm: 320 }}
                 />
-                <Group gap="xs">
+                {rows.length !== all.length && (
                   <Text size="sm" c="dimmed">
-                    {rows.length === all.length
-                      ? `${countText(all.length)} ${all.length === 1 ? "host" : "hosts"}`
-                      : `${countText(rows.length)} of ${countText(all.length)} hosts`}
+                    {countText(rows.length)} of {countText(all.length)}
                   </Text>
-                  <ConfirmButton
-                    size="xs"
-                    color="red"
-                    variant="light"
-                    disabled={chosen.length === 0}
-                    loading={remove.isPending}
-                    question={
-                      chosen.length === 1
-                        ? `Delete ${chosen[0]}?`
-                        : `Delete ${chosen.length} hosts?`
-                    }
-                    text="Their recipes, logins and cookies are deleted too. Running jobs keep what they were given."
-                    confirm="Delete"
-                    onConfirm={() => remove.mutate(chosen)}
-                  >
-                    Delete selected
-                  </ConfirmButton>
-                </Group>
+                )}
               </Group>
               {rows.length === 0 ? (
-                <Empty
-                  title="No host matches"
-                  action={
-                    <Button variant="default" onClick={() => setFilters({ q: "" })}>
-                      Show all
-                    </Button>
-                  }
-                />
+                <NothingMatches onClear={() => setFilters({ q: "" })} />
               ) : (
                 <DataTable
                   label="Hosts"
@@ -172,6 +149,21 @@ export function Page() {
                   onSelect={setSelected}
                 />
               )}
+              <SelectionBar count={chosen.length} onClear={() => setSelected(new Set())}>
+                <ConfirmButton
+                  size="xs"
+                  color="red"
+                  variant="subtle"
+                  loading={remove.isPending}
+                  question={
+                    chosen.length === 1 ? `Delete ${chosen[0]}?` : `Delete ${chosen.length} hosts?`
+                  }
+                  text="Their recipes, logins and cookies are deleted too. Running jobs keep what they were given."
+                  onConfirm={() => remove.mutate(chosen)}
+                >
+                  Delete
+                </ConfirmButton>
+              </SelectionBar>
             </>
           )
         }

@@ -1,6 +1,6 @@
 import type { JobFailureGroup } from "#shared/protocol/schema/failure.ts";
-import type { Act } from "../failures/act-dialog.tsx";
-import { GroupFilters, GroupPanels, type ShownGroup, sinceOf } from "../failures/groups.tsx";
+import { type Act, sinceOf } from "../failures/acting.ts";
+import { GroupFilters, GroupPanels, type ShownGroup } from "../failures/groups.tsx";
 import { useFilters } from "../lib/filters.ts";
 import { call, withQuery } from "../lib/http.ts";
 import { jobHref } from "../lib/links.ts";
@@ -26,7 +26,7 @@ const shown = ({ example, hosts, ...group }: JobFailureGroup): ShownGroup => ({
 /** Failed captures in groups: what failed, how often, and what to do about all of them. */
 export function Page() {
   const [{ host, text, hours, group }, set] = useFilters(NONE);
-  const since = sinceOf(hours);
+  const since = sinceOf(hours, Date.now());
   const failures = useGet("/jobs/failures", { query: { host, text, since, limit: 100 } });
   const act =
     ({ fingerprint }: ShownGroup): Act =>

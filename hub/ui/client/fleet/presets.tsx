@@ -1,68 +1,70 @@
-import { Button } from "@mantine/core";
-import { IconPlus } from "@tabler/icons-react";
-import { useFilters } from "../lib/filters.ts";
+import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { useGet } from "../lib/query.ts";
-import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loadable } from "../parts/states.tsx";
-import { PresetEditor } from "./presets/preset-editor.tsx";
-import { PresetTable } from "./presets/preset-table.tsx";
+import type { Column } from "../parts/data-table.tsx";
+import { Ago, Clip } from "../parts/text.tsx";
+import { PresetForm } from "./presets/preset-form.tsx";
+import { RegistryPage } from "./registry/registry-page.tsx";
 
-const example = () =>
+const EXAMPLE =
   `curl -sS -X PUT ${location.origin}/presets/long-page -H 'content-type: application/json' ` +
   `-d '{"name": "Long page", "options": {"scroll": true, "scroll_max": 20000}}'`;
 
-/** Options of jobs under names; which one is edited is in the address. */
+const optionsText = (options: Record<string, unknown>): string =>
+  Object.entries(options)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ") || "–";
+
+const COLUMNS: Column<Preset>[] = [
+  {
+    key: "slug",
+    title: "Slug",
+    width: "minmax(110px, 1fr)",
+    cell: ({ slug }) => <Clip text={slug} mono />,
+  },
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(110px, 1fr)",
+    cell: ({ name }) => <Clip text={name || "–"} />,
+  },
+  {
+    key: "about",
+    title: "Description",
+    width: "minmax(110px, 1fr)",
+    from: "md",
+    cell: ({ description }) => <Clip text={description || "–"} />,
+  },
+  {
+    key: "options",
+    title: "Options",
+    width: "minmax(160px, 2fr)",
+    from: "sm",
+    cell: ({ options }) => <Clip text={optionsText(options)} mono />,
+  },
+  {
+    key: "updated",
+    title: "Changed",
+    width: "120px",
+    align: "end",
+    from: "lg",
+    cell: ({ updated_at }) => <Ago at={updated_at} />,
+  },
+];
+
+/** Options of jobs under names (rules/library#presets). */
 export function Page() {
-  const [{ edit, add }, set] = useFilters({ edit: "", add: "" });
-  const query = useGet("/presets");
-  const list = () => set({ edit: "", add: "" }, { push: true });
-  const create = () => set({ add: "yes" }, { push: true });
-  const editing = edit !== "" || add !== "";
+  const list = useGet("/presets");
   return (
-    <>
-      <PageHead
-        title="Presets"
-        crumbs={editing ? [{ title: "Presets", href: "/ui/library/presets" }] : []}
-        note="Job options under one name. What a job sets itself takes precedence."
-      >
-        {!editing && (
-          <Button leftSection={<IconPlus size={16} />} onClick={create}>
-            New preset
-          </Button>
-        )}
-      </PageHead>
-      <Loadable query={query}>
-        {({ presets }) => {
-          const preset = presets.find(({ slug }) => slug === edit);
-          if (add !== "" || preset)
-            return (
-              <PresetEditor
-                key={edit}
-                preset={preset}
-                taken={presets.map(({ slug }) => slug)}
-                onDone={list}
-              />
-            );
-          if (edit !== "")
-            return (
-              <Empty
-                title={`There is no preset ${edit}`}
-                action={<Button onClick={list}>All presets</Button>}
-              >
-                It may have been deleted.
-              </Empty>
-            );
-          if (presets.length === 0)
-            return (
-              <Empty title="There are no presets yet" command={example()}>
-                A preset keeps options that many jobs share.
-              </Empty>
-            );
-          return (
-            <PresetTable presets={presets} onEdit={(slug) => set({ edit: slug }, { push: true })} />
-          );
-        }}
-      </Loadable>
-    </>
+    <RegistryPage
+      title="Presets"
+      noun="preset"
+      list={list}
+      recordsOf={({ presets }) => presets}
+      note="Job options under one name. What a job sets itself wins."
+      columns={COLUMNS}
+      textOf={({ slug, name, description }) => `${slug} ${name} ${description}`}
+      empty={{ text: "A preset keeps options that many jobs share.", command: EXAMPLE }}
+      Form={PresetForm}
+    />
   );
 }

@@ -1,16 +1,18 @@
-import { Anchor } from "@mantine/core";
-import { useState } from "react";
+import { Anchor, Button, Group, Stack } from "@mantine/core";
+import { IconPlayerPlay } from "@tabler/icons-react";
 import { Link } from "wouter";
 import type { PastSession } from "#shared/protocol/schema/session.ts";
+import { addressParts } from "../lib/address.ts";
 import { useFilters } from "../lib/filters.ts";
 import { jobHref, sessionHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
-import { countText, durationText, timeText } from "../lib/units.ts";
+import { bytesText, countText, durationText, timeText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Fact, FactList } from "../parts/facts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { PageName } from "../parts/page-name.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
-import { SidePanel } from "../parts/side-panel.tsx";
+import { Panels } from "../parts/panels.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { sessionLook } from "../parts/status/session.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
@@ -18,90 +20,139 @@ import { Ago, Clip } from "../parts/text.tsx";
 
 const LIMIT = 100;
 
-const whatText = ({ title, url }: PastSession): string => title || url;
 const whoText = ({ opened_by, job_id }: PastSession): string => {
   if (opened_by === null) return job_id === null ? "" : "a job";
   return opened_by === "open" ? "anybody" : opened_by;
 };
 
+/** What is kept of its recording. */
+const sizeText = ({ recording }: PastSession): string => bytesText(recording?.bytes);
+
+const State = ({ session: { end_reason } }: { session: PastSession }) => (
+  <StatusMark look={sessionLook({ state: "ended", end_reason })} title={end_reason} />
+);
+
+/** All of it in one cell, where there is no room for columns. */
+const Card = ({ session }: { session: PastSession }) => (
+  <span className="job-card">
+    <PageName title={session.title} url={session.url} />
+    <span className="job-card-foot">
+      <State session={session} />
+      <span className="job-card-facts">
+        {session.recording && `${sizeText(session)} · `}
+        <Ago at={session.ended_at} />
+      </span>
+    </span>
+  </span>
+);
+
 const COLUMNS: Column<PastSession>[] = [
-  { key: "ended", title: "Ended", width: "96px", cell: ({ ended_at }) => <Ago at={ended_at} /> },
+  {
+    key: "card",
+    title: "Last page",
+    width: "minmax(0, 1fr)",
+    below: "sm",
+    cell: (session) => <Card session={session} />,
+  },
   {
     key: "page",
     title: "Last page",
-    width: "minmax(120px, 3fr)",
-    cell: (session) => <Clip text={whatText(session)} />,
+    width: "minmax(150px, 3fr)",
+    from: "sm",
+    cell: ({ title, url }) => <PageName title={title} url={url} />,
+  },
+  {
+    key: "state",
+    title: "How it ended",
+    width: "minmax(120px, 1fr)",
+    from: "sm",
+    cell: (session) => <State session={session} />,
   },
   {
     key: "who",
     title: "Opened by",
     width: "minmax(80px, 1fr)",
-    from: "sm",
+    from: "md",
     cell: (session) => <Clip text={whoText(session)} />,
-  },
-  {
-    key: "duration",
-    title: "Duration",
-    width: "90px",
-    align: "end",
-    cell: ({ duration_ms }) => durationText(duration_ms),
   },
   {
     key: "actions",
     title: "Actions",
-    width: "80px",
-    from: "sm",
+    width: "76px",
+    from: "lg",
     align: "end",
     cell: ({ actions }) => countText(actions),
   },
   {
-    key: "reason",
-    title: "Why it ended",
-    width: "minmax(100px, 2fr)",
+    key: "duration",
+    title: "Duration",
+    width: "88px",
     from: "md",
-    cell: ({ end_reason }) => (
-      <StatusMark look={sessionLook({ state: "ended", end_reason })} title={end_reason} />
-    ),
+    align: "end",
+    cell: ({ duration_ms }) => durationText(duration_ms),
+  },
+  {
+    key: "size",
+    title: "Recording",
+    width: "88px",
+    from: "sm",
+    align: "end",
+    cell: sizeText,
+  },
+  {
+    key: "ended",
+    title: "Ended",
+    width: "96px",
+    from: "sm",
+    align: "end",
+    cell: ({ ended_at }) => <Ago at={ended_at} />,
   },
 ];
 
 function Record({ session }: { session: PastSession }) {
   const { session_id, job_id } = session;
   return (
-    <FactList label="Session">
-      <Fact name="Session" copy={session_id}>
-        {session_id}
-      </Fact>
-      <Fact name="Last page" copy={session.url}>
-        {session.url}
-      </Fact>
-      {session.title !== "" && <Fact name="Title">{session.title}</Fact>}
-      <Fact name="Opened by">{whoText(session)}</Fact>
-      {job_id !== null && (
-        <Fact name="Job">
-          <Anchor component={Link} href={jobHref(job_id)} size="sm">
-            {job_id}
-          </Anchor>
+    <Stack gap="md">
+      <Group>
+        <Button
+          component={Link}
+          href={sessionHref(session_id)}
+          variant="default"
+          leftSection={<IconPlayerPlay size={16} />}
+        >
+          {session.recording ? "Play recording" : "Open page"}
+        </Button>
+      </Group>
+      <FactList label="Session">
+        <Fact name="Session" copy={session_id}>
+          {session_id}
         </Fact>
-      )}
-      <Fact name="Opened">{timeText(session.created_at)}</Fact>
-      <Fact name="Ended">{timeText(session.ended_at)}</Fact>
-      <Fact name="Why it ended">{session.end_reason}</Fact>
-      <Fact name="Actions">{countText(session.actions)}</Fact>
-      <Fact name="Lane">{`${session.worker_id}, lane ${session.lane_idx}`}</Fact>
-      <Fact name="Recording">
-        <Anchor component={Link} href={sessionHref(session_id)} size="sm">
-          What it showed and did
-        </Anchor>
-      </Fact>
-    </FactList>
+        <Fact name="Last page" copy={session.url}>
+          {session.url}
+        </Fact>
+        {session.title !== "" && <Fact name="Title">{session.title}</Fact>}
+        <Fact name="Opened by">{whoText(session)}</Fact>
+        {job_id !== null && (
+          <Fact name="Job">
+            <Anchor component={Link} href={jobHref(job_id)} size="sm">
+              {job_id}
+            </Anchor>
+          </Fact>
+        )}
+        <Fact name="Opened">{timeText(session.created_at)}</Fact>
+        <Fact name="Ended">{timeText(session.ended_at)}</Fact>
+        <Fact name="Why it ended">{session.end_reason}</Fact>
+        <Fact name="Actions">{countText(session.actions)}</Fact>
+        <Fact name="Lane">{`${session.worker_id}, lane ${session.lane_idx}`}</Fact>
+        <Fact name="Recording">{sizeText(session)}</Fact>
+      </FactList>
+    </Stack>
   );
 }
 
-/** Sessions that have ended, the last one first. Open ones are under Live. */
+/** Sessions that have ended, the last one first; `?session=` of the address shows one beside them. Open ones are under Live. */
 export function Page() {
-  const [{ page }, setFilters] = useFilters({ page: "" });
-  const [shown, setShown] = useState<PastSession | null>(null);
+  const [{ page, session }, set] = useFilters({ page: "", session: "" });
   const query = useGet("/sessions", {
     query: { status: "ended", limit: LIMIT, cursor: cursorOf(page) },
   });
@@ -111,15 +162,25 @@ export function Page() {
       <Loadable query={query}>
         {({ sessions, next_cursor }) => {
           const rows = sessions.filter((one) => one.state === "ended");
+          const shown = rows.find(({ session_id }) => session_id === session);
           return (
-            <>
+            <Panels
+              name="past-sessions"
+              title="Past sessions"
+              phone="drawer"
+              right={shown && <Record session={shown} />}
+              rightTitle={shown && (shown.title || addressParts(shown.url).host)}
+              onCloseRight={() => set({ session: "" })}
+            >
               {rows.length > 0 ? (
                 <DataTable
                   label="Past sessions"
+                  media
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ session_id }) => session_id}
-                  onOpen={setShown}
+                  current={session}
+                  onOpen={({ session_id }) => set({ session: session_id }, { push: true })}
                 />
               ) : (
                 <Empty title="No session has ended yet">
@@ -131,15 +192,12 @@ export function Page() {
                 trail={page}
                 next={next_cursor}
                 shown={rows.length}
-                onGo={(trail) => setFilters({ page: trail }, { push: true })}
+                onGo={(trail) => set({ page: trail }, { push: true })}
               />
-            </>
+            </Panels>
           );
         }}
       </Loadable>
-      <SidePanel title="Session" opened={shown !== null} onClose={() => setShown(null)} size={520}>
-        {shown && <Record session={shown} />}
-      </SidePanel>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { useFocusOnRefusal } from "../forms/use-api-form.ts";
 import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";
+import { FieldHelp } from "../parts/field-help.tsx";
 import { FormErrors, issueAt } from "../parts/form-errors.tsx";
 import { Loadable } from "../parts/states.tsx";
 import { FLEET_NAMES } from "../system/setting-names.ts";
@@ -69,7 +70,9 @@ function SettingRow({ name: key, schema, value, changed, ...props }: SettingRowP
           )}
         </Group>
         <Text size="sm" c="dimmed">
-          {schema.description}
+          <FieldHelp of="FleetSettings" field={key}>
+            {schema.description}
+          </FieldHelp>
         </Text>
         <Text size="xs" c="dimmed" ff="monospace">
           {key}

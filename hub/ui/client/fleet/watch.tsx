@@ -18,7 +18,7 @@ import { Ago, Clip } from "../parts/text.tsx";
 import { Picture, Size } from "./jobs/columns.tsx";
 import { CaptureResult, Result } from "./watches/result.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
-import { changesText, scheduleText } from "./watches/words.ts";
+import { changesText, scheduleText } from "./watches/watch-words.ts";
 
 const LIMIT = 50;
 

@@ -12,7 +12,7 @@ import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { Result } from "./watches/result.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
-import { scheduleText } from "./watches/words.ts";
+import { scheduleText } from "./watches/watch-words.ts";
 
 const example = () =>
   `curl -sS ${location.origin}/watches -H 'content-type: application/json' ` +

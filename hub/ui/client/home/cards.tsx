@@ -7,8 +7,8 @@ import { bytesText, countText, durationText, percentText } from "../lib/units.ts
 import { workloadLook } from "../parts/status/workload.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Card } from "./card.tsx";
+import { forecastText } from "./home-words.ts";
 import { capturesHref, settingsHref, workloadsHref } from "./links.ts";
-import { forecastText } from "./words.ts";
 
 const MOST_ROWS = 5;
 /** A smaller share of captures that went well is marked. */

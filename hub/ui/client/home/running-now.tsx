@@ -9,8 +9,8 @@ import { jobHref, sessionHref } from "../lib/links.ts";
 import { useNowText } from "../lib/now.ts";
 import { useGet } from "../lib/query.ts";
 import { Card } from "./card.tsx";
+import { runningText } from "./home-words.ts";
 import { newCaptureHref, wallHref } from "./links.ts";
-import { runningText } from "./words.ts";
 
 /** Used until the settings are loaded. */
 const PREVIEW_S = 2;

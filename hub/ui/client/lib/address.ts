@@ -8,3 +8,11 @@ export function addressOf(typed: string): string {
   if (text === "") return "";
   return withScheme(text) ?? (SCHEME.test(text) ? text : `https://${text}`);
 }
+
+const PARTS = /^https?:\/\/(?:[^/?#]*@)?([^/?#]+)(.*)$/is;
+
+/** An address as a list shows it: the host with its port and without a login, and the rest. */
+export function addressParts(url: string): { host: string; rest: string } {
+  const [, host = "", rest = url] = PARTS.exec(url) ?? [];
+  return { host, rest };
+}

@@ -128,11 +128,26 @@ async function withLogins<T>(attempt: () => Promise<T>): Promise<T> {
 /** A body as a person wrote it: what it must be, the server says. */
 export const asWritten = (json: unknown): never => json as never;
 
+type HeardAnswer = (
+  operation: JsonOperation,
+  given: { params?: object } | undefined,
+  answer: unknown,
+) => void;
+const answerListeners = new Set<HeardAnswer>();
+
+/** Hears of every JSON answer before the caller does. */
+export const subscribeAnswers = (heard: HeardAnswer): void => void answerListeners.add(heard);
+
 /** The JSON of a 2xx answer, null where it has none. @throws FlotillaError */
-export const call = <K extends JsonOperation>(
+export async function call<K extends JsonOperation>(
   operation: K,
   ...given: Args<Asked<CallOf<K>>>
-): Promise<AnswerOf<K>> => withLogins(() => http().call(operation, ...(given as Args<CallOf<K>>)));
+): Promise<AnswerOf<K>> {
+  const answer = await withLogins(() => http().call(operation, ...(given as Args<CallOf<K>>)));
+  const asked = given[0] as { params?: object } | undefined;
+  for (const heard of answerListeners) heard(operation, asked, answer);
+  return answer;
+}
 
 /** A 2xx answer as it comes. @throws FlotillaError */
 export const open = <K extends Operation>(

@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { loginStore, whoAmI } from "./logins.ts";
 
 let live = false;
 const listeners = new Set<() => void>();
@@ -82,8 +83,13 @@ export function startLive(client: QueryClient): void {
   };
   const follow = () => (document.hidden ? close() : open());
   document.addEventListener("visibilitychange", follow);
-  window.addEventListener("focus", () => {
+  const reopenRefused = () => {
     if (stream?.readyState === EventSource.CLOSED) reopen();
+  };
+  window.addEventListener("focus", reopenRefused);
+  // A stream that was refused without a login is let in with one.
+  loginStore.subscribe(() => {
+    if (whoAmI() !== null) reopenRefused();
   });
   follow();
 }

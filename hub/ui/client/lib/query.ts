@@ -9,17 +9,14 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
-import {
-  type AnswerOf,
-  type Args,
-  type JsonOperation,
-  type Operation,
-  pathOf,
-} from "#shared/client/operation.ts";
+import type { AnswerOf, Args, JsonOperation } from "#shared/client/operation.ts";
+import { keepAnswer } from "./answers.ts";
 import { offlineSince, subscribeConnection } from "./connection.ts";
-import { call, type Read } from "./http.ts";
+import { call, type Read, subscribeAnswers } from "./http.ts";
 import { isLive } from "./live.ts";
+import { getKey, type JsonPath } from "./query-key.ts";
 
 /** How often shown data is read again: seldom while the stream of changes says what to read. */
 export const EVERY_MS = { live: 15_000, alone: 3_000 };
@@ -46,28 +43,11 @@ subscribeConnection(() => {
   if (offlineSince() === null) void queryClient.invalidateQueries();
 });
 
-/** What changes it: the first part of a path, `v1/` before those of the control plane (hub/platform/changes.ts). */
-function topicOf(path: string): string {
-  const [, prefix, resource = ""] = /^\/(api\/v1\/)?([a-z-]*)/.exec(path) ?? [];
-  return `${prefix === undefined ? "" : "v1/"}${resource}`;
-}
+subscribeAnswers((operation, given, answer) => keepAnswer(queryClient, operation, given, answer));
 
 type Options<T> = Partial<
   Pick<UseQueryOptions<T>, "enabled" | "refetchInterval" | "staleTime" | "gcTime" | "retry">
 >;
-
-/** Paths of what can be read: `/jobs/{id}` for `GET /jobs/{id}`. */
-type PathOf<K> = K extends `GET ${infer P}` ? P : never;
-type JsonPath = PathOf<JsonOperation>;
-
-/** The key of what is read; its first part is the topic of its changes. */
-export function getKey<P extends PathOf<Operation>>(
-  path: P,
-  ...given: Args<Read<`GET ${P}`>>
-): readonly [topic: string, address: string] {
-  const address = pathOf(`GET ${path}` as Operation, given[0] as never);
-  return [topicOf(address), address];
-}
 
 /** How something is read, and under which key. */
 const reading = <P extends JsonPath>(path: P, given: object | undefined) => ({
@@ -108,8 +88,9 @@ export function tellError(title: string, err: unknown): void {
   notifications.show({ color: "red", title, message: errorText(err), autoClose: 10_000 });
 }
 
-export function tellDone(message: string): void {
-  notifications.show({ color: "teal", message, autoClose: 4_000 });
+/** @param autoClose longer where there is something to choose in it */
+export function tellDone(message: ReactNode, autoClose = 4_000): void {
+  notifications.show({ color: "teal", message, autoClose });
 }
 
 export interface ChangeOptions<In, Out> {

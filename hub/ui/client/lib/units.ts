@@ -7,9 +7,12 @@ export const bytesText = (bytes: number | null | undefined): string =>
 /** Milliseconds as people read them: 840 ms, 12.3 s, 4 min 10 s, 2 h 5 min, 3 d 4 h. */
 export function durationText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const s = ms / 1_000;
-  if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  const exact = ms / 1_000;
+  if (exact < 9.95) return `${exact.toFixed(1)} s`;
+  // Rounded first, so that nothing is written as 60 s.
+  const s = exact < 60 ? Math.round(exact) : exact;
+  if (s < 60) return `${s} s`;
   const pair = (whole: number, unit: string, rest: number, small: string) =>
     rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`;
   const min = Math.floor(s / 60);

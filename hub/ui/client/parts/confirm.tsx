@@ -2,19 +2,19 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/co
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
 
-interface Question {
+export interface Question {
   /** "Delete this job?" */
   question: string;
   /** What follows from it. */
   text?: ReactNode;
   /** Of the button that does it. */
   confirm: string;
-  onConfirm: () => void;
 }
 
 interface ConfirmDialogProps extends Question {
   opened: boolean;
   onClose: () => void;
+  onConfirm: () => void;
 }
 
 /** Asks before what cannot be undone. */
@@ -51,6 +51,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 interface ConfirmButtonProps extends ButtonProps, Omit<Question, "confirm"> {
   /** By default the text of the button that asks. */
   confirm?: string;
+  onConfirm: () => void;
   children: string;
 }
 

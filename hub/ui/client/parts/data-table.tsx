@@ -13,9 +13,10 @@ import {
 } from "react";
 import { useLocation } from "wouter";
 import { density, subscribeDensity } from "../lib/density.ts";
-import { Check, type Column, Row, rowPx } from "./data-table/row.tsx";
+import { type Column, FROM_PX, rowPx, shownAt } from "./data-table/column.ts";
+import { Check, Row } from "./data-table/row.tsx";
 
-export { type Column, pickFrom } from "./data-table/row.tsx";
+export { type Column, pickFrom } from "./data-table/column.ts";
 
 interface DataTableProps<T> {
   /** Says what the table lists, for screen readers. */
@@ -42,8 +43,6 @@ const VIRTUAL_FROM = 100;
 const FIRST_ROWS = 30;
 const MORE_ROWS = 15;
 
-/** Mantine's breakpoints, in pixels of the window. */
-const FROM_PX = { sm: 768, md: 992, lg: 1_200 };
 const subscribeWidth = (heard: () => void) => {
   window.addEventListener("resize", heard);
   return () => window.removeEventListener("resize", heard);
@@ -92,14 +91,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const compact = useSyncExternalStore(subscribeDensity, density) === "compact";
   const row_px = rowPx(media, compact);
   const width = useSyncExternalStore(subscribeWidth, reachedPx);
-  const columns = useMemo(
-    () =>
-      props.columns.filter(
-        ({ from, below }) =>
-          (!from || FROM_PX[from] <= width) && (!below || FROM_PX[below] > width),
-      ),
-    [props.columns, width],
-  );
+  const columns = useMemo(() => shownAt(props.columns, width), [props.columns, width]);
   const [, navigate] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = rows.length > VIRTUAL_FROM;

@@ -6,7 +6,7 @@ import type { Deploy } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { isAdmin, loginStore } from "../lib/logins.ts";
-import { getKey } from "../lib/query.ts";
+import { getKey } from "../lib/query-key.ts";
 import { durationText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";

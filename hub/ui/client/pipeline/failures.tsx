@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import type { FailureGroup } from "#shared/protocol/schema/failure.ts";
-import type { Act } from "../failures/act-dialog.tsx";
-import { GroupFilters, GroupPanels, type ShownGroup, sinceOf } from "../failures/groups.tsx";
+import { type Act, sinceOf } from "../failures/acting.ts";
+import { GroupFilters, GroupPanels, type ShownGroup } from "../failures/groups.tsx";
 import { useFilters } from "../lib/filters.ts";
 import { call, withQuery } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
@@ -26,7 +26,7 @@ const shown = ({ example, workloads, ...group }: FailureGroup): ShownGroup => ({
 /** Failed runs in groups: what failed, how often, and what to do about all of them. */
 export function Page() {
   const [{ workload, text, hours, group }, set] = useFilters(NONE);
-  const since = sinceOf(hours);
+  const since = sinceOf(hours, Date.now());
   const failures = useGet("/api/v1/failures", { query: { workload, text, since, limit: 100 } });
   const list = useGet("/api/v1/workloads");
   const slugs = (list.data?.workloads ?? []).map(({ slug }) => slug);

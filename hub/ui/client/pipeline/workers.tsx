@@ -8,7 +8,7 @@ import { Empty, Loadable } from "../parts/states.tsx";
 import { workerLook } from "../parts/status/worker.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
-import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/words.ts";
+import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/update-words.ts";
 import { WorkerDrawer } from "./pull-worker/drawer.tsx";
 import { Share } from "./pull-worker/share.tsx";
 

@@ -46,12 +46,13 @@ export const KIND_NAMES: Record<SearchHit["kind"], string> = {
   agent: "Agent",
 };
 
-const LIBRARY: Partial<Record<SearchHit["kind"], string>> = {
-  profile: "/ui/library/profiles",
-  preset: "/ui/library/presets",
-  skill: "/ui/library/skills",
-  engine: "/ui/library/engines",
-  agent: "/ui/system/agents",
+/** Lists that show one of theirs beside them, and by which parameter of the address. */
+const LISTED: Partial<Record<SearchHit["kind"], readonly [path: string, parameter: string]>> = {
+  profile: ["/ui/library/profiles", "profile"],
+  preset: ["/ui/library/presets", "edit"],
+  skill: ["/ui/library/skills", "edit"],
+  engine: ["/ui/library/engines", "edit"],
+  agent: ["/ui/system/agents", "q"],
 };
 
 /** The page that shows it. */
@@ -75,8 +76,10 @@ export function hitHref({ kind, id, workload }: SearchHit): string {
       return withQuery("/ui/pipelines/runs", { run: id });
     case "pull_worker":
       return workersHref("pipeline", { worker: id });
-    default:
-      return LIBRARY[kind] ?? "/";
+    default: {
+      const [path, parameter] = LISTED[kind] ?? ["/", "q"];
+      return withQuery(path, { [parameter]: id });
+    }
   }
 }
 
@@ -102,7 +105,9 @@ const jobActions = ({ id, title, state }: SearchHit): HitAction[] => {
   if (state !== "queued" && state !== "running") return [];
   return [
     {
-      ...{ verb: "cancel", label: "Cancel capture", done: "The capture is cancelled" },
+      verb: "cancel",
+      label: "Cancel capture",
+      done: "The capture is cancelled",
       question: `Cancel the capture of ${title}? What it has stored is kept.`,
       ...calls("submitter", "POST /jobs/{id}/cancel", { params: { id } }),
     },
@@ -113,7 +118,9 @@ const sessionActions = ({ id, title, state }: SearchHit): HitAction[] => {
   if (state !== "open") return [];
   return [
     {
-      ...{ verb: "end", label: "End session", done: "The session has ended" },
+      verb: "end",
+      label: "End session",
+      done: "The session has ended",
       question: `End the session on ${title}? Its browser is closed.`,
       ...calls("operator", "DELETE /sessions/{sid}", { params: { sid: id } }),
     },
@@ -122,11 +129,15 @@ const sessionActions = ({ id, title, state }: SearchHit): HitAction[] => {
 
 const workerActions = ({ id, state }: SearchHit): HitAction[] => {
   const activate = {
-    ...{ verb: "activate", label: "Activate worker", done: `${id} takes work` },
+    verb: "activate",
+    label: "Activate worker",
+    done: `${id} takes work`,
     ...setWorker(id, "active"),
   };
   const drain = {
-    ...{ verb: "drain", label: "Drain worker", done: `${id} takes nothing new` },
+    verb: "drain",
+    label: "Drain worker",
+    done: `${id} takes nothing new`,
     question: `Drain ${id}? What runs there ends by itself; nothing new begins.`,
     ...setWorker(id, "drain"),
   };
@@ -135,12 +146,16 @@ const workerActions = ({ id, state }: SearchHit): HitAction[] => {
 
 const workloadActions = ({ id, state }: SearchHit): HitAction[] => {
   const pause = {
-    ...{ verb: "pause", label: "Pause workload", done: `${id} is off` },
+    verb: "pause",
+    label: "Pause workload",
+    done: `${id} is off`,
     question: `Pause ${id}? Its tasks wait until it is resumed.`,
     ...setEnabled(id, false),
   };
   const resume = {
-    ...{ verb: "resume", label: "Resume workload", done: `${id} is on` },
+    verb: "resume",
+    label: "Resume workload",
+    done: `${id} is on`,
     ...setEnabled(id, true),
   };
   return state === "enabled" ? [pause] : [resume];
@@ -150,11 +165,15 @@ const taskActions = ({ id: pk, state, workload }: SearchHit): HitAction[] => {
   if (workload === null) return [];
   const params = { slug: workload, pk };
   const retry = {
-    ...{ verb: "retry", label: "Retry task", done: `${pk} is ready again` },
+    verb: "retry",
+    label: "Retry task",
+    done: `${pk} is ready again`,
     ...calls("operator", "POST /api/v1/workloads/{slug}/queue/{pk}/reset", { params }),
   };
   const cancel = {
-    ...{ verb: "cancel", label: "Cancel task", done: `${pk} is cancelled` },
+    verb: "cancel",
+    label: "Cancel task",
+    done: `${pk} is cancelled`,
     question: `Cancel the task ${pk} of ${workload}? It leaves the queue.`,
     ...calls("operator", "DELETE /api/v1/workloads/{slug}/queue/{pk}", { params }),
   };

@@ -142,7 +142,10 @@ function confirmStep(action: HitAction, back: () => void) {
       group: "Are you sure?",
       actions: [
         {
-          ...{ id: "confirm", label: action.label, description: action.question, c: "red" },
+          id: "confirm",
+          label: action.label,
+          description: action.question,
+          c: "red",
           onClick: () => void perform(action),
         },
         { id: "back", label: "No, go back", closeSpotlightOnTrigger: false, onClick: back },

@@ -24,6 +24,7 @@ export const FLEET_NAMES: Record<string, SettingName> = {
     unit: "per hub",
   },
   lane_reserve_s: { name: "Hold the last free lane for", group: "Lanes", unit: "seconds" },
+  browser_options: { name: "What pages see of browsers", group: "Lanes" },
   preview_interval_s: { name: "Age of previews", group: "Lanes", unit: "seconds" },
   webhook_url: { name: "Webhook for every job", group: "Other programs" },
   cors_origins: { name: "Origins that may call", group: "Other programs" },

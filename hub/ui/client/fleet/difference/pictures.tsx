@@ -44,8 +44,10 @@ function Picture(props: { name: string; side: Side; widest: number; boxes: Box[]
                 className="picture-frame"
                 key={`${box.x} ${box.y} ${box.width}`}
                 style={{
-                  ...{ left: percent(box.x, width), top: percent(box.y, height) },
-                  ...{ width: percent(box.width, width), height: percent(box.height, height) },
+                  left: percent(box.x, width),
+                  top: percent(box.y, height),
+                  width: percent(box.width, width),
+                  height: percent(box.height, height),
                 }}
               />
             ))}

@@ -119,6 +119,15 @@ export function SettingField(props: FieldProps) {
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
     );
+  if (type === "object")
+    return (
+      <TextInput
+        {...common}
+        readOnly
+        description="Changed with PATCH /settings"
+        value={valueText(value)}
+      />
+    );
   if (type === "array")
     return (
       <TagsInput

@@ -1,7 +1,8 @@
-import { Button, Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Anchor, Button, Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconPlayerPlay, IconPlayerSkipForward, IconPlayerStop } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
+import { sessionHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";
 import { Viewer } from "../viewer/viewer.tsx";
@@ -121,6 +122,17 @@ export function DryRunPanel({ host, steps, dry }: DryRunPanelProps) {
             }
           />
         </Stack>
+      )}
+      {dry.tried !== null && !busy && (
+        // What is not saved yet stays in this window.
+        <Anchor
+          href={`${sessionHref(dry.tried)}?show=recording`}
+          target="_blank"
+          rel="noreferrer"
+          size="sm"
+        >
+          See the recording of these steps
+        </Anchor>
       )}
     </Paper>
   );

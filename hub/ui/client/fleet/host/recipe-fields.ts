@@ -132,6 +132,6 @@ export const KINDS: { [K in Kind]: KindForm<K> } = {
 
 export const KIND_NAMES = Object.keys(KINDS) as Kind[];
 
-/** Fields of a kind in the order of the form; none for an unknown kind. */
+/** Fields of a kind in the order of the form; none for an unknown kind, whatever somebody wrote. */
 export const fieldsOf = (kind: string): [string, Field][] =>
-  kind in KINDS ? Object.entries(KINDS[kind as Kind].fields) : [];
+  Object.hasOwn(KINDS, kind) ? Object.entries(KINDS[kind as Kind].fields) : [];

@@ -3,6 +3,7 @@ import type { Host } from "#shared/protocol/schema/host.ts";
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
 import { FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
@@ -16,6 +17,11 @@ const POPUPS: Record<PopupPolicy, { label: string; description: string }> = {
   block: { label: "Block", description: "They are closed at once" },
   same_tab: { label: "Same tab", description: "What they would show opens in the same tab" },
 };
+const about = (field: keyof typeof RULES, text: string) => (
+  <FieldHelp of="PutHost" field={field}>
+    {text}
+  </FieldHelp>
+);
 const POLICIES = (RULES.popup_policy.choices ?? []) as PopupPolicy[];
 
 /** Popup policy, recording, proxy and notes. */
@@ -42,7 +48,7 @@ export function SettingsTab({ host }: { host: Host }) {
       <Stack maw={720}>
         <Radio.Group
           label="Popups"
-          description="What happens to windows that this host's pages open"
+          description={about("popup_policy", "What happens to windows that this host's pages open")}
           {...form.getInputProps("popup_policy")}
         >
           <Stack gap="xs" mt="xs">
@@ -52,7 +58,10 @@ export function SettingsTab({ host }: { host: Host }) {
           </Stack>
         </Radio.Group>
         <RecordSelect
-          description="What is recorded of jobs and sessions of this host that do not say it themselves"
+          description={about(
+            "record",
+            "What is recorded of jobs and sessions of this host that do not say it themselves",
+          )}
           otherwise="As the fleet's setting says"
           value={values.record}
           error={faultAt(form.errors, "record")}
@@ -60,7 +69,10 @@ export function SettingsTab({ host }: { host: Host }) {
         />
         <FieldGroup
           label="Proxy"
-          description="Jobs and sessions of this host go out through it, where they name none. A login of *** is the one that is stored, and stays as long as the server does."
+          description={about(
+            "proxy",
+            "Jobs and sessions of this host go out through it, where they name none. A login of *** is the one that is stored, and stays as long as the server does.",
+          )}
         >
           <ProxyFields
             value={values.proxy}
@@ -70,7 +82,10 @@ export function SettingsTab({ host }: { host: Host }) {
         </FieldGroup>
         <Textarea
           label="Notes"
-          description="For people: who owns the login, what to look out for. No secrets: everybody with access can read them."
+          description={about(
+            "notes",
+            "For people: who owns the login, what to look out for. No secrets: everybody with access can read them.",
+          )}
           autosize
           minRows={4}
           maxRows={20}

@@ -39,18 +39,16 @@ const endSession = (sid: string) =>
 
 async function pictureOf(sid: string): Promise<string | null> {
   try {
-    const { result } = await call("POST /sessions/{sid}/screenshot", {
+    const { result: picture } = await call("POST /sessions/{sid}/screenshot", {
       params: { sid },
       json: { format: "jpeg", quality: 50 },
     });
-    const { mime, content_base64 } = result as { mime: string; content_base64: string };
-    return `data:${mime};base64,${content_base64}`;
+    return `data:${picture.mime};base64,${picture.content_base64}`;
   } catch {
     return null;
   }
 }
 
-/** Runs one step in its own call, so that each step has its own result and screenshot. */
 const sayShort = (text: string): string => text.replace(/^recipe failed at step \d+\/\d+ /, "");
 
 const now = (): number => performance.now();
@@ -61,6 +59,8 @@ export function useDryRun(
   onIssues: (step: Step, issues: readonly Issue[]) => void,
 ) {
   const [sid, setSid] = useState<string | null>(null);
+  /** The one that steps were tried in last. */
+  const [tried, setTried] = useState<string | null>(null);
   const [runs, setRuns] = useState<Record<string, StepRun>>({});
   const [busy, setBusy] = useState(false);
   const mine = useRef<string | null>(null);
@@ -106,6 +106,7 @@ export function useDryRun(
   );
   const tell = (step: Step, run: Omit<StepRun, "action">) =>
     setRuns((all) => ({ ...all, [step.key]: { ...run, action: step.action } }));
+  /** In its own call, so that each step has its own result and screenshot. */
   const runOne = async (at: string, step: Step, left_s: number): Promise<boolean> => {
     tell(step, { state: "running", ms: null, error: null, shot: null });
     const seconds = Math.min(Math.max(left_s, STEP_S.min), STEP_S.max);
@@ -137,6 +138,7 @@ export function useDryRun(
     const at = mine.current;
     if (at === null || busy) return;
     setBusy(true);
+    setTried(at);
     stop.current = false;
     let left_s = timeout_s;
     try {
@@ -161,6 +163,7 @@ export function useDryRun(
   );
   return {
     sid,
+    tried,
     busy,
     open,
     end,

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useLocation } from "wouter";
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { call } from "../../lib/http.ts";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 
 interface NewHostProps {
@@ -49,7 +50,12 @@ export function NewHost({ opened, onClose, hrefOf }: NewHostProps) {
           <TextInput
             data-autofocus
             label="Host"
-            description="A name without scheme, port or path; a full address is shortened to it. Subdomains are separate hosts."
+            description={
+              <FieldHelp of="PutHost" field="host">
+                A name without scheme, port or path; a full address is shortened to it. Subdomains
+                are separate hosts.
+              </FieldHelp>
+            }
             placeholder="example.org"
             required
             {...form.getInputProps("host")}

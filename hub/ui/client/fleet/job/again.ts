@@ -6,8 +6,9 @@ import { call } from "../../lib/http.ts";
 export function optionsAgain({ mode, options, job_id, attempts }: Job): Record<string, unknown> {
   const { fetch_recipe: _recipe, ...given } = options;
   if (mode === "fetch" || attempts === 0) return given;
-  // The script that worked, or the last one (rules/scripts#rerun).
-  return { ...given, mode: "rerun", code: null, rerun_from: job_id };
+  // The script that worked, or the last one (rules/scripts#rerun). Nobody judges it, so nothing is proved first.
+  const script = { mode: "rerun", code: null, rerun_from: job_id };
+  return { ...given, ...script, prove_in_replay: false, proof_capture: null };
 }
 
 export const optionsOfAttempt = (job: Job, n: number): Record<string, unknown> => ({

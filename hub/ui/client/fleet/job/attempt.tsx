@@ -1,10 +1,10 @@
-import { Alert, Button, Group, Paper, Stack, Tabs, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, Stack, Tabs, Text } from "@mantine/core";
 import { IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { Link, useLocation } from "wouter";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
-import { jobHref } from "../../lib/links.ts";
+import { jobHref, sessionHref } from "../../lib/links.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { countText, durationText } from "../../lib/units.ts";
 import { Loadable } from "../../parts/states.tsx";
@@ -12,6 +12,7 @@ import { optionsOfAttempt, submitAgain } from "./again.ts";
 import { Evidence } from "./evidence.tsx";
 import { LongText } from "./long-text.tsx";
 import { Output } from "./output.tsx";
+import { ranInText } from "./ran-in.ts";
 import { ScriptDiff } from "./script-diff.tsx";
 import { verdictOf } from "./verdict.ts";
 
@@ -130,6 +131,18 @@ function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
         <Text size="sm" c="dimmed">
           {said.join(" · ")}
         </Text>
+        {attempt.proof && (
+          <Text size="sm">
+            {ranInText(attempt)}{" "}
+            <Anchor
+              component={Link}
+              underline="always"
+              href={sessionHref(attempt.proof.session_id)}
+            >
+              Play the replay
+            </Anchor>
+          </Text>
+        )}
         <Group gap="xs">
           <Button
             component={Link}

@@ -64,6 +64,7 @@ function AttemptCard({ attempt, current, onOpen }: CardProps) {
       <Text size="xs" c="dimmed">
         <Elapsed since={attempt.started_at} until={attempt.finished_at} />
         {attempt.engine && ` · ${attempt.engine}`}
+        {attempt.ran_in === "replay" && " · in replay"}
       </Text>
     </UnstyledButton>
   );

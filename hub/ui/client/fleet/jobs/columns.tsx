@@ -2,24 +2,12 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
+import { PageName } from "../../parts/page-name.tsx";
 import { failureReason } from "../../parts/status/job.ts";
 import { Ago } from "../../parts/text.tsx";
 import { Thumb } from "../../parts/thumb.tsx";
 import { SmallPicture } from "../job/pictures.tsx";
 import { JobDuration, JobState } from "../job/state.tsx";
-
-const PARTS = /^https?:\/\/(?:[^/?#]*@)?([^/?#]+)(.*)$/is;
-
-/** Host with port, then the path, as they were written: two servers of one machine are two sites. */
-function Address({ url }: { url: string }) {
-  const [, host = "", rest = url] = PARTS.exec(url) ?? [];
-  return (
-    <span className="clip" title={url}>
-      {host && <span className="job-host">{host}</span>}
-      {rest}
-    </span>
-  );
-}
 
 /** What there is to say of a job whose page has no title. */
 function untitled({ status, error }: Job): string {
@@ -27,31 +15,14 @@ function untitled({ status, error }: Job): string {
   return error ?? "";
 }
 
-/** What a person would call it: its title with its icon, above its address; without a title what is known of it. */
-function Target({ job }: { job: Job }) {
-  if (!job.title) {
-    const said = untitled(job);
-    return (
-      <span className="job-target">
-        <Address url={job.url} />
-        {said && (
-          <span className="clip" title={said}>
-            {said}
-          </span>
-        )}
-      </span>
-    );
-  }
-  return (
-    <span className="job-target">
-      <span className="clip job-title" title={job.title}>
-        {job.favicon_href !== null && <SmallPicture className="job-icon" src={job.favicon_href} />}
-        {job.title}
-      </span>
-      <Address url={job.url} />
-    </span>
-  );
-}
+const Target = ({ job }: { job: Job }) => (
+  <PageName
+    title={job.title ?? ""}
+    url={job.url}
+    said={untitled(job)}
+    icon={job.favicon_href !== null && <SmallPicture className="job-icon" src={job.favicon_href} />}
+  />
+);
 
 /** What became of it; of a failure that its two words do not tell the reason of, what it said. */
 function Result({ job }: { job: Job }) {

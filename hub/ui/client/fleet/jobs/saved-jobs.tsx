@@ -1,5 +1,6 @@
 import { Text } from "@mantine/core";
 import { useGet } from "../../lib/query.ts";
+import { countText } from "../../lib/units.ts";
 import { SavedLists } from "../../parts/saved-lists.tsx";
 import { type JobFilters, NO_FILTERS } from "./filters.tsx";
 
@@ -13,7 +14,7 @@ function Count({ filters }: { filters: Readonly<Record<string, string>> }) {
   if (!data) return null;
   return (
     <Text span size="xs" c="dimmed">
-      {data.count.toLocaleString("en-US")}
+      {countText(data.count)}
       {data.more ? "+" : ""}
     </Text>
   );

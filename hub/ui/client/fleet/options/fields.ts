@@ -22,8 +22,17 @@ export type OptionValue = string | number | boolean | null | EgressOption | Prox
 /** Options that differ from what holds without them. */
 export type Options = Record<string, OptionValue>;
 
-/** Set by the hub. */
-const NOT_IN_FORMS = ["fetch_recipe"];
+/** Set by the hub, and what is not of one value: that is given over the API or in a preset. */
+const NOT_IN_FORMS = [
+  "fetch_recipe",
+  "viewport",
+  "geolocation",
+  "permissions",
+  "extra_headers",
+  "init_scripts",
+  "javascript",
+  "ignore_https_errors",
+];
 
 /** "min_asset_size_bytes" reads "Min asset size": its unit is shown beside the number. */
 function labelOf(name: string): string {

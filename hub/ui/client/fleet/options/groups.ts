@@ -33,7 +33,20 @@ const GROUPS: { title: string; names: string[] }[] = [
       "clone_chrome_profile",
     ],
   },
-  { title: "Scripts", names: ["max_codegen_attempts", "attempt_timeout_s", "trace"] },
+  {
+    title: "What pages see",
+    names: ["device", "user_agent", "locale", "timezone", "color_scheme"],
+  },
+  {
+    title: "Scripts",
+    names: [
+      "max_codegen_attempts",
+      "attempt_timeout_s",
+      "prove_in_replay",
+      "proof_capture",
+      "trace",
+    ],
+  },
 ];
 
 /** Shown above the groups: what nearly every job of a mode is about. */
@@ -45,6 +58,8 @@ const MODES: Record<string, string[]> = {
   codegen_engine: ["codegen-loop"],
   max_codegen_attempts: ["codegen-loop"],
   attempt_timeout_s: ["codegen-loop", "rerun"],
+  prove_in_replay: ["codegen-loop"],
+  proof_capture: ["codegen-loop"],
   trace: ["codegen-loop", "rerun"],
   rerun_from: ["rerun"],
   code: ["rerun"],

@@ -9,6 +9,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { countText } from "../../lib/units.ts";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import type { OptionField, OptionValue } from "./fields.ts";
 import type { Pick } from "./picks.ts";
 import { egressOf, egressText, proxyOf } from "./way-out.ts";
@@ -57,6 +58,7 @@ function Describe(props: OptionInputProps) {
     <>
       {field.description} <span className="option-facts">{factsOf(props)}</span>
       {pick && pick.choices.length === 0 && <span> {pick.none}</span>}
+      <FieldHelp of="JobOptions" field={field.name} />
     </>
   );
 }
@@ -86,7 +88,9 @@ function ModeInput({ field, value, base, error, onChange }: OptionInputProps) {
         onChange={onChange}
       />
       <Text size="xs" c="dimmed">
-        {field.description}
+        <FieldHelp of="JobOptions" field={field.name}>
+          {field.description}
+        </FieldHelp>
       </Text>
       {error && (
         <Text size="xs" c="red" role="alert">

@@ -65,7 +65,7 @@ export function OptionsForm({
               <GroupTitle group={group} given={given} />
             </Accordion.Control>
             <Accordion.Panel>
-              <SimpleGrid cols={{ base: 1, sm: 2 }} verticalSpacing="md">
+              <SimpleGrid type="container" cols={{ base: 1, "520px": 2 }} verticalSpacing="md">
                 {group.fields.map(input)}
               </SimpleGrid>
             </Accordion.Panel>

@@ -1,4 +1,5 @@
 import { Select } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 
 const CHOICES: Record<RecordMode, string> = {
@@ -8,7 +9,7 @@ const CHOICES: Record<RecordMode, string> = {
 };
 
 interface RecordSelectProps {
-  description: string;
+  description: ReactNode;
   /** What null stands for, in words. */
   otherwise: string;
   value: RecordMode | null;

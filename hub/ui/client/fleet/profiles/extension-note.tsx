@@ -15,7 +15,7 @@ export function ExtensionNote() {
         </Title>
         <Text size="sm" mb="sm">
           Sends the cookies of your own browser to the hosts of this hub. It already knows the hub's
-          address. Saved passwords and storage are not sent: upload a profile for those.
+          address. It sends no saved passwords and no storage: upload a profile for those.
         </Text>
         <List type="ordered" size="sm" spacing={4} mb="sm">
           <List.Item>Unpack the zip into a permanent folder.</List.Item>
@@ -46,7 +46,7 @@ export function ExtensionNote() {
           target="_blank"
           rel="noreferrer"
         >
-          The same as a page, with single files
+          How to install it, on one page
         </Anchor>
       </Paper>
       <Paper withBorder p="md" component="section" aria-label="From a session">

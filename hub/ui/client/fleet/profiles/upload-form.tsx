@@ -1,14 +1,4 @@
-import {
-  Button,
-  FileInput,
-  Group,
-  Paper,
-  Progress,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from "@mantine/core";
+import { Button, FileInput, Group, Progress, Stack, Text, TextInput } from "@mantine/core";
 import { IconUpload } from "@tabler/icons-react";
 import { useRef, useState } from "react";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
@@ -20,8 +10,14 @@ import { nameFrom, type UploadState, uploadProfile } from "./upload.ts";
 
 const RULES = rulesOf("SaveProfile");
 
+interface UploadFormProps {
+  /** Of profiles that there are: they would be replaced. */
+  names: readonly string[];
+  onStored: (name: string) => void;
+}
+
 /** Stores an archive under a name, telling how much of it has been sent; it may be cancelled until it is stored. */
-export function UploadForm({ names }: { names: readonly string[] }) {
+export function UploadForm({ names, onStored }: UploadFormProps) {
   const [sent, setSent] = useState<UploadState | null>(null);
   const stop = useRef<AbortController | null>(null);
   const {
@@ -45,7 +41,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
     },
     done: (profile) => `${profile.name} is stored: ${bytesText(profile.size)}`,
     failed: "The profile was not stored",
-    resets: true,
+    onDone: (profile) => onStored(profile.name),
   });
   const { file, name } = form.values;
   const cancelled = stop.current?.signal.aborted === true;
@@ -56,35 +52,27 @@ export function UploadForm({ names }: { names: readonly string[] }) {
     if (next && name === "") form.setFieldValue("name", nameFrom(next.name));
   };
   return (
-    <Paper withBorder p="md" component="section" aria-label="Upload a profile">
-      <Title order={2} size="h4" mb="xs">
-        Upload a profile
-      </Title>
-      <form {...props}>
+    <>
+      <form {...props} aria-label="Upload a profile">
         <Stack gap="sm">
-          <Group align="flex-end" gap="sm">
-            <FileInput
-              label="Archive"
-              description="tar or tar.gz with Default/, Profile N/ or a profile's files"
-              placeholder="Choose a file"
-              accept=".tar,.gz,.tgz,application/x-tar,application/gzip"
-              leftSection={<IconUpload size={16} />}
-              clearable
-              clearButtonProps={{ "aria-label": "Choose another file" }}
-              value={file}
-              onChange={pick}
-              disabled={upload.isPending}
-              w={{ base: "100%", sm: 320 }}
-            />
-            <TextInput
-              label="Name"
-              description="a-z, 0-9, hyphen and underscore"
-              placeholder="work"
-              {...form.getInputProps("name")}
-              disabled={upload.isPending}
-              w={{ base: "100%", sm: 220 }}
-            />
-          </Group>
+          <FileInput
+            label="Archive"
+            description="tar or tar.gz with Default/, Profile N/ or a profile's files"
+            placeholder="Choose a file"
+            accept=".tar,.gz,.tgz,application/x-tar,application/gzip"
+            leftSection={<IconUpload size={16} />}
+            clearable
+            clearButtonProps={{ "aria-label": "Choose another file" }}
+            value={file}
+            onChange={pick}
+            disabled={upload.isPending}
+          />
+          <TextInput
+            label="Name"
+            description="a-z, 0-9, hyphen and underscore"
+            {...form.getInputProps("name")}
+            disabled={upload.isPending}
+          />
           {replaces && !upload.isPending && (
             <Text size="sm">
               A profile with this name exists and will be replaced. Running jobs keep what they were
@@ -129,7 +117,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
       <Command
         text={`tar -czf work.tar.gz -C ~/.config/chromium Default "Local State"\ncurl -X POST ${location.origin}/profiles/work -H 'content-type: application/gzip' --data-binary @work.tar.gz`}
       />
-    </Paper>
+    </>
   );
 }
 

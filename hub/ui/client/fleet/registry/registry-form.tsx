@@ -1,12 +1,13 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
+import { IconTrash } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import type { Faults } from "../../forms/faults.ts";
 import type { Rules } from "../../forms/rules.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { useChange } from "../../lib/query.ts";
-import { ConfirmButton } from "../../parts/confirm.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
+import { MoreMenu } from "../../parts/more-menu.tsx";
 import type { FormProps, Named } from "./registry-page.tsx";
 
 interface RegistryFormProps<T extends Named, V extends object, B extends object>
@@ -26,6 +27,8 @@ interface RegistryFormProps<T extends Named, V extends object, B extends object>
 }
 
 const IN_USE = "One with this name already exists: close this and open it from the list.";
+/** As the API says it of a field that is left out; of an empty text it would name the pattern. */
+const REQUIRED = "is required";
 
 /** The frame of the form of a named record: its slug, save, delete, and what was wrong. */
 export function RegistryForm<T extends Named, V extends object, B extends object>(
@@ -44,7 +47,10 @@ export function RegistryForm<T extends Named, V extends object, B extends object
     initial: fields,
     rules,
     bodyOf: (values) => ({ ...bodyOf(values), slug: values.slug.trim() }),
-    check: ({ slug }): Faults => (inUse(slug) ? { slug: IN_USE } : {}),
+    check: ({ slug }): Faults => {
+      if (slug.trim() === "") return { slug: REQUIRED };
+      return inUse(slug) ? { slug: IN_USE } : {};
+    },
     send: (body) => store(body.slug, body),
     done: (_, { slug }) => `${named} ${slug} stored`,
     failed: `The ${noun} was not stored`,
@@ -73,27 +79,33 @@ export function RegistryForm<T extends Named, V extends object, B extends object
         <FormErrors
           error={saving.error}
           title={`The ${noun} was not stored`}
-          fields={Object.keys(fields)}
+          fields={[...Object.keys(fields), ...Object.keys(bodyOf(form.values))]}
         />
         <Group justify="space-between" className="panel-end">
           <Group gap="xs">
-            <Button type="submit" disabled={slug.trim() === ""} loading={saving.isPending}>
-              Save
+            <Button type="submit" loading={saving.isPending}>
+              Save {noun}
             </Button>
             {props.actions}
           </Group>
           {record !== null && (
-            <ConfirmButton
-              question={`Delete ${noun} ${record.slug}?`}
-              text={props.deleteText}
-              confirm="Delete it"
-              color="red"
-              variant="light"
+            <MoreMenu
+              label={`More for ${record.slug}`}
               loading={remove.isPending}
-              onConfirm={() => remove.mutate(undefined)}
-            >
-              Delete
-            </ConfirmButton>
+              actions={[
+                {
+                  label: `Delete ${noun}…`,
+                  icon: <IconTrash size={16} />,
+                  danger: true,
+                  onClick: () => remove.mutate(undefined),
+                  ask: {
+                    question: `Delete ${noun} ${record.slug}?`,
+                    text: props.deleteText,
+                    confirm: "Delete it",
+                  },
+                },
+              ]}
+            />
           )}
         </Group>
       </Stack>

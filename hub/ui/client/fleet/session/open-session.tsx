@@ -23,15 +23,23 @@ import { call } from "../../lib/http.ts";
 import { sessionHref } from "../../lib/links.ts";
 import { errorText, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
 import { shownProxy } from "../options/way-out.ts";
-import { EgressFields, ProxyFields } from "../options/way-out-fields.tsx";
+import { EgressFields, FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { bodyOf, DEFAULTS, OPEN_MS, RULES } from "./new-session.ts";
 
 const CLOCKS = [
   { value: "now", label: "The present time" },
   { value: "capture", label: "The time of the capture" },
 ];
+
+/** What a field does: the words of its schema, or those of this form. */
+const about = (field: keyof typeof RULES, text?: string) => (
+  <FieldHelp of="CreateSession" field={field}>
+    {text ?? RULES[field]?.description}
+  </FieldHelp>
+);
 
 /** The fields that are shown before "More". */
 const FIRST = new Set(["url", "use_profile", "headless"]);
@@ -79,14 +87,14 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
       <Stack gap="sm">
         <TextInput
           label="Address"
-          description="Empty: a blank page"
+          description={about("url", "Empty: a blank page")}
           placeholder="https://example.com/"
           data-autofocus
           {...form.getInputProps("url")}
         />
         <Select
           label="Profile"
-          description="With its logins, cookies and extensions"
+          description={about("use_profile", "With its logins, cookies and settings")}
           placeholder="None: a clean browser"
           clearable
           searchable
@@ -97,7 +105,9 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
           data={profiles.data?.profiles.map(({ name }) => name) ?? []}
         />
         <Switch
-          label="Headless: without a window, watched through the page's own screenshots"
+          label="Headless"
+          aria-label="Headless"
+          description={about("headless")}
           {...form.getInputProps("headless", { type: "checkbox" })}
         />
         <UnstyledButton aria-expanded={more} onClick={() => setMore(!more)}>
@@ -110,6 +120,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
           <Stack gap="sm">
             <Select
               label="Worker"
+              description={about("worker_id")}
               placeholder="Any with a free lane"
               clearable
               {...form.getInputProps("worker_id")}
@@ -120,11 +131,13 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
             <Group grow align="flex-start">
               <NumberInput
                 label="Ends when idle for, s"
+                description={about("idle_ttl_s")}
                 {...numberProps(RULES.idle_ttl_s)}
                 {...form.getInputProps("idle_ttl_s")}
               />
               <NumberInput
                 label="Ends at the latest, s"
+                description={about("ttl_s")}
                 {...numberProps(RULES.ttl_s)}
                 {...form.getInputProps("ttl_s")}
               />
@@ -132,43 +145,50 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
             <Group grow align="flex-start">
               <NumberInput
                 label="Width of the page, px"
+                description={about("viewport.width")}
                 placeholder={String(RESOLUTION.width)}
                 {...numberProps(RULES["viewport.width"])}
                 {...form.getInputProps("viewport.width")}
               />
               <NumberInput
                 label="Height of the page, px"
+                description={about("viewport.height")}
                 placeholder={String(RESOLUTION.height)}
                 {...numberProps(RULES["viewport.height"])}
                 {...form.getInputProps("viewport.height")}
               />
             </Group>
             <RecordSelect
-              description="What is kept of the session when it has ended"
+              description={about("record", "What is kept of the session when it has ended")}
               otherwise="As the host or the fleet's setting says"
               value={values.record}
               error={issueOf("record")}
               onChange={(record) => form.setValues({ record })}
             />
-            <EgressFields
-              value={values.egress}
-              error={issueOf("egress")}
-              onChange={(egress) => form.setValues({ egress })}
-            />
-            <ProxyFields
-              value={values.proxy}
-              error={issueOf("proxy")}
-              onChange={(proxy) => form.setValues({ proxy })}
-            />
+            <FieldGroup label="Where it may connect to" description={about("egress")}>
+              <EgressFields
+                value={values.egress}
+                error={issueOf("egress")}
+                onChange={(egress) => form.setValues({ egress })}
+              />
+            </FieldGroup>
+            <FieldGroup label="Proxy" description={about("proxy")}>
+              <ProxyFields
+                value={values.proxy}
+                error={issueOf("proxy")}
+                onChange={(proxy) => form.setValues({ proxy })}
+              />
+            </FieldGroup>
             <TextInput
               label="Replay of the job"
-              description="Show its capture, and nothing leaves the machine"
+              description={about("replay", "Show its capture, and nothing leaves the machine")}
               placeholder="The id of a job; empty: the web"
               {...form.getInputProps("replay")}
             />
             {values.replay.trim() !== "" && (
               <Select
                 label="Clock of the replay"
+                description={about("replay_clock")}
                 allowDeselect={false}
                 {...form.getInputProps("replay_clock")}
                 data={CLOCKS}

@@ -49,8 +49,8 @@ function Form({ session, onClose }: { session: Session; onClose: () => void }) {
     <form {...props}>
       <Stack gap="sm">
         <Text size="sm">
-          Logins, cookies, settings and extensions are stored for jobs and sessions that name this
-          profile. The browser is closed for a moment and comes back with the same tabs.
+          Logins, cookies and settings are stored for jobs and sessions that name this profile. The
+          browser is closed for a moment and comes back with the same tabs.
         </Text>
         <Autocomplete
           label="Name"

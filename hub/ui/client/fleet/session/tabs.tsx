@@ -18,7 +18,7 @@ export function Tabs({ session }: { session: Session }) {
   const { session_id, tabs, url } = session;
   const { data: list = [] } = useQuery<Tab[]>({
     queryKey: ["tabs", session_id, tabs, url],
-    queryFn: () => act<"tabs", Tab[]>(session, "tabs", {}),
+    queryFn: () => act(session, "tabs", {}),
     staleTime: Number.POSITIVE_INFINITY,
     refetchInterval: false,
     placeholderData: (before) => before,

@@ -1,5 +1,6 @@
 import { Select } from "@mantine/core";
 import type { Preset } from "#shared/protocol/schema/preset.ts";
+import { FieldHelp } from "../../parts/field-help.tsx";
 
 interface PresetSelectProps {
   presets: readonly Preset[];
@@ -20,7 +21,9 @@ export function PresetSelect({ presets, value, error, onChange }: PresetSelectPr
     <Select
       label="Preset"
       description={
-        chosen?.description || "Options under one name. What is set below takes precedence."
+        <FieldHelp of="SubmitJob" field="preset">
+          {chosen?.description || "Options under one name. What is set below takes precedence."}
+        </FieldHelp>
       }
       placeholder={presets.length === 0 ? "There are no presets yet" : "None"}
       data={known ? choices : [...choices, { value, label: `${value} (not there)` }]}

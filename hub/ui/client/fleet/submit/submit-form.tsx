@@ -8,6 +8,7 @@ import { useApiForm } from "../../forms/use-api-form.ts";
 import { addressOf } from "../../lib/address.ts";
 import { jobHref } from "../../lib/links.ts";
 import { Command } from "../../parts/copy.tsx";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
@@ -51,7 +52,11 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
         <Stack>
           <TextInput
             label="Address"
-            description="The page to open: an http or https URL."
+            description={
+              <FieldHelp of="SubmitJob" field="url">
+                The page to open: an http or https URL.
+              </FieldHelp>
+            }
             placeholder="https://example.com/"
             type="url"
             inputMode="url"

@@ -23,7 +23,7 @@ import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
 import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
 import { optionsBody } from "../submit/body.ts";
-import { linesOf } from "./words.ts";
+import { linesOf } from "./watch-words.ts";
 
 const WATCH_RULES = rulesOf("PutWatch");
 const RULES = { ...WATCH_RULES, ...OPTION_RULES };

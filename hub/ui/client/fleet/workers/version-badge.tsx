@@ -1,6 +1,6 @@
 import { Badge, Group, Text } from "@mantine/core";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { UPDATE_LABELS, updateColor } from "../../parts/updates/words.ts";
+import { UPDATE_LABELS, updateColor } from "../../parts/updates/update-words.ts";
 import { isSkewed, nextOfUpdate } from "./version.ts";
 
 export function VersionBadge({ worker, hub_version }: { worker: Worker; hub_version: string }) {

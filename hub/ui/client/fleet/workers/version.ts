@@ -1,5 +1,5 @@
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { updateWords } from "../../parts/updates/words.ts";
+import { updateWords } from "../../parts/updates/update-words.ts";
 
 /** Two equal strings are no skew (rules/updates#when-versions-differ). */
 export const isSkewed = ({ version }: Pick<Worker, "version">, hub_version: string): boolean =>

@@ -5,7 +5,7 @@ import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Fact, FactList } from "../../parts/facts.tsx";
 import { Ago } from "../../parts/text.tsx";
-import { updateColor } from "../../parts/updates/words.ts";
+import { updateColor } from "../../parts/updates/update-words.ts";
 import { LaneList } from "./lane-list.tsx";
 import { LoadBar } from "./load-bar.tsx";
 import { StatusSwitch } from "./status-switch.tsx";

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { Tested, testEngine } from "../../fleet/registry/engine-test.tsx";
 import { call } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
-import { slugOf } from "../words.ts";
+import { slugOf } from "../home-words.ts";
 
 const NEW = { endpoint: "", model: "", api_key_env: "" };
 type Values = typeof NEW;

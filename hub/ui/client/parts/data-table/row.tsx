@@ -1,29 +1,5 @@
-import { memo, type ReactNode } from "react";
-
-export interface Column<T> {
-  key: string;
-  title: string;
-  /** Of a CSS grid: "120px", "1fr", "minmax(160px, 2fr)". */
-  width: string;
-  cell: (row: T) => ReactNode;
-  align?: "end";
-  /** Left out where the window is narrower than this theme breakpoint. */
-  from?: "sm" | "md" | "lg";
-  /** Left out where the window is as wide as this one. */
-  below?: "sm" | "md" | "lg";
-}
-
-/** Several tables of the same records: `pickFrom(COLUMNS)("key", "error")`. */
-export const pickFrom =
-  <T,>(columns: Record<string, Column<T>>) =>
-  (...names: string[]): Column<T>[] =>
-    names.flatMap((name) => columns[name] ?? []);
-
-/** How high a row is, as the styles have it: with a picture, and by density. */
-export function rowPx(media: boolean, compact: boolean): number {
-  if (media) return compact ? 48 : 56;
-  return compact ? 28 : 32;
-}
+import { memo } from "react";
+import type { Column } from "./column.ts";
 
 interface CheckProps {
   label: string;

@@ -62,9 +62,15 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
     form.clearErrors();
     close();
   };
+  const connected = agents.some(({ state }) => state === "active");
   return (
     <>
-      <Button size="xs" disabled={agents.length === 0} onClick={open}>
+      <Button
+        size="xs"
+        disabled={!connected}
+        title={connected ? undefined : "No agent is connected that could start one"}
+        onClick={open}
+      >
         Start workers
       </Button>
       <Modal opened={opened} onClose={leave} title="Start workers on a host">
@@ -78,7 +84,11 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
             <Select
               label="Host"
               description="Empty: the connected host with the fewest instances"
-              data={agents.map(({ host }) => host)}
+              data={agents.map(({ host, state }) => ({
+                value: host,
+                label: state === "active" ? host : `${host} (offline)`,
+                disabled: state !== "active",
+              }))}
               clearable
               {...form.getInputProps("host")}
             />

@@ -1,15 +1,24 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import type { Setting } from "#shared/protocol/schema/operations.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
+import { getKey } from "../../lib/query-key.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { SettingEditor } from "./editor.tsx";
 
 /** Changes one setting, which only the administrator may. */
 export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: () => void }) {
   const { key } = setting;
+  const client = useQueryClient();
+  /** Once the list has it: a panel that opens before would show, and store again, what was there until now. */
+  const finish = async () => {
+    await client.invalidateQueries({ queryKey: getKey("/api/v1/settings") });
+    onDone();
+  };
   const { form, saving, props } = useApiForm({
     initial: { value: setting.value },
     // A setting is judged by the server, which has its schema.
@@ -18,18 +27,20 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
     send: (json) => call("PUT /api/v1/settings/{key}", { params: { key }, json }),
     done: `${key} stored; it takes effect now`,
     failed: `${key} was not stored`,
-    onDone,
+    onDone: finish,
   });
   const unset = useChange(() => call("DELETE /api/v1/settings/{key}", { params: { key } }), {
     done: `${key} has its default value again`,
     failed: `${key} was not reset`,
-    onDone,
+    onDone: finish,
   });
   return (
     <form {...props}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          {setting.description}
+          <FieldHelp of="PipelineSettings" field={key}>
+            {setting.description}
+          </FieldHelp>
         </Text>
         <SettingEditor
           setting={setting}

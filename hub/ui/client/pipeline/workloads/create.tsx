@@ -17,6 +17,7 @@ import { useApiForm } from "../../forms/use-api-form.ts";
 import { asWritten, call } from "../../lib/http.ts";
 import { workloadHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
+import { FieldHelp } from "../../parts/field-help.tsx";
 import { CHECK_CALL_MS, TestPanel, useTestRun } from "../workload/code/test-panel.tsx";
 import { type Draft, readDraft } from "../workload/form/draft.ts";
 import type { Field } from "../workload/form/fields.ts";
@@ -48,7 +49,11 @@ function PluginField({ form }: { form: UseFormReturnType<Draft> }) {
   return (
     <Select
       label="Plugin"
-      description="What is in the plugins folder of this server and can run tasks"
+      description={
+        <FieldHelp of="WorkloadUpdate" field="executor_config.plugin">
+          What is in the plugins folder of this server and can run tasks
+        </FieldHelp>
+      }
       placeholder={list.data && usable.length === 0 ? "There is none yet" : "Choose one"}
       data={usable.map(({ slug, manifest }) => ({
         value: slug,
@@ -89,7 +94,9 @@ function WayFields({ way, onWay }: { way: Way; onWay: (way: Way) => void }) {
         />
       )}
       <Text size="xs" c="dimmed" mt={4}>
-        {TEXTS[way]}
+        <FieldHelp of="WorkloadUpdate" field="executor_type">
+          {TEXTS[way]}
+        </FieldHelp>
       </Text>
     </div>
   );
@@ -138,7 +145,11 @@ function CreateForm({ way, onWay, onClose }: CreateFormProps) {
       <Stack>
         <TextInput
           label="Slug"
-          description="Its name in addresses and commands; it cannot be changed later"
+          description={
+            <FieldHelp of="WorkloadUpdate" field="slug">
+              Its name in addresses and commands; it cannot be changed later
+            </FieldHelp>
+          }
           placeholder="thumbnails"
           data-autofocus
           {...form.getInputProps("slug")}

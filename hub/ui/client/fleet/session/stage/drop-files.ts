@@ -4,15 +4,17 @@ import { open } from "../../../lib/http.ts";
 import { act } from "../act.ts";
 
 const UPLOAD_MS = 120_000;
+/** Long enough for a page on a busy machine: whoever has dropped a file would have to drop it again. */
+const FIELD_S = 20;
 const FILES = "input[type=file]";
 
 /** The field for files at a point of the picture, or the only one of the page. @throws Error in words for people. */
 async function fieldFor(session: Session, at: { x: number; y: number } | null): Promise<Picked> {
   if (at !== null) {
-    const there = await act<"pick", Picked>(session, "pick", { ...at, timeout_s: 5 });
+    const there = await act(session, "pick", { ...at, timeout_s: FIELD_S });
     if (there.element?.tag === "input" && there.element.type === "file") return there;
   }
-  const only = await act<"pick", Picked>(session, "pick", { selector: FILES, timeout_s: 5 });
+  const only = await act(session, "pick", { selector: FILES, timeout_s: FIELD_S });
   if (only.selectors[0]?.matches === 1) return only;
   throw new Error(
     only.selectors[0]?.matches

@@ -34,26 +34,34 @@ export function usePicker(session: Session): Picker {
   const [shown, show] = useState(0);
   const next = useRef<Asked | null>(null);
   const busy = useRef(false);
+  /** Counts how often everything was forgotten: an answer to an earlier question is then nobody's. */
+  const turn = useRef(0);
+  const tell = (answer: Picked | null, failed: string | null, of_point: boolean) => {
+    setPicked(answer);
+    setError(failed);
+    show(0);
+    // A click chose it before its answer was there.
+    if (failed !== null || (of_point && answer?.element === null)) setChosen(false);
+  };
   const ask = async (asked: Asked) => {
     next.current = asked;
     if (busy.current) return;
     busy.current = true;
-    try {
-      while (next.current !== null) {
-        const now = next.current;
-        next.current = null;
-        setPicked(await act<"pick", Picked>(session, "pick", now));
-        setError(null);
-        show(0);
+    while (next.current !== null) {
+      const now = next.current;
+      const its_turn = turn.current;
+      next.current = null;
+      try {
+        const answer = await act(session, "pick", now);
+        if (its_turn === turn.current) tell(answer, null, now.selector === undefined);
+      } catch (err) {
+        if (its_turn === turn.current) tell(null, errorText(err), false);
       }
-    } catch (err) {
-      setError(errorText(err));
-      setPicked(null);
-    } finally {
-      busy.current = false;
     }
+    busy.current = false;
   };
   const clear = () => {
+    turn.current += 1;
     next.current = null;
     setPicked(null);
     setChosen(false);
@@ -75,7 +83,7 @@ export function usePicker(session: Session): Picker {
     shown,
     show,
     point: (at) => void (chosen || ask({ ...at, timeout_s: 5 })),
-    choose: () => setChosen(picked !== null && picked.element !== null),
+    choose: () => setChosen(busy.current || (picked !== null && picked.element !== null)),
     find: async (selector, frame) => {
       clear();
       setChosen(true);

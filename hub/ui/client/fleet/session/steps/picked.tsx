@@ -1,7 +1,7 @@
 import { Group, Text, UnstyledButton } from "@mantine/core";
 import { Copy } from "../../../parts/copy.tsx";
 import type { Picker } from "../stage/use-picker.ts";
-import { KIND_WORDS } from "./words.ts";
+import { KIND_WORDS } from "./step-words.ts";
 
 /** The element that was picked, and what each of its selectors names. */
 export function PickedElement({ picker }: { picker: Picker }) {

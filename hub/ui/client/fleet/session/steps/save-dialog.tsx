@@ -1,13 +1,22 @@
-import { Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import {
+  Anchor,
+  Button,
+  Group,
+  Modal,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { useState } from "react";
-import { useLocation } from "wouter";
-import type { ChosenStep } from "#shared/recorded/chosen.ts";
-import { toRecipe } from "#shared/recorded/to-recipe.ts";
-import { toScript } from "#shared/recorded/to-script.ts";
-import { asWritten, call } from "../../../lib/http.ts";
-import { jobHref } from "../../../lib/links.ts";
-import { useChange } from "../../../lib/query.ts";
+import { Link, useLocation } from "wouter";
+import { asWritten, call, withQuery } from "../../../lib/http.ts";
+import { hostHref, jobHref } from "../../../lib/links.ts";
+import { tellDone, useChange } from "../../../lib/query.ts";
 import { ErrorNote } from "../../../parts/states.tsx";
+import type { ChosenStep } from "../recorded/chosen.ts";
+import { toRecipe } from "../recorded/to-recipe.ts";
+import { toScript } from "../recorded/to-script.ts";
 
 /** What recorded steps can be saved as. */
 export type SavedAs = "recipe" | "login" | "skill" | "job";
@@ -47,6 +56,18 @@ const slugOf = (name: string): string =>
     .replace(/^-+|-+$/g, "")
     .slice(0, 64) || "recorded-steps";
 
+const SAVED_MS = 15_000;
+const tellSaved = (name: string, to: string): void =>
+  tellDone(
+    <>
+      {name} saved.{" "}
+      <Anchor component={Link} href={to} size="sm" underline="always">
+        Show it
+      </Anchor>
+    </>,
+    SAVED_MS,
+  );
+
 /** Saves the steps as what they can be. */
 export function SaveDialog({ steps, as, url, onClose }: SaveDialogProps) {
   const [, navigate] = useLocation();
@@ -56,12 +77,13 @@ export function SaveDialog({ steps, as, url, onClose }: SaveDialogProps) {
   const [pattern, setPattern] = useState(address?.pathname ?? "*");
   const [name, setName] = useState("");
   const save = useChange(() => saveAs(kind, { steps, host, pattern, name, url }), {
-    done: `${NAMES[kind]} saved`,
     failed: "It was not saved",
     quiet: true,
     onDone: (to) => {
       onClose();
-      if (to !== null) navigate(to);
+      // A job is there to be watched; whoever saves something else goes on in the session.
+      if (kind === "job") navigate(to);
+      else tellSaved(NAMES[kind], to);
     },
   });
   const secrets = [
@@ -143,8 +165,8 @@ interface Saving {
   url: string;
 }
 
-/** @returns the page of what was made; null: this one stays. */
-async function saveAs(kind: SavedAs, given: Saving): Promise<string | null> {
+/** @returns the page of what was made. */
+async function saveAs(kind: SavedAs, given: Saving): Promise<string> {
   const { steps, host, pattern, name, url } = given;
   const params = { host: host.trim() };
   if (kind === "recipe") {
@@ -154,13 +176,13 @@ async function saveAs(kind: SavedAs, given: Saving): Promise<string | null> {
       actions: toRecipe(steps).body,
       timeout_s: TIMEOUT_S,
     };
-    await call("POST /hosts/{host}/recipes", { params, json });
-    return null;
+    const { recipes } = await call("POST /hosts/{host}/recipes", { params, json });
+    return withQuery(hostHref(params.host), { recipe: recipes.length - 1 });
   }
   if (kind === "login") {
     const json = { actions: toRecipe(steps).body, logged_in: null, timeout_s: TIMEOUT_S };
     await call("PUT /hosts/{host}/login_recipe", { params, json });
-    return null;
+    return withQuery(hostHref(params.host), { tab: "login" });
   }
   const { body: code, starts_at } = toScript(steps);
   if (kind === "skill") {
@@ -170,8 +192,9 @@ async function saveAs(kind: SavedAs, given: Saving): Promise<string | null> {
       host_pattern: params.host,
       code,
     };
-    await call("PUT /skills/{slug}", { params: { slug: slugOf(name) }, json });
-    return null;
+    const slug = slugOf(name);
+    await call("PUT /skills/{slug}", { params: { slug }, json });
+    return withQuery("/ui/library/skills", { edit: slug });
   }
   const { job_id } = await call("POST /jobs", {
     json: asWritten({ url: starts_at ?? url, options: { mode: "rerun", code } }),

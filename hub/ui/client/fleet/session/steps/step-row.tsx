@@ -1,9 +1,9 @@
 import { ActionIcon, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { IconLock, IconPlayerPlay, IconX } from "@tabler/icons-react";
-import { type ChosenStep, selectorOf } from "#shared/recorded/chosen.ts";
 import { durationText } from "../../../lib/units.ts";
+import { type ChosenStep, selectorOf } from "../recorded/chosen.ts";
+import { enteredBy, KIND_WORDS, objectOf, verbOf } from "./step-words.ts";
 import type { StepResult } from "./use-replay.ts";
-import { enteredBy, KIND_WORDS, objectOf, verbOf } from "./words.ts";
 
 interface StepRowProps {
   step: ChosenStep;

@@ -1,8 +1,8 @@
 import { useRef, useState } from "react";
-import type { ChosenStep } from "#shared/recorded/chosen.ts";
-import { recipeAction } from "#shared/recorded/to-recipe.ts";
 import { asWritten, call } from "../../../lib/http.ts";
 import { errorText } from "../../../lib/query.ts";
+import type { ChosenStep } from "../recorded/chosen.ts";
+import { recipeAction } from "../recorded/to-recipe.ts";
 
 /** What repeating a step gave. */
 export interface StepResult {

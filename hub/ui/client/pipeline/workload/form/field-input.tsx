@@ -1,5 +1,6 @@
-import { Select, Switch, Textarea, TextInput } from "@mantine/core";
+import { Input, Select, Switch, Textarea, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
+import { FieldHelp } from "../../../parts/field-help.tsx";
 import { CodeEditor } from "../code/code-editor.tsx";
 import { isLanguage, Signature } from "../code/language.tsx";
 import type { Draft } from "./draft.ts";
@@ -17,10 +18,14 @@ export function FieldInput({ field, form }: FieldInputProps) {
   const kind = kindOf(field);
   const common = {
     label,
-    description: hint,
+    description: (
+      <FieldHelp of="WorkloadUpdate" field={path}>
+        {hint ?? rulesAt(field).description}
+      </FieldHelp>
+    ),
     ...form.getInputProps(path, { type: kind === "switch" ? "checkbox" : "input" }),
   };
-  if (kind === "switch") return <Switch {...common} />;
+  if (kind === "switch") return <Switch {...common} aria-label={label} />;
   if (kind === "code") return <CodeInput field={field} form={form} />;
   if (kind === "choice")
     return <Select {...common} data={rulesAt(field).choices ?? []} allowDeselect={false} />;
@@ -38,13 +43,19 @@ export function FieldInput({ field, form }: FieldInputProps) {
   return <TextInput {...common} inputMode={kind === "number" ? "decimal" : undefined} />;
 }
 
-function CodeInput({ field: { path, label }, form }: FieldInputProps) {
+function CodeInput({ field, form }: FieldInputProps) {
+  const { path, label } = field;
   const { value, onChange, error } = form.getInputProps(path);
   const type = String(form.values.executor_type);
   const language = isLanguage(type) ? type : "python_module";
   return (
     <div className="whole-row">
       <Signature language={language} />
+      <Input.Description>
+        <FieldHelp of="WorkloadUpdate" field={path}>
+          {rulesAt(field).description}
+        </FieldHelp>
+      </Input.Description>
       <CodeEditor
         label={label}
         language={language}

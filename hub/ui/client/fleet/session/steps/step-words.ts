@@ -12,7 +12,7 @@ import {
   IconWindow,
 } from "@tabler/icons-react";
 import type { ElementSelector, StepKind } from "#shared/protocol/schema/recorded-input.ts";
-import { type ChosenStep, nameOf } from "#shared/recorded/chosen.ts";
+import { type ChosenStep, nameOf } from "../recorded/chosen.ts";
 
 const WORDS: Record<StepKind, { verb: string; icon: Icon }> = {
   navigate: { verb: "Go to", icon: IconArrowRight },
