@@ -20,6 +20,7 @@ import {
 } from "#shared/kit/env.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/kit/log.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
+import { OtelEnv, tracingOf } from "#shared/kit/tracing/otel-env.ts";
 import { EgressMode, EgressRuleText } from "#shared/protocol/egress.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/protocol/limits.ts";
@@ -225,9 +226,8 @@ export const WorkerEnv = z.object({
   SVC_METRICS_ADDR: listenAddress().describe(
     "Address that the worker serves `/metrics` at, for Prometheus: `127.0.0.1:9464`, or `:9464` for every interface; unset: none.",
   ),
-  SVC_METRICS_TOKEN: secretText().describe(
-    "Bearer token that `/metrics` of the worker requires; unset: none.",
-  ),
+  SVC_METRICS_TOKEN: secretText().describe("Bearer token that its `/metrics` needs; unset: none."),
+  ...OtelEnv,
   WORKER_VERSION: optionalText().describe("Version to report if none can be computed."),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
     "1: jobs also open sites with invalid TLS certificates.",
@@ -338,6 +338,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       release_feed: v.SVC_CODEHOST_REPO ?? null,
       release_every_ms: v.SVC_CODEHOST_INTERVAL_S,
     },
+    tracing: tracingOf(v),
     metrics: { address: v.SVC_METRICS_ADDR ?? null, token: v.SVC_METRICS_TOKEN ?? null },
     watchdog: {
       stall_ms: v.SVC_WORKER_WATCHDOG_THRESHOLD_S,

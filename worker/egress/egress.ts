@@ -7,6 +7,7 @@ import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { createJudge, type Judge, type Resolve } from "./judge.ts";
+import { isMarked } from "./port-marks.ts";
 import { createResolver } from "./resolve.ts";
 import { socks5 } from "./socks.ts";
 import type { Upstream } from "./upstream.ts";
@@ -66,6 +67,7 @@ export function createEgress(
       deny: parseRules(settings.deny),
       navigation_block: settings.navigation_block,
       own_ports,
+      isNeighbours: isMarked,
       protected: fleet,
     },
     resolve,

@@ -1,9 +1,10 @@
-import { classifyAddress, plainAddress } from "#shared/kit/addresses.ts";
+import { classifyAddress } from "#shared/kit/addresses.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { bareHost, knownAddresses } from "#shared/protocol/egress-rules.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
-import { isOwn, type ProtectedPlaces, type Resolve } from "./judge.ts";
+import type { ProtectedPlaces, Resolve } from "./judge.ts";
+import { addressKey, isOwn } from "./own-addresses.ts";
 
 /** Hubs, control planes and bridges, which no lane may open under any name. */
 export interface FleetPlaces extends ProtectedPlaces {
@@ -28,11 +29,6 @@ const WHAT: Record<FleetPlace["is"], string> = {
 /** Names are looked up again after this time. */
 const FRESH_MS = 60_000;
 
-const keyOf = (address: string): string => {
-  const plain = plainAddress(address);
-  return plain === null ? "" : `${plain.family} ${plain.bits}`;
-};
-
 /** @param own places that the worker itself knows: those it dials. */
 export function createFleetPlaces(
   own: readonly FleetPlace[],
@@ -43,7 +39,7 @@ export function createFleetPlaces(
   let looking: Promise<void> = Promise.resolve();
 
   const learn = (place: Known, addresses: readonly string[]) => {
-    place.addresses = new Set(addresses.map(keyOf));
+    place.addresses = new Set(addresses.map(addressKey));
     place.local = addresses.some((a) => classifyAddress(a) === "loopback" || isOwn(a));
   };
   const lookUp = async (place: Known) => {
@@ -78,7 +74,7 @@ export function createFleetPlaces(
       return Promise.resolve();
     },
     at: (address, port) => {
-      const key = keyOf(address);
+      const key = addressKey(address);
       const found = known.find(
         (place) =>
           isAt(place, port) &&

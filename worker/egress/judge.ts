@@ -1,12 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { networkInterfaces } from "node:os";
-import {
-  type AddressClass,
-  canonicalAddress,
-  classifyAddress,
-  isMetadataHost,
-  plainAddress,
-} from "#shared/kit/addresses.ts";
+import { type AddressClass, classifyAddress, isMetadataHost } from "#shared/kit/addresses.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import type { EgressMode } from "#shared/protocol/egress.ts";
 import {
@@ -16,6 +9,7 @@ import {
   matchesEgressRule,
   placeOfUrl,
 } from "#shared/protocol/egress-rules.ts";
+import { isOwn } from "./own-addresses.ts";
 
 /** What lanes may connect to (rules/egress#never-reachable). */
 export interface JudgeSettings {
@@ -26,8 +20,10 @@ export interface JudgeSettings {
   deny?: readonly EgressRule[];
   /** `loopback` and `private` when they must be refused. */
   navigation_block: readonly string[];
-  /** Ports of the lanes on this machine: CDP, VNC, viewer bridge, gates. Read for each decision. */
+  /** Ports of this worker's lanes: CDP, VNC, viewer bridge, gates. Read for each decision. */
   own_ports: Iterable<number>;
+  /** Whether another worker on this machine has the port for its lanes; asked for each decision. */
+  isNeighbours?: (port: number) => boolean;
   /** Other places of the fleet that nobody may open; asked for each decision. */
   protected?: ProtectedPlaces;
 }
@@ -70,13 +66,15 @@ const KIND: Partial<Record<AddressClass, string>> = {
 };
 const DNS_TIMEOUT_MS = 3_000;
 
+/** Whose lanes have the port on this machine, as a clause of a sentence; null when nobody's have. */
+function portOfLanes({ own_ports, isNeighbours }: JudgeSettings, port: number): string | null {
+  for (const own of own_ports) if (own === port) return "is a port of this worker's own lanes";
+  return isNeighbours?.(port) ? "is a port of another worker's lanes on this machine" : null;
+}
+
 export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLookup): Judge {
   const { mode = "open", allow = [], deny = [] } = settings;
   const blocked = new Set(settings.navigation_block);
-  const isOwnPort = (port: number): boolean => {
-    for (const own of settings.own_ports) if (own === port) return true;
-    return false;
-  };
   /** Why the mode refuses a place that no list names. */
   const byMode = (address: string, kind: AddressClass): string | null => {
     const what = KIND[kind];
@@ -89,8 +87,10 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
     const kind = classifyAddress(address);
     if (kind === null) return null;
     if (ALWAYS[kind]) return `${address} ${ALWAYS[kind]}`;
-    if (isOwnPort(port) && (kind === "loopback" || isOwn(address)))
-      return `${address}:${port} is a port of this worker's own lanes`;
+    if (kind === "loopback" || isOwn(address)) {
+      const of_lanes = portOfLanes(settings, port);
+      if (of_lanes) return `${address}:${port} ${of_lanes}`;
+    }
     const of_fleet = settings.protected?.at(address, port);
     if (of_fleet) return `${address}:${port} ${of_fleet}`;
     const place = { host, address, port };
@@ -154,18 +154,4 @@ export const bothJudges = (one: Judge, other: Judge): Judge => ({
 
 async function systemLookup(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-/** Whether the address is one of this machine's interfaces. */
-export function isOwn(address: string): boolean {
-  const asked = plainAddress(address);
-  return (
-    asked !== null &&
-    Object.values(networkInterfaces())
-      .flat()
-      .some((own) => {
-        const known = own && plainAddress(canonicalAddress(own.address) ?? "");
-        return known?.family === asked.family && known.bits === asked.bits;
-      })
-  );
 }

@@ -66,8 +66,8 @@ export interface Reached<S> {
 
 /**
  * The only way out: resolves the name, judges each address and connects to an allowed one, so that the address that
- * was judged is the one that is used. `first`: the address to begin with, so that reports about one connection to a
- * place hold for the others. @throws EgressError
+ * was judged is the one that is used. One that has waited for another is judged again. `first`: the address to begin
+ * with, so that reports about one connection to a place hold for the others. @throws EgressError
  */
 export async function reach<S>(
   {
@@ -98,7 +98,10 @@ export async function reach<S>(
       ? new EgressError("name_not_resolved", `${host} has no address`)
       : new EgressError("refused_by_gate", reason);
   if (first !== null && allowed.includes(first)) allowed.unshift(first);
-  return connectFirst([...new Set(allowed)].slice(0, MAX_ADDRESSES), port, open);
+  return connectFirst([...new Set(allowed)].slice(0, MAX_ADDRESSES), port, {
+    open,
+    refusal: (address) => judge.refusal(address, port, host),
+  });
 }
 
 async function addressesOf(resolve: Resolve, host: string): Promise<string[]> {
@@ -115,7 +118,7 @@ async function addressesOf(resolve: Resolve, host: string): Promise<string[]> {
 function connectFirst<S>(
   addresses: readonly string[],
   port: number,
-  open: OpenSocket<S>,
+  { open, refusal }: { open: OpenSocket<S>; refusal(address: string): string | null },
 ): Promise<Reached<S>> {
   const { promise, resolve, reject } = Promise.withResolvers<Reached<S>>();
   const waiting = new Map<string, () => void>();
@@ -138,7 +141,9 @@ function connectFirst<S>(
     const address = addresses[next++];
     if (over || address === undefined) return;
     if (next < addresses.length) pause = setTimeout(tryNext, NEXT_ADDRESS_MS);
-    const { opened, abandon } = open(address, port);
+    // A page can have the first address stay silent until something that it may not reach listens at the next.
+    const refused = next > 1 ? refusal(address) : null;
+    const { opened, abandon } = refused === null ? open(address, port) : notOpened<S>(refused);
     waiting.set(address, abandon);
     opened.then(
       (socket) => {
@@ -161,6 +166,11 @@ function connectFirst<S>(
   tryNext();
   return promise;
 }
+
+const notOpened = <S>(reason: string): ReturnType<OpenSocket<S>> => ({
+  opened: Promise.reject(new EgressError("refused_by_gate", reason)),
+  abandon: () => {},
+});
 
 const FAILURES: Record<string, EgressFailure> = {
   ECONNREFUSED: "connection_refused",

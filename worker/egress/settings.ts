@@ -14,7 +14,7 @@ const dialled = (url: string | null, is: FleetPlace["is"]): FleetPlace[] => {
  * CDP, VNC and viewer ports of every lane (rules/lanes#ports-of-a-lane), and the worker's own for metrics: jobs must not
  * open them.
  */
-function lanePorts({ lanes, novnc, metrics }: WorkerConfig): number[] {
+export function lanePorts({ lanes, novnc, metrics }: WorkerConfig): number[] {
   const ports = Array.from({ length: lanes.count }, (_, i) => [
     lanes.cdp_port_base + i,
     lanes.vnc_port_base + i,

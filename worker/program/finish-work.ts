@@ -26,7 +26,7 @@ export async function finishWork(
   if (over.signal.aborted) return;
   log.warn({ in_flight: work.in_flight(), drain_ms }, "cancelled running jobs and sessions");
   work.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
-  await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
+  await withDeadline("ending cancelled jobs", CANCEL_MS, idle, clock).catch((err) =>
     log.error({ err: errorMessage(err) }, "jobs left behind"),
   );
 }

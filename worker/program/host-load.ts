@@ -133,7 +133,7 @@ export function createHostLoad(deps: {
     return Math.round(smooth * 10) / 10;
   };
   const within = (what: string, value: Promise<number>, fallback: number) =>
-    withDeadline(what, READ_DEADLINE_MS, value).catch(() => fallback);
+    withDeadline(what, READ_DEADLINE_MS, value, deps.clock).catch(() => fallback);
 
   return {
     sample: async () => {

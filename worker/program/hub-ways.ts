@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { HubFiles } from "#worker/browser/profile/cache.ts";
+import type { HubFiles } from "#worker/hub-files.ts";
 import type { HubAddress } from "#worker/link/hub-url.ts";
 import type { LinkSession } from "#worker/link/link-session.ts";
 import { settleUploadBase } from "#worker/upload/base-url.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
 import { shortUrl } from "#worker/browser/fetch/net-errors.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
@@ -31,6 +32,8 @@ export interface JobRunnerDeps {
   kept: KeptUploads;
   recordings: Recordings;
   traces: Traces;
+  /** Where the spans of jobs go; absent where no collector is named. */
+  tracer?: Tracer | undefined;
   /** Counts what jobs and their uploads come to, where somebody reads it. */
   metrics?: WorkerMetrics | undefined;
   /** Opens or lends the session of a job. */
@@ -50,6 +53,7 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
     log,
     kept,
     upload_wait_ms,
+    tracer: deps.tracer,
     jobEnded: metrics?.lanes().jobEnded,
     sessionOf: ({ assignment, hold }) => deps.forJob(assignment, hold),
     profileFor: ({ assignment, session }, signal) => {

@@ -51,6 +51,7 @@ export function createLaneWork(deps: LaneWorkDeps): LaneWork {
     traces: deps.traces,
     hubFiles: ways.filesOf,
     engines: createEngines({ clock, secret: config.worker_secret }),
+    tracer: deps.tracer,
     actionEnded: deps.metrics?.lanes().actionEnded,
   });
   return {

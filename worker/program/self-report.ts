@@ -1,5 +1,6 @@
 import type { EgressReport } from "#shared/protocol/egress-cover.ts";
 import type { Registration, WorkerHeartbeat } from "#shared/protocol/link/messages.ts";
+import { BROWSER_OPTION_NAMES } from "#shared/protocol/schema/browser-options.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
 import type { LanePool } from "#worker/browser/lanes/pool.ts";
@@ -72,10 +73,13 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         egress: deps.egress,
         replay: true,
         replay_clock: true,
+        prove_in_replay: true,
         trace: true,
         viewer_events: true,
         run_events: true,
         session_bodies: true,
+        one_shot: true,
+        browser_options: BROWSER_OPTION_NAMES,
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),

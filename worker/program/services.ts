@@ -3,6 +3,7 @@ import { createScope } from "#shared/kit/scope.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
 import type { PullUpdate } from "#worker/tasks/heartbeat.ts";
 import { shipLogs } from "#worker/tasks/ship-logs.ts";
+import { openTracer } from "./open-tracer.ts";
 import { closeDataDir } from "./own-dirs.ts";
 import { serveMetrics } from "./serve-metrics.ts";
 import { type RunningWorker, startWorker } from "./start.ts";
@@ -27,7 +28,9 @@ export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
   const shipped = base === null ? null : shipTo(base, deps);
   const shown = { ...deps, log: shipped?.log ?? log };
   const served = serveMetrics(shown);
+  const tracer = openTracer(shown);
   const end = async () => {
+    await tracer?.stop();
     await served.stop();
     await shipped?.stop();
   };
@@ -35,6 +38,7 @@ export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
     const worker = await startChosen({
       ...shown,
       ...(served.metrics && { metrics: served.metrics }),
+      ...(tracer && { tracer }),
     });
     const stop = async () => {
       await worker.stop();

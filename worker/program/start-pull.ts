@@ -58,6 +58,7 @@ export async function startPull(
       clock,
       log,
       onStop,
+      tracer: deps.tracer,
       onTaskEnd: metrics && countTasks(metrics),
       ...told,
       slots: pipeline.slots,

@@ -5,6 +5,7 @@ import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { hostId } from "#shared/kit/host-id.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { once } from "#shared/kit/once.ts";
 import { createScope, type Scope } from "#shared/kit/scope.ts";
 import { newToken, workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { loadPlaywright } from "#worker/browser/actions/connect.ts";
@@ -94,13 +95,23 @@ export async function startWorker(
 }
 
 async function startAll(start: Start): Promise<RunningWorker> {
-  const { config, clock, log, version, hub, worker_id, parts, scope, metrics } = start;
+  const { config, clock, log, version, hub, worker_id, parts, scope, metrics, tracer } = start;
   const exit = Promise.withResolvers<number>();
   const egress = createEgress(egressSettings(config), { clock, log, watch: metrics?.lanes() });
   const secret = createStandingSecret();
   const lanes = await openLanes(start, egress, secret);
   const { pool, ways, sessions } = lanes;
-  const work = createLaneWork({ ...lanes, config, worker_id, egress, metrics, parts, clock, log });
+  const work = createLaneWork({
+    ...lanes,
+    config,
+    worker_id,
+    egress,
+    metrics,
+    tracer,
+    parts,
+    clock,
+    log,
+  });
   const report = reportOf(start, lanes, work, () => updater.report());
   const leaving = createLeaving({ work, report, session: () => link.session(), clock, log });
   const updater: Updater = startUpdates(start, scope, log, {
@@ -129,9 +140,7 @@ async function startAll(start: Start): Promise<RunningWorker> {
     random: parts.random,
   });
   scope.add("link", link, (l) => l.stop());
-  scope.add("lane reports", tellLaneChanges(pool, report, link), (stopListening) =>
-    stopListening(),
-  );
+  scope.add("lane reports", tellLaneChanges(pool, report, link), (end) => end());
   startWatchdogs(start, link, () => {
     work.stopAll(new RunStopped("link_lost", "the hub was silent"));
     exit.resolve(EXIT_WATCHDOG);
@@ -152,14 +161,7 @@ async function startAll(start: Start): Promise<RunningWorker> {
     log.info({}, "worker stopped");
     exit.resolve(0);
   };
-  let stopping: Promise<void> | undefined;
-  return {
-    stop: () => {
-      stopping ??= drain();
-      return stopping;
-    },
-    exited: exit.promise,
-  };
+  return { stop: once(drain), exited: exit.promise };
 }
 
 type Lanes = Awaited<ReturnType<typeof openLanes>>;

@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import type { BridgeDeps, Bridges } from "#worker/browser/bridge/bridge.ts";
 import type { FetchSettings } from "#worker/browser/fetch/fetch-context.ts";
 import type { JobOutcome, JobRun } from "#worker/browser/lanes/lane-browser.ts";
@@ -26,6 +27,8 @@ export interface WorkerDeps {
   onReady?: (status: string) => void;
   /** What this process counts; absent where nobody reads it. */
   metrics?: WorkerMetrics;
+  /** Where the spans of this process go; absent where no collector is named. */
+  tracer?: Tracer;
   /** Other parts of this process that must finish their work before an update. */
   drainOthers?: () => Promise<void>;
   /** Command that starts this program: an agent's instances are the same program. */

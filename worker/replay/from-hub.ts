@@ -1,13 +1,8 @@
+import { FlotillaError } from "#shared/client/errors.ts";
+import type { Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { fetchHub } from "#shared/protocol/trust.ts";
-
-/** Where this worker's hub serves files. */
-export interface HubFiles {
-  base_url: Promise<string>;
-  worker_id: string;
-  upload_token: string;
-}
+import { type HubFiles, hubFilesHttp } from "../hub-files.ts";
 
 /** The capture is not available; the message goes into the error of the job, or of the call that opens the session. */
 export class ReplayError extends Error {
@@ -17,10 +12,13 @@ export class ReplayError extends Error {
 /** A read is given up when no byte arrives for this long. */
 const STALL_MS = 30_000;
 
-/** What the hub has at `path`, piece by piece. @throws ReplayError when it has nothing there, or breaks off. */
+/** Opens one thing that the hub has. */
+export type OpenAtHub = (http: Pick<Http, "open">, signal: AbortSignal) => Promise<Response>;
+
+/** What the hub answers, piece by piece. @throws ReplayError when it has nothing there, or breaks off. */
 export async function* readFromHub(
-  { base_url, upload_token }: HubFiles,
-  path: string,
+  hub: HubFiles,
+  open: OpenAtHub,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<Uint8Array> {
   const over = new AbortController();
@@ -35,18 +33,19 @@ export async function* readFromHub(
   };
   void watch();
   try {
-    const response = await fetchHub(`${await base_url}${path}`, {
-      headers: { Authorization: `Bearer ${upload_token}` },
-      redirect: "manual",
-      signal: AbortSignal.any([signal, stalled.signal]),
-    });
-    if (response.status === 404) throw new ReplayError("the hub does not have it any more");
-    if (!response.ok) throw new ReplayError(`the hub answered ${response.status}`);
-    for await (const chunk of response.body ?? []) {
+    const http = await hubFilesHttp(hub);
+    const { body } = await open(http, AbortSignal.any([signal, stalled.signal])).catch(refuse);
+    for await (const chunk of body ?? []) {
       seen += chunk.byteLength;
       yield chunk;
     }
   } finally {
     over.abort();
   }
+}
+
+function refuse(err: unknown): never {
+  if (!(err instanceof FlotillaError) || err.status === 0) throw err;
+  if (err.status === 404) throw new ReplayError("the hub does not have it any more");
+  throw new ReplayError(`the hub answered ${err.status}`);
 }

@@ -1,7 +1,6 @@
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { makeOwnDir } from "#shared/kit/own-dir.ts";
@@ -12,12 +11,16 @@ import {
   type ReplayReport,
 } from "#shared/protocol/schema/replay.ts";
 import type { StandIn } from "#worker/egress/gate.ts";
+import type { HubFiles } from "../hub-files.ts";
 import { makeOwnKey, type OwnKey } from "./certificate.ts";
-import { type HubFiles, ReplayError, readFromHub } from "./from-hub.ts";
+import { ReplayError, readFromHub } from "./from-hub.ts";
 import { createMatcher } from "./match.ts";
 import { createTally } from "./report.ts";
 import { startReplayServer } from "./server.ts";
 import { createBodySpool } from "./spool.ts";
+
+const INDEX = "GET /workers/{worker_id}/replays/{job_id}";
+const BODY = "GET /workers/{worker_id}/replays/{job_id}/bodies/{name}";
 
 /** A capture that answers a lane (rules/replay). */
 export interface Replay {
@@ -85,9 +88,11 @@ export async function openReplays({
         dir: root,
         max_bytes,
         read: (name) => {
-          const given = { params: { worker_id, job_id, name } };
-          const path = pathOf("GET /workers/{worker_id}/replays/{job_id}/bodies/{name}", given);
-          return readFromHub(hub, path, { clock, signal: over.signal });
+          const params = { worker_id, job_id, name };
+          return readFromHub(hub, (http, signal) => http.open(BODY, { params, signal }), {
+            clock,
+            signal: over.signal,
+          });
         },
       });
       const server = startReplayServer({ dir: root, key, matcher, spool, tally, onMissed });
@@ -128,15 +133,13 @@ async function readIndex(
   job_id: string,
   reading: { clock: Clock; signal: AbortSignal },
 ): Promise<ReplayEntry[]> {
-  const { worker_id } = hub;
-  const path = pathOf("GET /workers/{worker_id}/replays/{job_id}", {
-    params: { worker_id, job_id },
-  });
+  const params = { worker_id: hub.worker_id, job_id };
+  const index = readFromHub(hub, (http, signal) => http.open(INDEX, { params, signal }), reading);
   const entries: ReplayEntry[] = [];
   const decoder = new TextDecoder();
   let rest = "";
   let size = 0;
-  for await (const chunk of readFromHub(hub, path, reading)) {
+  for await (const chunk of index) {
     size += chunk.byteLength;
     if (size > MAX_INDEX_BYTES) throw new ReplayError("its index is too long");
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { bodyDigest, MAX_DIGESTED_BYTES } from "#shared/archive/body-digest.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { StandIn } from "#worker/egress/gate.ts";
 import { partOf, responseOf } from "./answer.ts";
+import { bodyDigest, MAX_DIGESTED_BYTES } from "./body-digest.ts";
 import type { OwnKey } from "./certificate.ts";
 import type { Matcher } from "./match.ts";
 import type { Tally } from "./report.ts";

@@ -20,6 +20,7 @@ interface TaskFrame {
   extra: unknown;
   nonce: string;
   deadline_ms: number | null;
+  traceparent?: string;
 }
 interface InitFrame {
   module: string | null;
@@ -128,13 +129,23 @@ async function entry(module: Anything, init_kwargs: Record<string, unknown>) {
 let current: AbortController | null = null;
 const store = openStore(process.env.FLOTILLA_STORE_URL);
 
-function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame) {
+/** For spans of programs that the module starts, and of libraries that look there. */
+function tellEnvironment(traceparent: string | null): void {
+  for (const name of ["TRACEPARENT", "traceparent"])
+    if (traceparent === null) delete process.env[name];
+    else process.env[name] = traceparent;
+}
+
+function contextOf({ id, epoch, attempt, max_attempts, deadline_ms, traceparent }: TaskFrame) {
   current = new AbortController();
+  tellEnvironment(traceparent ?? null);
   return {
     task_id: id,
     epoch,
     attempt,
     max_attempts,
+    /** W3C Trace Context of the attempt; null without traces. */
+    traceparent: traceparent ?? null,
     deadline: deadline_ms === null ? null : Date.now() + deadline_ms,
     /** Aborts when the task must stop. */
     signal: current.signal,

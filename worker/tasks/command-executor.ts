@@ -79,6 +79,12 @@ const empty = (task: TaskInput) => ({
   truncated: false,
 });
 
+/** For the spans of the program. Those that read it there do so in capitals. */
+const withTrace = (environment: Record<string, string>, { traceparent }: TaskInput) =>
+  traceparent === undefined
+    ? environment
+    : { ...environment, TRACEPARENT: traceparent, traceparent };
+
 /** Rejects when it cannot be started. */
 const exitOf = (child: ChildProcess) =>
   new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
@@ -99,7 +105,7 @@ async function runOne(
   const child = spawn(program, args, {
     detached: true,
     cwd,
-    env: environment,
+    env: withTrace(environment, task),
     stdio: ["pipe", outlets[0].stdio, outlets[1].stdio],
   });
   outlets[0].read(child.stdout, out.push);

@@ -8,6 +8,8 @@ export interface TaskInput {
   max_attempts: number;
   pk: string;
   extra: unknown;
+  /** The span of its attempt, as W3C Trace Context writes it; absent without traces. */
+  traceparent?: string | undefined;
 }
 
 /**

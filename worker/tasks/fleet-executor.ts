@@ -112,7 +112,7 @@ async function follow(
         url: typeof extra.url === "string" ? extra.url : task.pk,
         options: { ...shared, ...own },
       },
-      { patience_ms: 0 },
+      { patience_ms: 0, ...(task.traceparent && { traceparent: task.traceparent }) },
     );
     print(`job ${job_id}`);
     const onEvent = ({ type, data }: { type: string; data: Record<string, unknown> }) => {

@@ -26,7 +26,7 @@ export function createGpuSampler(deps: {
     const at = clock.monotonic();
     asked = at;
     try {
-      last = { at, gpus: await withDeadline("reading the GPUs", READ_DEADLINE_MS, read()) };
+      last = { at, gpus: await withDeadline("reading the GPUs", READ_DEADLINE_MS, read(), clock) };
     } catch (err) {
       log.warn({ err: errorMessage(err) }, "could not read the GPUs");
     }

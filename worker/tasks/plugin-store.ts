@@ -1,11 +1,12 @@
+import { pathOf } from "#shared/client/operation.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_BLOB_BYTES } from "#shared/protocol/schema/plugin.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
 export interface PluginStoreDeps {
-  /** Base of the control plane's API, and the headers of this worker's calls to it. */
-  api: string;
+  control_url: string;
+  /** Those of this worker's calls to the control plane. */
   headers: Record<string, string>;
   clock: Clock;
   signal: AbortSignal;
@@ -23,6 +24,16 @@ const AGAIN_MS = 250;
 const PASSED_ON = ["content-type", "if-match", "if-none-match", "range"];
 const PASSED_BACK = ["content-type", "etag", "content-range"];
 
+type Kind = "state" | "blob";
+const PLACE = /^\/([^/]+)\/(state|blob)\/(.+)$/;
+
+function copyHeaders(from: Headers, names: readonly string[], to: Headers): void {
+  for (const name of names) {
+    const value = from.get(name);
+    if (value !== null) to.set(name, value);
+  }
+}
+
 /** Errors that mean that nobody listened, so nothing was done. */
 const wasRefused = (err: unknown): boolean =>
   err instanceof Error &&
@@ -33,7 +44,9 @@ const wasRefused = (err: unknown): boolean =>
  * Passes tasks' calls on to the control plane, so that tasks need none of this worker's secrets. It listens on
  * loopback, and its addresses hold a token that only the plugin's own tasks are given.
  */
-export function startPluginStore({ api, headers, clock, signal }: PluginStoreDeps): PluginStore {
+export function startPluginStore(deps: PluginStoreDeps): PluginStore {
+  const { headers, clock, signal } = deps;
+  const base = deps.control_url.replace(/\/+$/, "");
   /** Waits for a control plane that restarts, but never repeats a call that it may have carried out. */
   const patiently = async (over: AbortSignal, call: () => Promise<Response>): Promise<Response> => {
     for (;;) {
@@ -51,20 +64,20 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
   const slugs = new Map<string, string>();
   const answer = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
-    const [, token = "", rest = ""] = /^\/([^/]+)\/((?:state|blob)\/.+)$/.exec(pathname) ?? [];
+    const [, token = "", kind = "", key = ""] = PLACE.exec(pathname) ?? [];
     const slug = slugs.get(token);
     if (slug === undefined) return Response.json({ detail: "not found" }, { status: 404 });
+    const address =
+      base + pathOf(`GET /api/v1/plugins/{slug}/${kind as Kind}`, { params: { slug } });
     const passed = new Headers(headers);
-    for (const name of PASSED_ON) {
-      const value = request.headers.get(name);
-      if (value !== null) passed.set(name, value);
-    }
+    copyHeaders(request.headers, PASSED_ON, passed);
     // Read whole: it is small, the control plane needs its length, and it may be sent again.
     const body = request.method === "PUT" ? { body: await request.arrayBuffer() } : {};
     const over = AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]);
     try {
       const answered = await patiently(over, () =>
-        fetchHub(`${api}/plugins/${slug}/${rest}`, {
+        // Whatever it answers is the task's to judge, and the key is passed on as the task wrote it.
+        fetchHub(`${address}/${key}`, {
           method: request.method,
           headers: passed,
           redirect: "manual",
@@ -73,10 +86,7 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
         }),
       );
       const back = new Headers();
-      for (const name of PASSED_BACK) {
-        const value = answered.headers.get(name);
-        if (value !== null) back.set(name, value);
-      }
+      copyHeaders(answered.headers, PASSED_BACK, back);
       return new Response(answered.body, { status: answered.status, headers: back });
     } catch {
       return Response.json({ detail: "the control plane cannot be reached" }, { status: 502 });

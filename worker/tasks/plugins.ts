@@ -39,7 +39,6 @@ export interface WorkerPlugins {
 const FETCH_MS = 120_000;
 
 export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
-  const api = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
   const headers = controlHeaders(deps);
   const http = controlHttp(deps);
   const fetchArchive = async (slug: string): Promise<ReadableStream<Uint8Array>> => {
@@ -73,7 +72,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
     createExecutor: async (workload, make) => {
       const { plugin: ref, executor_config: config } = workload;
       if (!ref || !EXECUTORS[workload.executor_type].needs_plugin) return make(workload, {});
-      store ??= startPluginStore({ ...deps, api, headers });
+      store ??= startPluginStore({ ...deps, headers });
       const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };
       const own = config.source_path;
       if (own !== undefined && (await exists(own)))

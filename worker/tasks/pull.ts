@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { type BrokenExecutors, createBrokenExecutors } from "./broken-executors.ts";
 import { createChecker } from "./check-executor.ts";
@@ -46,6 +47,8 @@ export interface PullDeps extends HeartbeatTopics {
   onStop?: () => void;
   /** The control plane has registered this worker; called every time it does. */
   onJoined?: () => void;
+  /** Where the spans of attempts go; absent where no collector is named. */
+  tracer?: Tracer | undefined;
   /** Counts attempts as they end. */
   onTaskEnd?: ((workload: string, end: TaskEnd) => void) | undefined;
 }
@@ -107,6 +110,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     pool,
     settingsOf: (workload) => settings.get(workload),
     stopping: life.stopping,
+    tracer: deps.tracer,
     log,
     onBatch: ({ lease_ms }) => leases.begun(lease_ms),
     onBegin: ({ workload }, ...begun) => live.begin(workload, ...begun),

@@ -52,6 +52,13 @@ class Context:
         self.epoch = frame["epoch"]
         self.attempt = frame["attempt"]
         self.max_attempts = frame["max_attempts"]
+        # W3C Trace Context of the attempt, for spans of the module and of programs that it starts; None without traces.
+        self.traceparent = frame.get("traceparent")
+        for name in ("TRACEPARENT", "traceparent"):
+            if self.traceparent is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = self.traceparent
         deadline_ms = frame.get("deadline_ms")
         self.deadline = None if deadline_ms is None else time.time() + deadline_ms / 1000
         self.cancelled = threading.Event()

@@ -41,7 +41,7 @@ export function createSentTasks(): SentTasks {
   return {
     send: (child, tasks, timeout_ms) => {
       const frames = tasks.map((task) => {
-        const { task_id, epoch, attempt, max_attempts, pk, extra } = task;
+        const { task_id, epoch, attempt, max_attempts, pk, extra, traceparent } = task;
         const nonce = newToken().slice(0, 16);
         const printed = Promise.all([child.stdout.until(nonce), child.stderr.until(nonce)]);
         sent.set(task_id, {
@@ -62,6 +62,7 @@ export function createSentTasks(): SentTasks {
           extra,
           nonce,
           deadline_ms: timeout_ms,
+          ...(traceparent && { traceparent }),
         };
       });
       const [only] = frames;

@@ -1,10 +1,12 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { ClaimedBatch, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { type Executor, notRun, type RunOptions, type TaskEnd } from "./executor.ts";
 import type { ExecutorPool } from "./executor-pool.ts";
 import type { Flight } from "./flight.ts";
+import { createTaskTraces, type TaskTraces } from "./task-traces.ts";
 
 /** What happens to the tasks of a slot. */
 interface SlotEvents {
@@ -24,6 +26,7 @@ export interface SlotsDeps extends SlotEvents {
   settingsOf(workload: string): WorkloadSettings | undefined;
   /** From here on batches are given back instead of started. */
   stopping: AbortSignal;
+  tracer?: Tracer | undefined;
   log: Log;
 }
 
@@ -45,7 +48,9 @@ export interface Slots {
 
 type Stops = ReadonlyMap<number, AbortController>;
 
-export function createSlots(deps: SlotsDeps): Slots {
+export function createSlots(given: SlotsDeps): Slots {
+  const traces = createTaskTraces(given.tracer);
+  const deps = traces === null ? given : tracedEnds(given, traces);
   const { flight, log } = deps;
   let free = deps.most;
   const running = new Set<Promise<void>>();
@@ -77,7 +82,8 @@ export function createSlots(deps: SlotsDeps): Slots {
     release: (n) => {
       free += n;
     },
-    begin: (batch, asked_at) => {
+    begin: (claimed, asked_at) => {
+      const batch = traces?.begin(claimed) ?? claimed;
       const stops = new Map<number, AbortController>();
       for (const task of batch.tasks) {
         const stop = new AbortController();
@@ -102,6 +108,14 @@ export function createSlots(deps: SlotsDeps): Slots {
     idle: () => Promise.all(running),
   };
 }
+
+const tracedEnds = (deps: SlotsDeps, traces: TaskTraces): SlotsDeps => ({
+  ...deps,
+  onEnd: (batch, ended) => {
+    traces.end(ended);
+    deps.onEnd(batch, ended);
+  },
+});
 
 /** Runs the tasks of a batch as its executor needs them: all in one go, one after the other, or side by side. */
 async function runTasks(

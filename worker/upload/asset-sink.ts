@@ -16,6 +16,8 @@ export interface SpooledBody {
 export interface AssetSink {
   putAsset(meta: AssetMeta, body: SpooledBody): void;
   putDocument(name: DocumentName, content: string | Uint8Array<ArrayBuffer> | SpooledBody): void;
+  /** Resolves when everything put so far is stored, or has failed; `flush` tells what did. */
+  settled(): Promise<void>;
   /**
    * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane;
    * returns what failed for good, by name with its reason.

@@ -1,3 +1,4 @@
+import { createHttp } from "#shared/client/http.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
@@ -16,13 +17,10 @@ export async function settleUploadBase(deps: {
   const wanted = deps.public_base_url?.replace(/\/+$/, "");
   if (wanted === undefined || wanted === "" || wanted === deps.dialled) return deps.dialled;
   try {
-    const response = await fetchHub(`${wanted}/health`, {
-      redirect: "manual",
-      signal: AbortSignal.timeout(PROBE_MS),
-    });
-    const health = (await response.json()) as { version?: unknown } | null;
+    const http = createHttp({ base_url: wanted, timeout_ms: PROBE_MS, fetch: fetchHub });
+    const health = (await http.call("GET /health")) as { version?: unknown } | null;
     // Something else may listen there, e.g. on the worker's own localhost.
-    if (response.ok && health?.version === deps.expected_version) return wanted;
+    if (health?.version === deps.expected_version) return wanted;
     deps.log.info(
       { public_base_url: wanted },
       "the public address is not this hub's: using the dialled one",

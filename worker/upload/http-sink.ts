@@ -108,6 +108,12 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   return {
     putAsset: (meta, body) => put(assetEntry(deps, meta, body)),
     putDocument: (name, content) => put(documentEntry(deps, name, content)),
+    settled: async () => {
+      flushing += 1;
+      queue.release();
+      await queue.idle();
+      flushing -= 1;
+    },
     flush: (signal) => flush(signal, deps.can_wait === true),
     finish: (signal) => flush(signal, false),
     waiting: () => {

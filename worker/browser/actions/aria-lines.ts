@@ -52,8 +52,7 @@ export function ariaLines(
   roots: readonly (AriaNode | string)[],
   { max_chars, refs, mask }: { max_chars: number; refs: boolean; mask: (text: string) => string },
 ): AriaText {
-  const lines: Line[] = [];
-  collect(roots, 0, { lines, refs, mask });
+  const lines = linesOf(roots, mask, (ref, control) => (refs && control ? ref : null));
   const thin = lines.filter((line) => line.matters);
   const versions = [
     lines.map((line) => write(line, line.text)),
@@ -78,13 +77,65 @@ export function ariaLines(
   };
 }
 
+/** A piece of the tree, beginning with the line `from_line` that counts from 0. */
+export interface AriaPiece {
+  text: string;
+  /** How many lines the whole tree has. */
+  lines: number;
+  /** Where the next piece begins; null when this is the last. */
+  next_line: number | null;
+  /** Every ref of the whole tree. */
+  refs: Set<string>;
+}
+
+/** The same lines, in pieces instead of thinned out, and with a ref for whatever has one: `[ref=e5]`. */
+export function ariaPiece(
+  roots: readonly (AriaNode | string)[],
+  {
+    max_chars,
+    from_line,
+    mask,
+  }: { max_chars: number; from_line: number; mask: (text: string) => string },
+): AriaPiece {
+  const lines = linesOf(roots, mask, (ref) => `[ref=${ref}]`);
+  const taken: string[] = [];
+  let left = max_chars;
+  for (const line of lines.slice(from_line)) {
+    const text = write(line, line.text);
+    left -= text.length + 1;
+    // One line is there in any case, so that somebody who reads on gets to the end.
+    if (left < 0 && taken.length > 0) break;
+    taken.push(text);
+  }
+  const next = from_line + taken.length;
+  return {
+    text: taken.join("\n"),
+    lines: lines.length,
+    next_line: next < lines.length ? next : null,
+    refs: new Set(lines.flatMap(({ ref }) => (ref === null ? [] : [ref]))),
+  };
+}
+
 const write = ({ depth }: Line, text: string): string =>
   `${" ".repeat(Math.min(depth, 20))}${text}`;
 
+/** How a ref is written; null leaves it out. */
+type RefText = (ref: string, control: boolean) => string | null;
+
 interface Collecting {
   lines: Line[];
-  refs: boolean;
+  refText: RefText;
   mask: (text: string) => string;
+}
+
+function linesOf(
+  roots: readonly (AriaNode | string)[],
+  mask: (text: string) => string,
+  refText: RefText,
+): Line[] {
+  const lines: Line[] = [];
+  collect(roots, 0, { lines, refText, mask });
+  return lines;
 }
 
 function collect(nodes: readonly (AriaNode | string)[], depth: number, to: Collecting): void {
@@ -106,11 +157,11 @@ function lineOf(
   node: AriaNode,
   depth: number,
   clickable: boolean,
-  { refs, mask }: Collecting,
+  { refText, mask }: Collecting,
 ): Line {
   const { role, name, text, url, ref = null } = node;
   const control = CONTROLS.has(role) || clickable;
-  const shown = refs && control ? ref : null;
+  const shown = ref === null ? null : refText(ref, control);
   const states = ["checked", "disabled", "expanded", "pressed", "selected", "active"] as const;
   const told = states.filter((state) => node[state] !== undefined && node[state] !== false);
   const upTo = (max: number): string =>
@@ -122,20 +173,23 @@ function lineOf(
       text ? `${FIELDS.has(role) ? "= " : ""}${quoted(mask(text), max)}` : null,
       node.placeholder && !text ? `placeholder ${quoted(mask(node.placeholder), max)}` : null,
       ...told.map((state) => `[${node[state] === "mixed" ? `${state}=mixed` : state}]`),
-      url ? `→ ${mask(url).slice(0, max)}` : null,
+      // As the page wrote it, line breaks and all: it must not look like another element.
+      url ? `→ ${flat(mask(url)).slice(0, max)}` : null,
     ]
       .filter((part) => part !== null && part !== undefined)
       .join(" ");
   return {
     depth,
-    ref: shown,
+    ref: shown === null ? null : ref,
     text: upTo(MAX_TEXT),
     short: upTo(SHORT_TEXT),
     matters: control || role === "heading",
   };
 }
 
+const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
+
 function quoted(text: string, max: number): string {
-  const flat = text.replace(/\s+/g, " ").trim();
-  return JSON.stringify(flat.length > max ? `${flat.slice(0, max)}…` : flat);
+  const one_line = flat(text);
+  return JSON.stringify(one_line.length > max ? `${one_line.slice(0, max)}…` : one_line);
 }

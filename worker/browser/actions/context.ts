@@ -2,6 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import type {
   SessionActionArgs,
   SessionActionName,
+  SessionActionResult,
 } from "#shared/protocol/actions/session-actions.ts";
 import type { DownloadedFile, StoredFile } from "../session/session-files.ts";
 import type { TabLoad } from "./loads.ts";
@@ -38,10 +39,10 @@ export interface ActionContext {
 /** Actions of the session as a whole, which `session/calls.ts` runs. */
 export type WholeSessionAction = "recipe" | "ask" | "agent" | "pick" | "dialogs" | "dialog";
 
-/** What the actions on the active tab do, by their names. */
+/** What the actions on the active tab do, by their names. The hub answers `keepalive` itself. */
 export type PageActions = {
   [A in Exclude<SessionActionName, WholeSessionAction>]: (
     ctx: ActionContext,
     args: SessionActionArgs<A>,
-  ) => Promise<unknown>;
+  ) => Promise<A extends "keepalive" ? null : SessionActionResult<A>>;
 };

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from "playwright-core";
-import type { Viewport } from "#shared/protocol/schema/session.ts";
+import type { Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { type ConnectedBrowser, connectBrowser, targetOf } from "./connect.ts";
 import { refused } from "./failure.ts";

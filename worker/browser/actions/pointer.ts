@@ -1,5 +1,8 @@
 import type { Page } from "playwright-core";
-import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
+import type {
+  SessionActionArgs,
+  SessionActionResult,
+} from "#shared/protocol/actions/session-actions.ts";
 import type { Tab } from "#shared/protocol/schema/session.ts";
 import type { ActionContext, PageActions } from "./context.ts";
 import { nextDownload } from "./downloads.ts";
@@ -10,7 +13,7 @@ import { listTabs } from "./tabs.ts";
 type Click = SessionActionArgs<"click">;
 
 /** The expected result of the click: the popup's tab or the download; otherwise null. */
-async function click(ctx: ActionContext, a: Click): Promise<unknown> {
+async function click(ctx: ActionContext, a: Click): Promise<SessionActionResult<"click">> {
   if (a.wait_for === "popup") return clickForPopup(ctx, a);
   if (a.wait_for === "download") {
     const seen = ctx.downloads.list();
@@ -31,7 +34,7 @@ async function clickOnce(ctx: ActionContext, a: Click): Promise<void> {
 }
 
 /** The window that the click opens becomes the active tab, once its document is there. */
-async function clickForPopup(ctx: ActionContext, a: Click): Promise<Tab | undefined> {
+async function clickForPopup(ctx: ActionContext, a: Click): Promise<Tab | null> {
   const timeout = ctx.timeout_ms;
   const opening = ctx.pages.context.waitForEvent("page", { timeout });
   // Without a listener it would be unhandled when the click fails first.
@@ -40,7 +43,7 @@ async function clickForPopup(ctx: ActionContext, a: Click): Promise<Tab | undefi
   const popup: Page = await opening;
   await popup.waitForLoadState("domcontentloaded", { timeout });
   ctx.pages.select(popup);
-  return (await listTabs(ctx)).find(({ active }) => active);
+  return (await listTabs(ctx)).find(({ active }) => active) ?? null;
 }
 
 async function hover(ctx: ActionContext, a: SessionActionArgs<"hover">): Promise<null> {

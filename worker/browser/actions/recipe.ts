@@ -69,7 +69,7 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
     const timeout_ms = Math.min(left_ms, own_ms);
     try {
       if (left_ms <= 0) throw new DeadlineError(step, left_ms);
-      await withDeadline(step, timeout_ms + GRACE_MS, runAction(run, action, timeout_ms));
+      await withDeadline(step, timeout_ms + GRACE_MS, runAction(run, action, timeout_ms), clock);
     } catch (err) {
       const failure = failureOf(err);
       const why = scrubAll(explain(failure, action, own_ms < left_ms ? own_ms : null, run));

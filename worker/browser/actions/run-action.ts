@@ -9,7 +9,8 @@ import { INPUT } from "./input.ts";
 import { stopLateLoads } from "./loads.ts";
 import { NAVIGATION } from "./navigate.ts";
 import { POINTER } from "./pointer.ts";
-import { READING } from "./read.ts";
+import { READING } from "./read-page.ts";
+import { demandCurrent, REFERENCES } from "./references.ts";
 import { TABS } from "./tabs.ts";
 
 /** Every action on the active tab by its name (rules/session-actions#the-actions). */
@@ -18,6 +19,7 @@ const ACTIONS: PageActions = {
   ...POINTER,
   ...INPUT,
   ...READING,
+  ...REFERENCES,
   ...TABS,
   ...DOWNLOADS,
   evaluate: async (ctx, a) => evaluate(await frameOf(ctx, a.frame), a.code, a.arg),
@@ -58,8 +60,10 @@ export async function runAction(
   try {
     // The arguments were parsed with the schema of this very name.
     const action = ACTIONS[name] as (ctx: ActionContext, args: unknown) => Promise<unknown>;
-    const work = action({ ...ctx, signal: over.signal }, parsed.data);
-    const late = withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
+    const work = demandCurrent(ctx, parsed.data).then(() =>
+      action({ ...ctx, signal: over.signal }, parsed.data),
+    );
+    const late = withDeadline(name, ctx.timeout_ms + GRACE_MS, work, ctx.clock);
     return await (ctx.interrupted === null ? late : Promise.race([late, ctx.interrupted]));
   } catch (err) {
     const what = shown(name, parsed.data);

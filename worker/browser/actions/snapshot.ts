@@ -2,9 +2,15 @@ import type { Frame, Page } from "playwright-core";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { createMask } from "#shared/kit/secret-forms.ts";
-import { type AriaNode, type AriaText, ariaLines } from "./aria-lines.ts";
+import {
+  type AriaNode,
+  type AriaPiece,
+  type AriaText,
+  ariaLines,
+  ariaPiece,
+} from "./aria-lines.ts";
 import { inPage } from "./in-page.ts";
-import { LINKS } from "./read.ts";
+import { LINKS } from "./read-page.ts";
 
 /** A page as a language model sees it. */
 export interface PageSnapshot {
@@ -52,16 +58,30 @@ export async function seePage(
   return { url: page.url().slice(0, MAX_URL), title: title.slice(0, MAX_TITLE), aria };
 }
 
+/** A piece of the page's accessibility tree with the refs of all of it, which `aria-ref=…` accepts from then on. */
+export async function ariaPieceOf(
+  page: Page,
+  { timeout_ms, max_chars, from_line }: SnapshotOptions & { from_line: number },
+): Promise<AriaPiece> {
+  const { tree, mask } = await readTree(page, timeout_ms);
+  return ariaPiece(tree, { max_chars, from_line, mask });
+}
+
 async function ariaOf(
   page: Page,
   { max_chars, timeout_ms, refs }: SnapshotOptions & { refs: boolean },
 ): Promise<AriaText> {
+  const { tree, mask } = await readTree(page, timeout_ms);
+  return ariaLines(tree, { max_chars, refs, mask });
+}
+
+/** The tree, and what hides the values of secret fields in it. */
+async function readTree(page: Page, timeout_ms: number) {
   // Read the values before and after: one that was typed meanwhile is in one of them.
   const before = await secretValues(page);
   const tree = await page.ariaSnapshotJSON({ mode: "ai", timeout: timeout_ms });
   const secrets = new Set([...before, ...(await secretValues(page))]);
-  const mask = maskOfFields(secrets);
-  return ariaLines(tree as unknown as (AriaNode | string)[], { max_chars, refs, mask });
+  return { tree: tree as unknown as (AriaNode | string)[], mask: maskOfFields(secrets) };
 }
 
 export const SECRET_FIELDS = [

@@ -11,6 +11,7 @@ const COMMANDS =
   /"(Page\.enable|Page\.disable|Target\.(createTarget|setAutoAttach)|Runtime\.runIfWaitingForDebugger)"/;
 
 interface Message {
+  id?: unknown;
   method?: unknown;
   sessionId?: unknown;
   params?: {
@@ -54,8 +55,18 @@ export function hearEvent(client: CdpClient, text: string, browser_ui: Set<strin
   });
 }
 
-/** A command for the browser. @returns what it must wait for; null for nothing. */
-export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> | null {
+/** A command that lets a target run which the client holds. */
+interface Release {
+  /** What it must wait for; null for nothing. */
+  wait: Promise<void> | null;
+  /** What the browser's answer begins with. */
+  answer: Buffer;
+  /** To be called with that answer. */
+  answered(): void;
+}
+
+/** A command for the browser. @returns the release that it is; null for any other command. */
+export function hearCommand(client: CdpClient, payload: Buffer): Release | null {
   if (payload.length > MAX_COMMAND_BYTES || !COMMANDS.test(payload.toString("latin1"))) return null;
   let message: Message;
   try {
@@ -79,10 +90,17 @@ export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> |
       return null;
     }
     case "Runtime.runIfWaitingForDebugger":
-      return session_id === null ? null : client.release(session_id);
+      return session_id === null ? null : releaseOf(client, session_id, message.id);
     default:
       return null;
   }
+}
+
+function releaseOf(client: CdpClient, session_id: string, id: unknown): Release | null {
+  const release = client.release(session_id);
+  if (release === null) return null;
+  const answered = () => client.releaseAnswered(session_id);
+  return { wait: release.wait, answer: Buffer.from(`{"id":${id},`), answered };
 }
 
 /** Null when there is none and Chromium's default applies. */

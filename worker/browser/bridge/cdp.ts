@@ -95,11 +95,8 @@ export function relayCdp(
 ): void {
   const browser_ui = new Set<string>();
   const guarded = { ...rules, browser_ui };
-  const gaps = createFrameGaps({
-    prefix: EVENT_PREFIX,
-    max_bytes: MAX_EVENT_BYTES,
-    hear: (text) => hearEvent(known, text, browser_ui),
-  });
+  const hear = new Map([[EVENT_PREFIX, (text: string) => hearEvent(known, text, browser_ui)]]);
+  const gaps = createFrameGaps({ hear, max_bytes: MAX_EVENT_BYTES });
   const answers = weaveIn(client, gaps);
   let closing = false;
 
@@ -109,10 +106,12 @@ export function relayCdp(
     client.end(encodeFrame(OPCODE.close, CLOSE_NORMAL, false));
   };
   const forward = (payload: Buffer) => {
-    const held = hearCommand(known, payload);
-    if (held === null) return write(payload);
+    const release = hearCommand(known, payload);
+    if (release === null) return write(payload);
+    hearOnce(hear, release.answer, release.answered);
+    if (release.wait === null) return write(payload);
     // Later commands continue: only this target waits.
-    void held.then(() => browser.destroyed || write(payload));
+    void release.wait.then(() => browser.destroyed || write(payload));
   };
   const write = (payload: Uint8Array) => {
     browser.cork();
@@ -157,6 +156,17 @@ export function relayCdp(
     from.on("error", () => to.destroy());
     from.resume();
   }
+}
+
+function hearOnce(
+  hear: Map<Buffer, (text: string) => void>,
+  prefix: Buffer,
+  heard: () => void,
+): void {
+  hear.set(prefix, () => {
+    hear.delete(prefix);
+    heard();
+  });
 }
 
 /** Writes the browser's bytes to the client, and frames of our own between two of the browser's. */

@@ -1,6 +1,6 @@
 /**
  * Follows a stream of unmasked WebSocket frames without changing it, and says where another frame may be inserted. It
- * skips payloads, except those that begin with the prefix somebody listens for.
+ * skips payloads, except those that begin with a prefix somebody listens for.
  */
 export interface FrameGaps {
   /** Offset in `chunk` of its last frame boundary, or -1 when it lies within one frame. */
@@ -9,20 +9,28 @@ export interface FrameGaps {
   readonly between: boolean;
 }
 
-/** Frames whose payload begins with `prefix` are handed over whole, before the chunk with their end goes on. */
-export interface FrameListener {
-  prefix: Buffer;
+/** Some frames are handed over whole, before the chunk with their end goes on. */
+interface FrameListener {
+  /** What hears of a frame, by what its payload begins with. Entries may come and go between two frames. */
+  hear: ReadonlyMap<Buffer, (text: string) => void>;
   /** A longer frame is not handed over. */
   max_bytes: number;
-  hear(text: string): void;
+}
+
+/** Whether the part of `prefix` from `at` on is what `piece` begins with, as far as both go. */
+function continues(prefix: Buffer, at: number, piece: Buffer): boolean {
+  const due = Math.min(prefix.length - at, piece.length);
+  return due <= 0 || prefix.compare(piece, 0, due, at, at + due) === 0;
 }
 
 export function createFrameGaps(listener: FrameListener | null = null): FrameGaps {
   let head: number[] = [];
   let left = 0;
-  /** The beginning of a payload that may match the prefix; null when it does not. */
+  /** The beginning of a payload that may match a prefix; null when it does not. */
   let heard: Buffer[] | null = null;
   let heard_bytes = 0;
+  /** The prefixes that it still matches. */
+  let expected: Buffer[] = [];
   /** The payload's length once the header is whole, else null. */
   const lengthOf = (): number | null => {
     if (head.length < 2) return null;
@@ -35,15 +43,16 @@ export function createFrameGaps(listener: FrameListener | null = null): FrameGap
   const begin = (length: number) => {
     left = length;
     head = [];
-    const fits = listener !== null && length >= listener.prefix.length;
-    heard = fits && length <= listener.max_bytes ? [] : null;
+    heard = null;
+    if (listener === null || length > listener.max_bytes) return;
+    expected = [...listener.hear.keys()].filter((prefix) => length >= prefix.length);
+    heard = expected.length > 0 ? [] : null;
     heard_bytes = 0;
   };
   const hear = (piece: Buffer) => {
     if (heard === null || listener === null) return;
-    const { prefix } = listener;
-    const due = Math.min(prefix.length - heard_bytes, piece.length);
-    if (due > 0 && prefix.compare(piece, 0, due, heard_bytes, heard_bytes + due) !== 0) {
+    expected = expected.filter((prefix) => continues(prefix, heard_bytes, piece));
+    if (expected.length === 0) {
       heard = null;
       return;
     }
@@ -53,7 +62,7 @@ export function createFrameGaps(listener: FrameListener | null = null): FrameGap
     if (left > 0) return;
     const text = Buffer.concat(heard).toString();
     heard = null;
-    listener.hear(text);
+    for (const prefix of expected) listener.hear.get(prefix)?.(text);
   };
   return {
     lastGap: (chunk) => {

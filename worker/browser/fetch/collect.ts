@@ -54,6 +54,38 @@ function tellMissing({
 /** A shorter secret would take every second word of a document with it. */
 const SHORTEST_SECRET = 4;
 
+/** What the browser has requested by now. */
+function harOfVisit({
+  run,
+  recorder,
+  trouble,
+  outcome,
+}: Pick<FetchContext, "run" | "recorder" | "trouble" | "outcome">): string {
+  const titleOf = (page_id: string) =>
+    trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
+  const { trace, assetOf } = recorder;
+  const mask = createMask(Object.values(run.extras.secrets), { shortest: SHORTEST_SECRET }).text;
+  return harOf({ trace, product: run.browser.product, titleOf, assetOf, mask });
+}
+
+/** How long bodies are waited for that are being read when a capture is to be kept in the middle of its visit. */
+const READS_MS = 10_000;
+const READS_LOOK_MS = 100;
+
+/**
+ * Stores what the visit has captured by now, so that it can be replayed while the visit goes on (rules/scripts#proof-in-replay).
+ * The end of the visit replaces it by the whole.
+ */
+export async function keepSoFar(ctx: FetchContext): Promise<void> {
+  const { run, recorder, trouble, settings } = ctx;
+  const { clock } = settings;
+  const until = clock.monotonic() + READS_MS;
+  while (recorder.pendingReads() > 0 && clock.monotonic() < until && !trouble.signal.aborted)
+    await clock.sleep(READS_LOOK_MS, trouble.signal);
+  run.sink.putDocument("har.json", harOfVisit(ctx));
+  await run.sink.settled();
+}
+
 /** Aborts when no read ended and no body arrived for `DRAIN_MS`; `done` ends the watching. */
 function stuck(
   clock: Clock,
@@ -117,14 +149,7 @@ export async function collect({
     cancelled = run.signal.aborted;
     if (outcome.status === "completed") outcome.stage = "upload";
   }
-  if (!cancelled) {
-    const titleOf = (page_id: string) =>
-      trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
-    const { trace, assetOf } = recorder;
-    const mask = createMask(Object.values(run.extras.secrets), { shortest: SHORTEST_SECRET }).text;
-    const har = harOf({ trace, product: browser.product, titleOf, assetOf, mask });
-    sink.putDocument("har.json", har);
-  }
+  if (!cancelled) sink.putDocument("har.json", harOfVisit({ run, recorder, trouble, outcome }));
   await pictured;
   const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
   for (const popup of popups)

@@ -17,10 +17,9 @@ const ANSWERED: Record<string, string | undefined> = {
 /** How long an aborted navigation may take to turn out to be a download. */
 const DOWNLOAD_GRACE_MS = 1_000;
 
-/** Opens the job's URL and waits for its load event (rules/capture#opening-the-page). */
-export async function openPage(ctx: FetchContext): Promise<Opened> {
-  const { run, trouble, settings, outcome } = ctx;
-  const { story, options } = run;
+/** The job's page before anything is opened in it, with its network in view. */
+export async function blankPage(ctx: FetchContext): Promise<Tracked> {
+  const { trouble } = ctx;
   const main = await trouble.race(findPage(ctx));
   trouble.setMain(main);
   ctx.popups.setMain(main);
@@ -32,6 +31,14 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
     throw new JobTrouble(
       `Chromium did not show the network of its page (${main.unseen.message}): submit the job again`,
     );
+  return main;
+}
+
+/** Opens the job's URL and waits for its load event (rules/capture#opening-the-page). */
+export async function openPage(ctx: FetchContext): Promise<Opened> {
+  const { run, trouble, settings, outcome } = ctx;
+  const { story, options } = run;
+  const main = await blankPage(ctx);
   const loaded = Promise.withResolvers<void>();
   main.session.on("Page.loadEventFired", () => loaded.resolve());
 

@@ -1,5 +1,6 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import { counted, humanSize } from "#shared/kit/words.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
@@ -16,6 +17,7 @@ import { withoutFailed } from "../fetch/final-state.ts";
 import type { JobOutcome } from "../lanes/lane-browser.ts";
 import type { RunRecorder } from "../recording/recorder.ts";
 import { type Live, SessionEnd } from "../session/live.ts";
+import { type JobTrace, openJobTrace } from "./job-trace.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";
 
 /** How long to wait for a stopped run's partial uploads. */
@@ -33,6 +35,8 @@ export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
   recordKept(job: AcceptedJob, live: Live): void;
   /** The session of the job: a new one, or the live one that it is attached to. */
   sessionOf(job: AcceptedJob): Live;
+  /** Where the spans of jobs go; absent where no collector is named. */
+  tracer?: Tracer | undefined;
   /** Counts jobs as they end. */
   jobEnded?: ((end: JobEnd) => void) | undefined;
 }
@@ -152,6 +156,7 @@ interface JobOnLane {
   /** Ends its session and resets the lane; the job goes on. */
   leaveLane(): void;
   recorder: RunRecorder | null;
+  trace: JobTrace | null;
 }
 
 /** The hub takes the rest of a recording after its job's result, but not its beginning. */
@@ -183,7 +188,7 @@ const recordedStory = (story: BatchedStory, recorder: RunRecorder | null): Batch
 async function tellAndRun(
   deps: RunJobDeps,
   job: AcceptedJob,
-  { live, story, sink, keepIn, leaveLane, recorder }: JobOnLane,
+  { live, story, sink, keepIn, leaveLane, recorder, trace }: JobOnLane,
 ): Promise<boolean> {
   const { clock } = deps;
   const since = clock.monotonic();
@@ -199,14 +204,16 @@ async function tellAndRun(
   if (job.signal.aborted) {
     // A stopped run sends no result: the hub has already ended the job, or would reject the result.
     story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
+    trace?.end("the job was stopped");
     deps.jobEnded?.({ status: "stopped", ms: clock.monotonic() - since, capture: null });
     return false;
   }
   const ms = clock.monotonic() - since;
+  trace?.end(outcome.status === "failed" ? "the job failed" : null);
   deps.jobEnded?.({ status: outcome.status, ms, capture: outcome.capture });
   story.end();
   if (recorder)
-    await withDeadline("a recording's beginning", BEGUN_MS, recorder.begun).catch(() => {});
+    await withDeadline("a recording's beginning", BEGUN_MS, recorder.begun, clock).catch(() => {});
   job.session.send(resultOf(job, outcome));
   deps.log.info(
     { job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms },
@@ -217,7 +224,7 @@ async function tellAndRun(
     job.signal.addEventListener("abort", () => resolve(false), { once: true });
   });
   const answered = Promise.race([job.acknowledged, gone]);
-  return answerTo(job, answered).catch((err) => {
+  return answerTo(job, answered, clock).catch((err) => {
     const { job_id } = job.assignment;
     deps.log.warn({ job_id, err: errorMessage(err) }, "result not answered");
     return false;
@@ -225,11 +232,15 @@ async function tellAndRun(
 }
 
 /** Waits for the hub's answer; starts over after the link was cut, because the result is then sent again. */
-async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): Promise<boolean> {
+async function answerTo(
+  { session }: AcceptedJob,
+  answered: Promise<boolean>,
+  clock: Clock,
+): Promise<boolean> {
   for (;;) {
     const { changes } = session;
     try {
-      return await withDeadline("waiting for HubResultAck", ACK_MS, answered);
+      return await withDeadline("waiting for HubResultAck", ACK_MS, answered, clock);
     } catch (err) {
       if (!session.is_cut && session.changes === changes) throw err;
     }
@@ -263,13 +274,12 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
   const { job_id, lease_token } = job.assignment;
   const live = deps.sessionOf(job);
   const recorder = deps.recordJob(job, live);
-  const story = recordedStory(
-    createStory({
-      clock: deps.clock,
-      send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
-    }),
-    recorder,
-  );
+  const trace = deps.tracer ? openJobTrace(deps.tracer, job.assignment) : null;
+  const told = createStory({
+    clock: deps.clock,
+    send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
+  });
+  const story = recordedStory(trace?.follow(told) ?? told, recorder);
   const sink = deps.openSink(job, story);
   // The session's end is the run's end, and a stopped run ends the session: its lane is reset.
   const onSessionEnd = () =>
@@ -290,13 +300,15 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     void job.hold.release().catch((err) => deps.log.error({ job_id, err }, "lane not released"));
   };
   try {
-    const taken = await tellAndRun(deps, job, { live, story, sink, keepIn, leaveLane, recorder });
+    const on_lane = { live, story, sink, keepIn, leaveLane, recorder, trace };
+    const taken = await tellAndRun(deps, job, on_lane);
     void recorder?.end("ended");
     job.signal.addEventListener("abort", onStop, { once: true });
     if (job.signal.aborted) onStop();
     if (taken) await keepOpen(deps, job, live);
   } catch (err) {
     deps.log.error({ job_id, err }, "job run broke");
+    trace?.end("the run broke");
     story.end();
     if (!job.signal.aborted) job.session.send(resultOf(job, failure(errorMessage(err))));
   } finally {

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { CdpConnection } from "../cdp/connection.ts";
 import { socketTransport } from "../cdp/transport.ts";
 import { detectCapture } from "../process/launch.ts";
@@ -89,7 +90,8 @@ async function askSocket(raw: string, place: string): Promise<string> {
       redirect: "error",
       signal: AbortSignal.timeout(ASK_MS),
     });
-    text = (await answer.text()).slice(0, MAX_ANSWER);
+    const { bytes } = await readUpTo(answer, MAX_ANSWER);
+    text = new TextDecoder().decode(bytes);
   } catch (err) {
     throw new Error(
       `attach: nothing answers at ${raw}: start the browser with --remote-debugging-port (${errorMessage(err)})`,

@@ -54,6 +54,8 @@ export interface LaneBrowser {
   gate: LaneGate | null;
   /** Everything that it requests is answered by this; absent: by the network. */
   archive?: LaneArchive | null;
+  /** It opens sites with invalid certificates; absent: nobody knows. */
+  ignore_https_errors?: boolean;
   dirs: RunDirs;
   /** Resolves once, when the process is gone, however it ended. */
   exited: Promise<BrowserExit>;

@@ -36,9 +36,10 @@ export interface UserData {
   dirs?: RunDirs;
   /** Answers everything that the browser requests, from its start on. */
   archive?: LaneArchive | null;
+  ignore_https_errors?: boolean;
 }
 
-export interface BrowserWish extends Pick<UserData, "seed" | "archive"> {
+export interface BrowserWish extends Pick<UserData, "seed" | "archive" | "ignore_https_errors"> {
   headless: boolean;
 }
 
@@ -47,7 +48,7 @@ export interface LaneHold {
   /**
    * The lane's warm browser when it fits, else a new one in its place (a headless job on a headful lane). On a headless
    * lane everything is headless. With `seed` it is always a new one, started on the user-data directory that `seed`
-   * prepared; the release removes it again (rules/profiles#profile-of-a-run). So it is with `archive`.
+   * prepared; the release removes it again (rules/profiles#profile-of-a-run). So it is with what else it is started with.
    * @throws BrowserStartError, what `seed` threw, or an Error once the hold is over.
    */
   browser(wish: BrowserWish): Promise<LaneBrowser>;
@@ -244,12 +245,12 @@ export class Lane implements Watched {
   }
 
   private async browserFor(
-    { headless: asked, seed, archive = null }: BrowserWish,
+    { headless: asked, seed, archive = null, ignore_https_errors = false }: BrowserWish,
     over: AbortSignal,
   ): Promise<LaneBrowser> {
     const headless = asked || this.deps.headless;
     let seed_broke = false;
-    const user_data: UserData = { archive };
+    const user_data: UserData = { archive, ignore_https_errors };
     if (seed)
       user_data.seed = (dir) =>
         seed(dir).catch((err) => {
@@ -259,8 +260,10 @@ export class Lane implements Watched {
     for (let starts = 0; ; starts += 1) {
       await this.swapping?.catch(() => {});
       if (over.aborted || this.abort.signal.aborted) throw new Error("the lane was released");
-      const fits = this.current && !this.gone && this.current.headless === headless;
-      if (this.current && fits && (!(seed || archive) || starts > 0)) return this.current;
+      const current = this.gone ? null : this.current;
+      const takes = !ignore_https_errors || current?.ignore_https_errors;
+      const fits = current?.headless === headless && takes;
+      if (fits && (!(seed || archive) || starts > 0)) return current;
       if (starts === MAX_SWAPS) throw new Error("Chromium died as soon as it had started");
       const signal = AbortSignal.any([over, this.abort.signal]);
       try {
@@ -292,10 +295,8 @@ export class Lane implements Watched {
       });
       if (signal.aborted) await old.killNow();
       signal.throwIfAborted();
-      await this.replaceBrowser(old.headless, signal, {
-        dirs: old.dirs,
-        archive: old.archive ?? null,
-      });
+      const { dirs, archive = null, ignore_https_errors = false } = old;
+      await this.replaceBrowser(old.headless, signal, { dirs, archive, ignore_https_errors });
     });
     if (failure !== null) throw (failure as { err: unknown }).err;
     if (!this.current) throw new Error("Chromium died as soon as it had started");

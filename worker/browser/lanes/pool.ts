@@ -8,7 +8,8 @@ import { newVncSecret } from "#shared/protocol/vnc-auth.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import type { Gate } from "#worker/egress/gate.ts";
-import { egressSettings } from "#worker/egress/settings.ts";
+import { markPorts, type PortMarks, seesMarks } from "#worker/egress/port-marks.ts";
+import { egressSettings, lanePorts } from "#worker/egress/settings.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "../process/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "../process/launch.ts";
 import { findPrograms } from "../process/program.ts";
@@ -58,12 +59,13 @@ interface Workshop {
   log: Log;
   clock: Clock;
   scratch: Scratch;
+  /** Keep the lanes of other workers on this machine from these lanes' ports. */
+  marks: PortMarks;
   chromium: string;
   /** Null on headless lanes. */
   xvnc: string | null;
   user: BrowserUser | null;
   small_shm: boolean;
-  /** Becomes `off` when Chromium says that its sandbox cannot work here. */
   /** Chromium has said that it gets no sandbox on this machine. */
   has_no_sandbox: boolean;
   /** Learned from the first browser. */
@@ -97,7 +99,7 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
     }),
   );
   let closing: Promise<void> | undefined;
-  const close = () => (closing ??= closeAll(lanes, gates, shop.scratch));
+  const close = () => (closing ??= closeAll(lanes, gates, shop));
   const stop = () => void close().catch((err) => deps.log.error({ err }, "lanes not closed"));
   deps.signal?.addEventListener("abort", stop, { once: true });
   await Promise.all(
@@ -134,15 +136,16 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   };
 }
 
-/** One per lane, for as long as the lane lives: its port identifies whose traffic it is. */
-async function openGates({ config, egress, scratch }: Workshop): Promise<(Gate | null)[]> {
+/** One per lane, for as long as the lane lives: its port identifies whose traffic it is. All ports are marked. */
+async function openGates({ config, egress, scratch, marks }: Workshop): Promise<(Gate | null)[]> {
   const gates: (Gate | null)[] = [];
   try {
     while (gates.length < config.lanes.count) gates.push(egress.openLaneGate());
+    marks.add(gates.flatMap((gate) => gate?.port ?? []));
     return gates;
   } catch (err) {
     closeGates(gates);
-    await scratch.close();
+    await scratch.close().finally(marks.remove);
     throw err;
   }
 }
@@ -151,14 +154,24 @@ function closeGates(gates: readonly (Gate | null)[]): void {
   for (const gate of gates) gate?.close();
 }
 
+/** Marks the ports of the lanes before the first of them is open. */
+function markLanes(config: WorkerConfig, log: Log): PortMarks {
+  if (!seesMarks())
+    log.warn(
+      {},
+      "/proc/net/unix cannot be read: these lanes are not kept from the ports of other workers' lanes on this machine",
+    );
+  return markPorts(lanePorts(config));
+}
+
 async function closeAll(
   lanes: Lane[],
   gates: readonly (Gate | null)[],
-  scratch: Scratch,
+  { scratch, marks }: Workshop,
 ): Promise<void> {
   const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
   closeGates(gates);
-  await scratch.close();
+  await scratch.close().finally(marks.remove);
   for (const result of closed) if (result.status === "rejected") throw result.reason;
 }
 
@@ -174,6 +187,11 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
     );
   if (sandbox === "off")
     log.warn({}, "SVC_BROWSER_SANDBOX=off: nothing contains a page that breaks out of Chromium");
+  const marks = markLanes(config, log);
+  const scratch = await openScratch(config.data_dir, user, log, marks.fds).catch((err) => {
+    marks.remove();
+    throw err;
+  });
   return {
     config,
     log,
@@ -182,7 +200,8 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
     xvnc,
     user,
     egress: egress ?? createEgress(egressSettings(config), { clock, log }),
-    scratch: await openScratch(config.data_dir, user, log),
+    scratch,
+    marks,
     small_shm: await isShmSmall(),
     has_no_sandbox: false,
     product: null,
@@ -245,7 +264,7 @@ async function startBrowser(
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   // Ends everything that the previous browser had open.
-  const { archive = null } = user_data;
+  const { archive = null, ignore_https_errors = false } = user_data;
   if (archive && !gate) throw new Error("a browser without a gate cannot show an archive");
   gate?.reset({
     same_user: user_data.dirs !== undefined,
@@ -264,7 +283,7 @@ async function startBrowser(
     small_shm: shop.small_shm,
     user: shop.user,
     environment: config.browser.environment,
-    ignore_certificate_errors: config.browser.ignore_certificate_errors,
+    ignore_https_errors: ignore_https_errors || config.browser.ignore_certificate_errors,
     archive,
     gate,
     capture: shop.capture,

@@ -34,12 +34,14 @@ export interface Scratch {
 
 /**
  * Takes the directory for this worker, then ends the processes and removes the directories an earlier incarnation left.
+ * @param held file descriptors that stay open until no process of this worker is left.
  * @throws DataDirInUseError
  */
 export async function openScratch(
   data_dir: string,
   user: BrowserUser | null,
   log: Log,
+  held: readonly number[],
 ): Promise<Scratch> {
   const dir = join(data_dir, "lanes");
   // The browser's account must be able to pass through it.
@@ -56,7 +58,7 @@ export async function openScratch(
     await removeRuns();
     for (const made of [runs.dir, runs.tmp_dir])
       if (made !== null) makeOwnDir(made, user === null ? OWN_DIR : THROUGH_DIR);
-    const { tag, close: endGuardian } = guardedTag(id, log);
+    const { tag, close: endGuardian } = guardedTag(id, log, held);
     return {
       tag,
       dir,
@@ -80,9 +82,13 @@ export async function openScratch(
  * Returns a tag that only processes of this worker carry, and starts a guardian that ends them with it. An earlier or
  * later worker on the same directory shares the first part of the tag, but not the second.
  */
-export function guardedTag(id: string, log: Log): { tag: string; close(): Promise<void> } {
+export function guardedTag(
+  id: string,
+  log: Log,
+  held: readonly number[] = [],
+): { tag: string; close(): Promise<void> } {
   const tag = `${id}:${newToken().slice(0, 8)}:`;
-  const { close } = startGuardian(tag, log);
+  const { close } = startGuardian(tag, log, held);
   return { tag, close };
 }
 

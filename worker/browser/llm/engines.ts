@@ -1,4 +1,5 @@
-import { pathOf } from "#shared/client/operation.ts";
+import { refusalOf } from "#shared/client/errors.ts";
+import { createHttp, type Http } from "#shared/client/http.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
@@ -35,49 +36,43 @@ const MAX_DETAIL = 500;
 /** Asks the hub for engines (rules/engines#resolve-an-engine): their keys live nowhere else on a worker than in here. */
 export function createEngines({ clock, secret }: { clock: Clock; secret: string | null }): Engines {
   const known = new Map<string, { engine: ResolvedEngine; until: number }>();
+  const headers: Record<string, string> = secret === null ? {} : { "x-worker-secret": secret };
   return {
     resolve: async (base_url, slug, purpose, signal) => {
       const now = clock.monotonic();
-      for (const [url, { until }] of known) if (until <= now) known.delete(url);
-      const asked = { params: { slug }, query: { purpose } };
-      const url = `${base_url}${pathOf("GET /engines/{slug}/resolve", asked)}`;
-      const kept = known.get(url);
+      for (const [key, { until }] of known) if (until <= now) known.delete(key);
+      const key = JSON.stringify([base_url, slug, purpose]);
+      const kept = known.get(key);
       if (kept) return kept.engine;
-      const engine = await askHub(url, slug, secret, signal);
-      known.set(url, { engine, until: clock.monotonic() + KEEP_MS });
+      const http = createHttp({ base_url, headers, clock, timeout_ms: ANSWER_MS, fetch: fetchHub });
+      const engine = await askHub(http, slug, purpose, signal);
+      known.set(key, { engine, until: clock.monotonic() + KEEP_MS });
       return engine;
     },
   };
 }
 
+const RESOLVE = "GET /engines/{slug}/resolve";
+
+/** @throws EngineUnknown */
 async function askHub(
-  url: string,
+  http: Pick<Http, "call">,
   slug: string,
-  secret: string | null,
+  purpose: "ask" | "agent",
   signal: AbortSignal,
 ): Promise<ResolvedEngine> {
-  let status: number;
-  let body: unknown;
   try {
-    const response = await fetchHub(url, {
-      headers: secret === null ? {} : { "x-worker-secret": secret },
-      redirect: "manual",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
-    });
-    status = response.status;
-    body = await response.json();
+    const answer = await http.call(RESOLVE, { params: { slug }, query: { purpose }, signal });
+    const engine = ResolvedEngine.safeParse(answer);
+    if (engine.success) return engine.data;
   } catch (err) {
     signal.throwIfAborted();
-    throw new EngineUnknown("broken", `engine ${slug} was not resolved: ${errorMessage(err)}`);
+    // The operator must correct a wrong secret, not the caller.
+    const kind =
+      (refusalOf(err, RESOLVE, 404) ?? refusalOf(err, RESOLVE, 422)) ? "invalid" : "broken";
+    throw new EngineUnknown(kind, `engine ${slug} was not resolved: ${whyOf(err)}`);
   }
-  if (status === 200) {
-    const engine = ResolvedEngine.safeParse(body);
-    if (engine.success) return engine.data;
-  }
-  const { detail } = (body ?? {}) as { detail?: unknown };
-  const why =
-    typeof detail === "string" ? detail.slice(0, MAX_DETAIL) : `the hub answered ${status}`;
-  // The operator must correct a wrong secret, not the caller.
-  const kind = status === 404 || status === 422 ? "invalid" : "broken";
-  throw new EngineUnknown(kind, `engine ${slug} was not resolved: ${why}`);
+  throw new EngineUnknown("broken", `engine ${slug} was not resolved: the hub sent no engine`);
 }
+
+const whyOf = (err: unknown): string => errorMessage(err).slice(0, MAX_DETAIL);

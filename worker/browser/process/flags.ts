@@ -11,7 +11,7 @@ export interface FlagOptions {
   sandbox: "on" | "off";
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
-  ignore_certificate_errors: boolean;
+  ignore_https_errors: boolean;
   /** SHA-256 of a public key, in base64: certificates with this key are valid for every name. */
   trusted_key: string | null;
   /** Port on 127.0.0.1 of the gate through which everything leaves; null for direct connections. */
@@ -117,7 +117,7 @@ export function browserFlags(options: FlagOptions): string[] {
     // Hides the bar that warns about some of these switches.
     "--test-type",
     ...(options.sandbox === "off" ? ["--no-sandbox"] : []),
-    ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
+    ...(options.ignore_https_errors ? ["--ignore-certificate-errors"] : []),
     ...(options.trusted_key === null
       ? []
       : [`--ignore-certificate-errors-spki-list=${options.trusted_key}`]),

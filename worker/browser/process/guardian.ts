@@ -39,8 +39,9 @@ done
  * Starts a shell in a session of its own that outlives this process for a moment. PR_SET_PDEATHSIG would reach only
  * direct children, not the helpers of a download or what Chromium starts.
  * @param tag the prefix of the tags of this process's children; a later worker on the same directory has another.
+ * @param held file descriptors that stay open until it has ended them.
  */
-export function startGuardian(tag: string, log: Log): Guardian {
+export function startGuardian(tag: string, log: Log, held: readonly number[] = []): Guardian {
   let closing = false;
   let restart: Timer | undefined;
   let restart_ms = RESTART_MS;
@@ -48,7 +49,7 @@ export function startGuardian(tag: string, log: Log): Guardian {
     const child = spawn("/bin/sh", ["-c", SCRIPT, "flotilla-guardian", tag], {
       detached: true,
       cwd: "/",
-      stdio: ["pipe", "ignore", "ignore"],
+      stdio: ["pipe", "ignore", "ignore", ...held],
       env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
     });
     const began = performance.now();

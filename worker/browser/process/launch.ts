@@ -33,7 +33,7 @@ export interface LaunchOptions {
   small_shm: boolean;
   user: BrowserUser | null;
   environment: Record<string, string>;
-  ignore_certificate_errors: boolean;
+  ignore_https_errors: boolean;
   /** What answers it in place of the network, through its gate. */
   archive: LaneArchive | null;
   /** Its egress, which its owner opens and closes. */
@@ -113,6 +113,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       sandbox: options.sandbox,
       gate: options.gate,
       archive: options.archive,
+      ignore_https_errors: options.ignore_https_errors,
       dirs: options.dirs,
       exited: spawned.exited,
       kill: () => kill(true),

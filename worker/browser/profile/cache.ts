@@ -1,25 +1,18 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { pathOf } from "#shared/client/operation.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
-import { fetchHub } from "#shared/protocol/trust.ts";
+import { type HubFiles, hubFilesHttp } from "#worker/hub-files.ts";
 
 /** An attempt is given up when no byte arrives for this long. */
 const STALL_MS = 30_000;
 const TRIES = 3;
 const RETRY_MS = 500;
-
-/** Where this worker's hub serves files. */
-export interface HubFiles {
-  base_url: Promise<string>;
-  worker_id: string;
-  upload_token: string;
-}
 
 /** The profile is not available; the message goes into the job's error. */
 export class ProfileError extends Error {
@@ -198,20 +191,9 @@ async function downloadOnce(
   const handle = await open(path, "w", 0o600);
   try {
     void watch();
-    const { base_url, worker_id, upload_token } = hub;
-    const { name, sha256 } = ref;
-    const path = pathOf("GET /workers/{worker_id}/profiles/{name}/{sha256}", {
-      params: { worker_id, name, sha256 },
-    });
-    const response = await fetchHub(`${await base_url}${path}`, {
-      headers: { Authorization: `Bearer ${upload_token}` },
-      redirect: "manual",
-      signal: AbortSignal.any([signal, attempt.signal]),
-    });
-    if (response.status === 404) throw new ProfileError(`profile ${ref.name} no longer exists`);
-    if (!response.ok || !response.body) throw new Error(`the hub answered ${response.status}`);
+    const archive = await openArchive(ref, hub, AbortSignal.any([signal, attempt.signal]));
     const hash = createHash("sha256");
-    for await (const chunk of response.body) {
+    for await (const chunk of archive) {
       size += chunk.byteLength;
       if (size > ref.size) throw new Error("the archive is longer than announced");
       hash.update(chunk);
@@ -222,5 +204,25 @@ async function downloadOnce(
   } finally {
     over.abort();
     await handle.close();
+  }
+}
+
+/** @throws ProfileError when the hub has it no more. */
+async function openArchive(
+  { name, sha256 }: ProfileRef,
+  hub: HubFiles,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const operation = "GET /workers/{worker_id}/profiles/{name}/{sha256}";
+  const params = { worker_id: hub.worker_id, name, sha256 };
+  try {
+    const http = await hubFilesHttp(hub);
+    const { body } = await http.open(operation, { params, signal, timeout_ms: STALL_MS });
+    if (body === null) throw new Error("the hub sent no archive");
+    return body;
+  } catch (err) {
+    if (err instanceof FlotillaError && err.status === 404)
+      throw new ProfileError(`profile ${name} no longer exists`);
+    throw err;
   }
 }

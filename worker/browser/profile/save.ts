@@ -5,11 +5,11 @@ import { COOKIES_FILE, keepsFile, LOCAL_STATE } from "#shared/archive/profile-sh
 import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
-import { pathOf } from "#shared/client/operation.ts";
-import { fetchHub } from "#shared/protocol/trust.ts";
+import { FlotillaError } from "#shared/client/errors.ts";
+import { type HubFiles, hubFilesHttp } from "#worker/hub-files.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
-import { type HubFiles, ProfileError } from "./cache.ts";
+import { ProfileError } from "./cache.ts";
 import { readCookies, writeCookies } from "./cookies.ts";
 
 export interface SaveProfileInput {
@@ -18,6 +18,8 @@ export interface SaveProfileInput {
   hold: LaneHold;
   browser: LaneBrowser;
   hub: HubFiles;
+  /** How long the hub may take to store it. */
+  timeout_ms: number;
   signal: AbortSignal;
 }
 
@@ -46,26 +48,24 @@ export async function saveProfile(
 }
 
 async function send(
-  { session_id, name, hub, signal }: SaveProfileInput,
+  { session_id, name, hub, timeout_ms, signal }: SaveProfileInput,
   user_data: string,
   cookies: Protocol.Network.Cookie[],
 ): Promise<void> {
-  const { base_url, worker_id, upload_token } = hub;
-  const path = pathOf("PUT /workers/{worker_id}/sessions/{session_id}/profile/{name}", {
-    params: { worker_id, session_id, name },
-  });
-  const response = await fetchHub(`${await base_url}${path}`, {
-    method: "PUT",
-    headers: { Authorization: `Bearer ${upload_token}`, "Content-Type": "application/gzip" },
-    body: streamOf(writeTarGz(profileFiles(user_data, cookies))),
-    redirect: "manual",
-    signal,
-  });
-  const text = await response.text();
-  if (!response.ok)
-    throw new ProfileError(
-      `the hub did not take profile ${name}: ${response.status} ${text.slice(0, 300)}`,
-    );
+  const http = await hubFilesHttp(hub);
+  try {
+    await http.call("PUT /workers/{worker_id}/sessions/{session_id}/profile/{name}", {
+      params: { worker_id: hub.worker_id, session_id, name },
+      headers: { "content-type": "application/gzip" },
+      body: streamOf(writeTarGz(profileFiles(user_data, cookies))),
+      timeout_ms,
+      signal,
+    });
+  } catch (err) {
+    if (!(err instanceof FlotillaError) || err.status === 0) throw err;
+    const why = `${err.status} ${err.message.slice(0, 300)}`;
+    throw new ProfileError(`the hub did not take profile ${name}: ${why}`);
+  }
 }
 
 /** The part of a user-data directory that a profile keeps, and every cookie of the closed browser. */

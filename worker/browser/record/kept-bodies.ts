@@ -1,5 +1,6 @@
 import type { SpooledBody } from "#worker/upload/asset-sink.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import { goingOn } from "../cdp/late-headers.ts";
 import type { Pause } from "./pauses.ts";
 import { fileSink } from "./read-body.ts";
 import { declaredLength } from "./requests.ts";
@@ -62,9 +63,11 @@ export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<v
         return true;
       },
     },
-    follow: ({ requestId }, onAnswered = () => {}) => {
+    follow: (paused, onAnswered = () => {}) => {
+      const { requestId } = paused;
       awaited.set(requestId, onAnswered);
-      root.post("Fetch.continueRequest", { requestId, interceptResponse: true });
+      const how = Object.assign(goingOn(root, paused), { interceptResponse: true });
+      root.post("Fetch.continueRequest", how);
     },
     take: (url) => kept.get(url)?.shift() ?? null,
     finish: () => {

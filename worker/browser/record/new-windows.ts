@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import { goingOn } from "../cdp/late-headers.ts";
 import type { KeptBodies } from "./kept-bodies.ts";
 import type { Pause } from "./pauses.ts";
 
@@ -75,7 +76,7 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
     await whenSeen(owner ? [owner] : unseenWindows());
     const onAnswered = () => deps.onAnswered?.(requestId);
     if (!is_told && bodies) return bodies.follow(paused, onAnswered);
-    root.post("Fetch.continueRequest", { requestId });
+    root.post("Fetch.continueRequest", goingOn(root, paused));
     if (!is_told) onAnswered();
   };
   const onSent = (p: Protocol.Network.RequestWillBeSentEvent) => {

@@ -1,4 +1,5 @@
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import { goingOn } from "../cdp/late-headers.ts";
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 
@@ -41,7 +42,9 @@ export async function holdRequests(
     const stage = stageOf(paused);
     const mine = ({ type, ...p }: Pause) =>
       p.stage === stage && (type === "any" || type === paused.resourceType) && p.takes(paused);
-    if (!pauses.some(mine)) root.post("Fetch.continueRequest", { requestId: paused.requestId });
+    if (pauses.some(mine)) return;
+    const { requestId } = paused;
+    root.post("Fetch.continueRequest", stage === "Request" ? goingOn(root, paused) : { requestId });
   });
   const usual = pauses
     .filter(({ type }) => type !== "any")

@@ -1,4 +1,4 @@
-import { bodyDigest, MAX_DIGESTED_BYTES } from "#shared/archive/body-digest.ts";
+import { bodyDigest, MAX_DIGESTED_BYTES } from "#worker/replay/body-digest.ts";
 import type { Protocol } from "../cdp/connection.ts";
 import type { HeaderBudget, HeaderRecord } from "./header-budget.ts";
 import type { Tracked } from "./targets.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "#shared/kit/clock.ts";
+import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { jpegSize } from "../bridge/jpeg-size.ts";
 import { jpegRectangle, MAX_JPEG_BYTES, updateHead } from "../bridge/rfb-wire.ts";
 import { webSocketTransport } from "../bridge/ws-transport.ts";
@@ -86,7 +86,7 @@ async function show(
     for (let ms = FIRST_MS; !over.aborted; ms = Math.min(2 * ms, LONGEST_FIRST_MS)) {
       began = Promise.withResolvers();
       session.post("Page.startScreencast", { format: "jpeg", quality: QUALITY });
-      if (await Promise.race([began.promise, clock.sleep(ms, over)])) return;
+      if (await endsWithin(clock, ms, began.promise)) return;
       leave(session);
     }
   };
@@ -106,7 +106,11 @@ async function show(
     if (draw(jpeg)) last = jpeg;
     void rest();
   });
-  over.addEventListener("abort", () => leave(session), { once: true });
+  const end = () => {
+    began.resolve(true);
+    leave(session);
+  };
+  over.addEventListener("abort", end, { once: true });
   void start();
 }
 

@@ -1,8 +1,9 @@
 import { CODEGEN_ATTEMPTS } from "#shared/protocol/limits.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
+import { keepSoFar } from "../fetch/collect.ts";
 import { injectCookies } from "../fetch/cookies.ts";
 import type { FetchContext, FetchSettings } from "../fetch/fetch-context.ts";
-import { openPage } from "../fetch/open-page.ts";
+import { blankPage, openPage } from "../fetch/open-page.ts";
 import { runVisit } from "../fetch/run-visit.ts";
 import { keepPage } from "../fetch/save-page.ts";
 import type { JobOutcome, JobRun } from "../lanes/lane-browser.ts";
@@ -19,6 +20,8 @@ export interface ScriptPage {
   target_id: string;
   /** Returns a name for a file that the script saves, which no captured body has or will have. */
   takeName(name: string, mime: string): string;
+  /** Stores what the job has captured by now, for a replay while it goes on. */
+  keepCapture(): Promise<void>;
 }
 
 /** A job whose page a script of the hub drives (rules/scripts#start-of-a-scripted-job). */
@@ -41,10 +44,13 @@ async function holdPage(ctx: FetchContext, run: ScriptedRun): Promise<void> {
   // The hub stores these files itself: no captured body may have their names.
   for (const name of KEPT_NAMES) recorder.takeName(run.url, "", name);
   await trouble.race(injectCookies(run));
-  const { main } = await openPage(ctx);
+  // The site is not touched before a script is proved.
+  const unopened = typeof run.options.proof_capture === "string";
+  const main = unopened ? await blankPage(ctx) : (await openPage(ctx)).main;
   outcome.stage = "script";
   const takeName = (name: string, mime: string) => recorder.takeName(run.url, mime, name);
-  await trouble.race(run.ready({ target_id: main.target_id, takeName }));
+  const keepCapture = () => keepSoFar(ctx);
+  await trouble.race(run.ready({ target_id: main.target_id, takeName, keepCapture }));
   const { status, error, stage } = await trouble.race(run.ended);
   outcome.stage = "page";
   const page = pageAtTheEnd(ctx, main);

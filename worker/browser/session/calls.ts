@@ -1,22 +1,22 @@
 import { type Clock, DeadlineError, withDeadline } from "#shared/kit/clock.ts";
-import { isNestedDeeper } from "#shared/kit/json.ts";
 import { MAX_INLINE_RESULT_BYTES } from "#shared/protocol/limits.ts";
 import {
   type HubSessionCall,
   type SessionReply,
   TakeName,
 } from "#shared/protocol/link/messages.ts";
-import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
 import { SaveProfile } from "#shared/protocol/schema/session.ts";
+import type { HubFiles } from "#worker/hub-files.ts";
 import type { ActionContext, PageActions, WholeSessionAction } from "../actions/context.ts";
 import { ActionFailure, failureOf, late, refused, timedOut } from "../actions/failure.ts";
 import { stopLateLoads } from "../actions/loads.ts";
+import { resultText } from "../actions/result-text.ts";
 import { isAction, runAction } from "../actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "../actions/snapshot.ts";
 import { lookForTouched } from "../actions/touched.ts";
 import { withTrueNetError } from "../fetch/net-errors.ts";
 import type { Engines } from "../llm/engines.ts";
-import type { HubFiles } from "../profile/cache.ts";
+import { runOneShot } from "../one-shot/run.ts";
 import { saveProfile } from "../profile/save.ts";
 import { clearCookies, getCookies, putCookies } from "./cookies.ts";
 import { answerDialog, listDialogs, unlessBlocked } from "./dialog-calls.ts";
@@ -76,13 +76,31 @@ const OWN: Record<string, Answer> = {
   profile_save: storeProfile,
   run_reset: resetRun,
   take_name: takeName,
+  run_capture: keepCapture,
   record_input: recordInput,
+  one_shot: oneShot,
 };
+
+/** A page that is opened, waited for and answered in one call. */
+async function oneShot(...[live, call, deps, interrupted]: Parameters<Answer>): Promise<unknown> {
+  return runOneShot(call.args, {
+    acting: await actingOn(live, call, deps, interrupted),
+    setCookies: (cookies) => putCookies(live, { args: { cookies } }),
+    putBlob: live.files.putBlob,
+  });
+}
 
 /** Chooses a name for a file that the hub's script saves, so that no captured body ever takes its place. */
 async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
   const { name, mime } = TakeName.parse(args);
   return { name: live.script?.takeName(name, mime) ?? name };
+}
+
+/** Stores what the job of the session has captured by now, so that another lane can replay it. */
+async function keepCapture({ script }: Live): Promise<null> {
+  if (!script) throw refused("no script runs in the session");
+  await script.keepCapture();
+  return null;
 }
 
 const MAX_SNAPSHOT_CHARS = 20_000;
@@ -110,6 +128,7 @@ async function storeProfile(
       hold: live.hold,
       browser,
       hub,
+      timeout_ms,
       signal,
     });
     refused = saved.error;
@@ -125,6 +144,7 @@ const OF_MANY_STEPS: ReadonlySet<string> = new Set([
   "agent",
   "run_reset",
   "profile_save",
+  "one_shot",
 ]);
 
 const onPage =
@@ -243,13 +263,12 @@ async function replyTo(
       recordedToo(live, message, () =>
         runCall(live, { ...message, link }, { ...deps, refusal: refusalIn(live, deps) }),
       ),
+      deps.clock,
     );
     const result = await Promise.race([work, ended]);
     const ms = deps.clock.monotonic() - since;
     const place = await live.place();
-    const text = JSON.stringify(result ?? null);
-    if (isNestedDeeper(text, MAX_JSON_DEPTH))
-      throw refused(`the result is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    const text = resultText(result);
     // Counted in characters first: most results are small, and bytes are at most three times as many.
     const large =
       text.length * 3 > MAX_INLINE_RESULT_BYTES &&

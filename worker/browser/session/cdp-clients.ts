@@ -9,8 +9,11 @@ interface ClientTarget {
   type: string;
   /** The client's session it was attached through; null at the browser itself. */
   parent: string | null;
-  /** `held`: it does not run yet, and this client expects to release it itself. */
-  state: "free" | "held" | "released";
+  /**
+   * `held`: it does not run yet, and this client expects to release it itself. `releasing`: its command is on its way to
+   * the browser. `released`: the browser has answered it.
+   */
+  state: "free" | "held" | "releasing" | "released";
 }
 
 /** `filter` of Target.setAutoAttach: the first entry that fits decides. */
@@ -24,11 +27,13 @@ export interface CdpClient {
   pageEnabled(session_id: string | null, enabled: boolean): void;
   /** Target.setAutoAttach; `waits` false when it does not hold what it attaches to. */
   autoAttach(session_id: string | null, waits: boolean, filter: TargetFilter | null): void;
-  /**
-   * It releases the target that this session is attached to. @returns what to wait for before the target continues;
-   * null for nothing.
-   */
-  release(session_id: string): Promise<void> | null;
+  /** It releases the target that this session is attached to. @returns null when it does not hold that target. */
+  release(session_id: string): {
+    /** What to wait for before the target continues; null for nothing. */
+    wait: Promise<void> | null;
+  } | null;
+  /** The browser has answered the release, and with it read every command that this client sent before. */
+  releaseAnswered(session_id: string): void;
   /** It requests a tab of its own. */
   opensTab(): void;
   leave(): void;
@@ -37,7 +42,9 @@ export interface CdpClient {
 /**
  * The CDP clients at one session's browser. A dialog belongs to a client that has enabled `Page` on its target, and a
  * new target runs once everybody who holds it has released it: Chromium itself would let it run after the first
- * release.
+ * release. The session's own release is the last one (for service workers see `lets`), because what goes through its
+ * pipe overtakes a client's socket: sent beside the client's, it let 3 of 150 popups begin before the browser had read
+ * the client's `Fetch.enable`.
  */
 export interface CdpClients {
   /** `own_target`: the target of a connection to one page; null at the browser. `by`: who it is, for people. */
@@ -90,18 +97,24 @@ function covers(client: Client, { type, parent_target_id }: HeldTarget): boolean
   return false;
 }
 
-/** Whether the client has released the target through one of its sessions; null when it is not attached to it. */
-function hasLet(client: Client, target_id: string): boolean | null {
-  const states = [...client.targets.values()]
-    .filter((t) => t.target_id === target_id)
-    .map(({ state }) => state);
-  if (states.length === 0) return null;
-  return states.includes("released") || !states.includes("held");
+/** How the client stands to the target in each of its sessions; empty when it is not attached to it. */
+const statesOf = (client: Client, target_id: string) =>
+  [...client.targets.values()].filter((t) => t.target_id === target_id).map(({ state }) => state);
+
+/** Whether the client still wants the target to wait for it. */
+function holds(client: Client, target_id: string): boolean {
+  const states = statesOf(client, target_id);
+  return states.includes("held") && !states.some((s) => s === "releasing" || s === "released");
 }
 
-/** Whether the client lets the target run. */
-const lets = (client: Client, target: HeldTarget, unclaimed: boolean): boolean =>
-  hasLet(client, target.target_id) ?? (unclaimed || !covers(client, target));
+/** Whether the client is done with the target, so that it may run without it. */
+function lets(client: Client, target: HeldTarget, unclaimed: boolean): boolean {
+  const states = statesOf(client, target.target_id);
+  if (states.length === 0) return unclaimed || !covers(client, target);
+  // Chromium waits for everybody who holds a service worker, and answers nobody before: nothing is overtaken.
+  if (target.type === "service_worker") return !holds(client, target.target_id);
+  return states.includes("released") || states.every((state) => state === "free");
+}
 
 export function createCdpClients(clock: Clock): CdpClients {
   const clients = new Set<Client>();
@@ -118,7 +131,7 @@ export function createCdpClients(clock: Clock): CdpClients {
   const ownLets = ({ target_id, type }: ClientTarget): boolean =>
     own === null || own.root.is_closed || type === "tab" || released.has(target_id);
   const othersLet = (target_id: string, but: Client): boolean =>
-    [...clients].every((client) => client === but || hasLet(client, target_id) !== false);
+    [...clients].every((client) => client === but || !holds(client, target_id));
 
   return {
     join: (own_target) => {
@@ -208,9 +221,15 @@ function connect(client: Client, { wake, changed, ...others }: Others): CdpClien
     release: (session_id) => {
       const target = client.targets.get(session_id);
       if (target?.state !== "held") return null;
+      target.state = "releasing";
+      wake();
+      return { wait: others.untilOthersLet(target) };
+    },
+    releaseAnswered: (session_id) => {
+      const target = client.targets.get(session_id);
+      if (target?.state !== "releasing") return;
       target.state = "released";
       wake();
-      return others.untilOthersLet(target);
     },
     opensTab: others.opensTab,
     leave: () => {

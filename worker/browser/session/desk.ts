@@ -1,5 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { parseTraceparent } from "#shared/kit/tracing/trace-context.ts";
+import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import type {
   HubAssignJob,
   HubCloseSession,
@@ -8,7 +11,12 @@ import type {
   SessionReply,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
+import type { SentBrowserOptions } from "#shared/protocol/link/sent-browser-options.ts";
 import type { HubRunEvents, HubViewerEvents } from "#shared/protocol/link/told.ts";
+import {
+  type BrowserOptions,
+  readBrowserOptions,
+} from "#shared/protocol/schema/browser-options.ts";
 import { narrowedBy } from "../fetch/way-out.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
 import { answerCall, type CallDeps, isKnownCall } from "./calls.ts";
@@ -24,6 +32,8 @@ export interface DeskDeps extends CallDeps, KeepDeps {
   record(live: Live, link: SessionLink, message: HubOpenSession): void;
   /** Why no session may be opened now, or null. */
   reasonToRefuse(): string | null;
+  /** Where the spans of actions go; absent where no collector is named. */
+  tracer?: Tracer | undefined;
   /** Counts actions as they are answered. */
   actionEnded?: ((action: string, ok: boolean, ms: number) => void) | undefined;
 }
@@ -80,8 +90,9 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           lease_token,
           job_id: null,
           hold,
-          viewport: message.viewport,
+          viewport: isSized(message) ? null : message.viewport,
           dialog_policy: message.dialog_policy,
+          browser_options: knownOptions(deps.log, message.browser_options),
         },
       );
       if (message.trace) deps.traces.ofSession(live);
@@ -112,13 +123,8 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       void answerCounted(live, link, message, deps).then((reply) => link.send(reply));
     },
     told: ({ session_id, events }) => tellAll(liveOf(session_id), events),
-    forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
-      const live = liveOf(extras.in_session);
-      return (
-        live ??
-        new Live(deps.live, { session_id, lane_idx: hold.lane_idx, lease_token, job_id, hold })
-      );
-    },
+    forJob: (assignment, hold) =>
+      liveOf(assignment.extras.in_session) ?? liveForJob(deps.live, assignment, hold),
     borrow: ({ job_id, lease_token, lane_idx, extras }) => {
       const live = liveOf(extras.in_session);
       if (live?.lane_idx !== lane_idx) return "the session is not, or no longer, on this lane";
@@ -134,14 +140,50 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
   };
 }
 
+/** What this worker can show of what a hub of a later version may say. */
+function knownOptions(
+  log: Log,
+  given: SentBrowserOptions | null | undefined,
+): BrowserOptions | null {
+  if (!given) return null;
+  const { options, left_out } = readBrowserOptions(given);
+  if (left_out.length > 0)
+    log.warn({ left_out }, "these options of a browser are of a later version: update this worker");
+  return options;
+}
+
+/** Its pages get their size with what else they see of the browser. */
+const isSized = ({ browser_options }: HubOpenSession): boolean =>
+  browser_options?.viewport != null || browser_options?.device != null;
+
+const liveForJob = (
+  deps: LiveDeps,
+  { job_id, session_id, lease_token, extras: { browser_options } }: HubAssignJob,
+  hold: LaneHold,
+): Live =>
+  new Live(deps, {
+    session_id,
+    lane_idx: hold.lane_idx,
+    lease_token,
+    job_id,
+    hold,
+    browser_options: knownOptions(deps.log, browser_options),
+  });
+
 async function answerCounted(
   live: Live,
   link: SessionLink,
   message: HubSessionCall,
-  deps: CallDeps & Pick<DeskDeps, "actionEnded">,
+  deps: CallDeps & Pick<DeskDeps, "actionEnded" | "tracer">,
 ): Promise<SessionReply> {
+  const { action, traceparent, session_id } = message;
+  const parent = parseTraceparent(traceparent);
+  // Previews and the worker's own errands are nobody's call.
+  const span = parent && deps.tracer?.start(`action ${action}`, { parent });
+  span?.set({ "flotilla.session.id": session_id, "flotilla.lane": live.lane_idx });
   const reply = await answerCall(live, link, message, deps);
-  deps.actionEnded?.(isKnownCall(message.action) ? message.action : "other", reply.ok, reply.ms);
+  span?.end(reply.ok ? null : `the action failed: ${reply.kind}`);
+  deps.actionEnded?.(isKnownCall(action) ? action : "other", reply.ok, reply.ms);
   return reply;
 }
 

@@ -28,6 +28,7 @@ const NEEDS_NO_PAGE: ReadonlySet<string> = new Set([
   "files",
   "take_name",
   "run_reset",
+  "run_capture",
   "profile_save",
 ]);
 /** Single gestures: one that opens a dialog is done. */

@@ -3,6 +3,7 @@ import { abortAfter } from "#shared/kit/clock.ts";
 import { chat } from "#shared/llm/chat.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import type { AgentResult, AskResult } from "#shared/protocol/schema/page-agent.ts";
+import type { HubFiles } from "#worker/hub-files.ts";
 import { agent } from "../actions/agent.ts";
 import { ask } from "../actions/ask.ts";
 import type { ActionContext } from "../actions/context.ts";
@@ -10,7 +11,6 @@ import type { EngineCalls } from "../actions/engine-call.ts";
 import { ActionFailure } from "../actions/failure.ts";
 import { lookForStep } from "../actions/touched.ts";
 import { type Engines, EngineUnknown } from "../llm/engines.ts";
-import type { HubFiles } from "../profile/cache.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
 

@@ -1,8 +1,8 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { BrowserOptions, Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
-import type { Viewport } from "#shared/protocol/schema/session.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { Replay } from "#worker/replay/replays.ts";
@@ -13,6 +13,7 @@ import { trueNetError } from "../fetch/net-errors.ts";
 import { factsOf } from "../fetch/way-out.ts";
 import type { JobTab, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
+import { showPerson } from "../person/show-person.ts";
 import type { RunRecorder } from "../recording/recorder.ts";
 import type { ScriptPage } from "../scripted/run-scripted.ts";
 import type { RunTrace } from "../trace/run-trace.ts";
@@ -49,6 +50,7 @@ export interface NewLive {
   hold: LaneHold;
   viewport?: Viewport | null;
   dialog_policy?: DialogPolicy;
+  browser_options?: BrowserOptions | null | undefined;
 }
 
 interface Use {
@@ -94,6 +96,8 @@ export class Live implements LiveSession {
   /** Where the hub's script began, while a scripted job runs in the session. */
   script: ScriptPage | null = null;
   readonly guard: Judge;
+  /** What its pages see of the browser, and what that is started with. */
+  readonly browser_options: BrowserOptions | null;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
   private readonly log: Log;
@@ -116,6 +120,7 @@ export class Live implements LiveSession {
     this.hold = input.hold;
     this.viewport = input.viewport ?? null;
     this.dialog_policy = input.dialog_policy ?? "wait";
+    this.browser_options = input.browser_options ?? null;
     this.signal = this.over.signal;
     this.guard = deps.guard;
     this.clients = toldOf(createCdpClients(deps.clock), (event) => this.tell(event));
@@ -173,6 +178,7 @@ export class Live implements LiveSession {
   ): Promise<void> {
     const held = () => browser.gate?.wayOut().judge ?? this.guard;
     if (!only) this.clients.follow(browser.connection);
+    if (!only && this.browser_options) showPerson(browser, this.browser_options, this.log);
     const watch = await watchBrowser({
       connection: browser.connection,
       alone,

@@ -69,7 +69,7 @@ const MAX_BLOBS = 16;
 
 export interface OwnFiles extends SessionFiles {
   /** Keeps a result for the bridge and returns its id. */
-  putBlob(text: string, mime?: string): string;
+  putBlob(bytes: string | Uint8Array, mime?: string): string;
   /**
    * Creates a file whose path ends in `name`, because pages see the file's name; its content is inline or from an
    * upload.
@@ -164,11 +164,11 @@ export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
     openBlob: (id) => blobs.get(id) ?? null,
     createUpload: uploads.create,
     dropUpload: uploads.drop,
-    putBlob: (text, mime = "application/json") => {
+    putBlob: (bytes, mime = "application/json") => {
       const id = newToken();
       const path = join(dir("blobs"), hashOf(id));
-      writeFileSync(path, text);
-      blobs.set(id, { path, size: Buffer.byteLength(text), mime });
+      writeFileSync(path, bytes);
+      blobs.set(id, { path, size: Buffer.byteLength(bytes), mime });
       for (const [old, { path: stale }] of [...blobs].slice(0, -MAX_BLOBS)) {
         blobs.delete(old);
         rmSync(stale, { force: true });

@@ -1,10 +1,10 @@
 import { open } from "node:fs/promises";
 import { readZip, type ZipFile } from "#shared/archive/read-zip.ts";
-import { writeZip, type ZipEntry } from "#shared/archive/write-zip.ts";
 import { maskOf, secretForms } from "#shared/kit/secret-forms.ts";
 import { createGatherer } from "./gather-secrets.ts";
 import { createLineMask } from "./mask-events.ts";
 import { eventOf } from "./trace-events.ts";
+import { writeZip, type ZipEntry } from "./write-zip.ts";
 
 const LIMITS = { entries: 60_000, directory_bytes: 16 * 1024 * 1024 };
 /** The worker's own files and lines: they say nothing about the page, and much about the machine. */

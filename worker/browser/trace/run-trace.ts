@@ -48,6 +48,7 @@ interface TraceDeps {
 
 export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTrace {
   const raw = join(dir, "raw.zip");
+  const within = deadlinesBy(clock);
   const secrets = new Set<string>();
   let context: BrowserContext | null = null;
   let note: string | null = null;
@@ -72,13 +73,13 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
     if (!context) return;
     const { tracing } = context;
     context = null;
-    await withDeadline("the end of the trace", STOP_MS, tracing.stop({ path: raw }));
+    await within("the end of the trace", STOP_MS, tracing.stop({ path: raw }));
     written = true;
   };
   const start = async (of: BrowserContext): Promise<void> => {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     const began = of.tracing.start({ screenshots: true, snapshots: true });
-    await withDeadline("the beginning of the trace", BEGIN_MS, began);
+    await within("the beginning of the trace", BEGIN_MS, began);
     context = of;
     failed = null;
     watch.abort();
@@ -93,8 +94,7 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
     await inTurn(stop);
     try {
       if (!written) return failed ?? "Playwright was never connected to its browser";
-      const signal = AbortSignal.timeout(MASK_MS);
-      const size = await maskTrace({ from: raw, to: out }, [...secrets], signal);
+      const size = await masked(raw, out, secrets);
       return { path: out, size, sha256: await sha256Of(out), note };
     } catch (err) {
       await rm(out, { force: true }).catch(() => {});
@@ -118,7 +118,7 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
     again: () =>
       inTurn(async () => {
         if (ended !== null || context === null) return;
-        await withDeadline("the beginning of the trace", BEGIN_MS, context.tracing.startChunk());
+        await within("the beginning of the trace", BEGIN_MS, context.tracing.startChunk());
       }),
     end: () => {
       ended ??= finish();
@@ -126,6 +126,14 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
     },
   };
 }
+
+const masked = (from: string, to: string, secrets: ReadonlySet<string>): Promise<number> =>
+  maskTrace({ from, to }, [...secrets], AbortSignal.timeout(MASK_MS));
+
+const deadlinesBy =
+  (clock: Clock) =>
+  (what: string, ms: number, work: Promise<unknown>): Promise<unknown> =>
+    withDeadline(what, ms, work, clock);
 
 async function sha256Of(path: string): Promise<string> {
   const hasher = new Bun.CryptoHasher("sha256");

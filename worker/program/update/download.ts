@@ -9,19 +9,28 @@ import { UpdateRefused } from "./stage.ts";
 /** The archive has half a megabyte: a link that takes longer is broken. */
 const DEADLINE_MS = 120_000;
 
+export interface Wanted {
+  url: string;
+  /** A file that does not exist yet. */
+  to: string;
+  max_bytes: number;
+  /** Two minutes where nothing is said. */
+  deadline_ms?: number;
+}
+
 /** `fetch`, or the hub's own. */
 type Get = (url: string, init: BunFetchRequestInit) => Promise<Response>;
 
 /**
  * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256, and the headers of the answer.
- * @throws UpdateRefused when it is larger, missing, cut off, or takes longer than two minutes.
+ * @throws UpdateRefused when it is larger, missing, cut off, or takes longer than `deadline_ms`.
  */
 export async function download(
   { clock, signal, get }: { clock: Clock; signal: AbortSignal; get: Get },
-  { url, to, max_bytes }: { url: string; to: string; max_bytes: number },
+  { url, to, max_bytes, deadline_ms = DEADLINE_MS }: Wanted,
 ): Promise<{ sha256: string; headers: Headers }> {
   const done = new AbortController();
-  const late = abortAfter(clock, DEADLINE_MS, done.signal);
+  const late = abortAfter(clock, deadline_ms, done.signal);
   try {
     const answer = await get(url, { signal: AbortSignal.any([late, signal]) });
     if (!answer.ok || answer.body === null) {
@@ -54,7 +63,7 @@ export async function download(
   } catch (err) {
     if (err instanceof UpdateRefused || signal.aborted) throw err;
     const why = late.aborted
-      ? `no complete answer within ${DEADLINE_MS / 1_000} s`
+      ? `no complete answer within ${deadline_ms / 1_000} s`
       : errorMessage(err);
     throw new UpdateRefused(`could not fetch ${url}: ${why}`, { cause: err });
   } finally {

@@ -6,6 +6,13 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { BuiltRelease } from "#shared/protocol/release.ts";
+import {
+  ABOUT_FILE,
+  SIGNATURE_FILE,
+  SOURCE_FILE,
+  SUMS_FILE,
+  sumOf,
+} from "#shared/protocol/release-files.ts";
 import { isSigned } from "#shared/protocol/update-proof.ts";
 import { download } from "./download.ts";
 import { downloadPath, MAX_ARCHIVE_BYTES, UpdateRefused, versionInside } from "./stage.ts";
@@ -13,11 +20,6 @@ import { readState, writeState } from "./state.ts";
 import type { Updater } from "./updater.ts";
 
 const GITHUB = "https://api.github.com/repos/";
-const ARCHIVE = "worker-source.tar.gz";
-const SUMS = "SHA256SUMS";
-const SIGNATURE = "SHA256SUMS.sig";
-/** Version and time of a release, a line each. */
-const ABOUT = "RELEASE";
 const MAX_SUMS_BYTES = 64 * 1024;
 /** Of the list of a release. */
 const LIST_MS = 30_000;
@@ -70,13 +72,10 @@ const assetUrl = ({ assets, tag_name }: z.output<typeof Release>, name: string):
   return asset.browser_download_url;
 };
 
-/** `<sha256>  <name>` of a file; a star before the name says that it was read as bytes. */
-function sumOf(text: string, file: string): string {
-  for (const line of text.split("\n")) {
-    const [, sum, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line.trim()) ?? [];
-    if (sum !== undefined && name === file) return sum;
-  }
-  throw new UpdateRefused(`${SUMS} does not name ${file}`);
+function demandSum(text: string, file: string): string {
+  const sum = sumOf(text, file);
+  if (sum === null) throw new UpdateRefused(`${SUMS_FILE} does not name ${file}`);
+  return sum;
 }
 
 /**
@@ -91,12 +90,12 @@ async function demandSigned(
   if (trusted === null)
     return log.warn({}, "this build is unsigned: releases are verified only by their checksums");
   const { key, released_at } = trusted;
-  const signature = (await read(SIGNATURE)).toString("base64url");
+  const signature = (await read(SIGNATURE_FILE)).toString("base64url");
   if (!isSigned(sums, key, signature))
-    throw new UpdateRefused(`${SUMS} is not signed with the built-in release key`);
-  const about = await read(ABOUT);
-  if (createHash("sha256").update(about).digest("hex") !== sumOf(sums.toString(), ABOUT))
-    throw new UpdateRefused(`${ABOUT} does not match ${SUMS}`);
+    throw new UpdateRefused(`${SUMS_FILE} is not signed with the built-in release key`);
+  const about = await read(ABOUT_FILE);
+  if (createHash("sha256").update(about).digest("hex") !== demandSum(sums.toString(), ABOUT_FILE))
+    throw new UpdateRefused(`${ABOUT_FILE} does not match ${SUMS_FILE}`);
   const [, found = ""] = /^released (\S+)$/m.exec(about.toString()) ?? [];
   if (found < released_at)
     throw new UpdateRefused(`the release is of ${found}, before this program's (${released_at})`);
@@ -116,17 +115,19 @@ export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promis
       await rm(file, { force: true });
       return bytes;
     };
-    const sums = await read(SUMS);
-    const expected = sumOf(sums.toString(), ARCHIVE);
+    const sums = await read(SUMS_FILE);
+    const expected = demandSum(sums.toString(), SOURCE_FILE);
     if ((await readState(dir, base, log)).release === expected) return;
     await demandSigned(deps, sums, read);
-    const url = assetUrl(release, ARCHIVE);
+    const url = assetUrl(release, SOURCE_FILE);
     const { sha256: sum } = await download(
       { clock, signal, get: fetch },
       { url, to: file, max_bytes: MAX_ARCHIVE_BYTES },
     );
     if (sum !== expected)
-      throw new UpdateRefused(`${ARCHIVE} has the checksum ${sum}, ${SUMS} says ${expected}`);
+      throw new UpdateRefused(
+        `${SOURCE_FILE} has the checksum ${sum}, ${SUMS_FILE} says ${expected}`,
+      );
     const version = await versionInside(file);
     const state = await readState(dir, base, log);
     await writeState(dir, { ...state, release: expected });

@@ -113,7 +113,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
     const stopped = instances.stop();
     await loop.stop();
     await stopped;
-    await withDeadline("the last report", FAREWELL_MS, sync()).catch((err) =>
+    await withDeadline("the last report", FAREWELL_MS, sync(), clock).catch((err) =>
       log.warn({ err: errorMessage(err) }, "could not send the last report"),
     );
     gone.abort();

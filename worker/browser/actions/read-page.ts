@@ -1,10 +1,11 @@
 import type { Locator } from "playwright-core";
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { ActionContext, PageActions } from "./context.ts";
-import { ActionFailure, refused } from "./failure.ts";
+import { refused } from "./failure.ts";
 import { type FrameArg, frameOf } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 import { markdownOf } from "./markdown.ts";
+import { printPage } from "./print.ts";
 import { asPlaywright } from "./selectors.ts";
 
 /** Actions that look at the page as it is: a missing element is an error at once. */
@@ -67,36 +68,32 @@ const picture = (mime: string, bytes: Buffer): PictureResult => ({
   content_base64: bytes.toString("base64"),
 });
 
+/** `clip` is a part of the whole page: otherwise Playwright would cut it to what the window shows. */
+const partOf = (full_page: boolean, clip: SessionActionArgs<"screenshot">["clip"]) =>
+  clip === undefined ? { fullPage: full_page } : { fullPage: true, clip };
+
 async function screenshot(
   ctx: ActionContext,
   a: SessionActionArgs<"screenshot">,
 ): Promise<PictureResult> {
-  const { format, full_page, selector } = a;
+  const { format, full_page, selector, clip, omit_background } = a;
   // A PNG has no quality setting; asking for one is no reason to refuse the screenshot.
   const quality = format === "png" ? undefined : a.quality;
-  const how = { type: format, quality, timeout: ctx.timeout_ms };
+  const how = {
+    type: format,
+    quality,
+    timeout: ctx.timeout_ms,
+    ...(omit_background && { omitBackground: true }),
+  };
   const bytes =
     selector === undefined
-      ? await ctx.pages.active().screenshot({ ...how, fullPage: full_page })
+      ? await ctx.pages.active().screenshot({ ...how, ...partOf(full_page, clip) })
       : await (await shown(ctx, a, selector)).screenshot(how);
   return picture(`image/${format}`, bytes);
 }
 
-async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> {
-  const { format, landscape, print_background } = a;
-  try {
-    const page = ctx.pages.active();
-    const bytes = await page.pdf({ format, landscape, printBackground: print_background });
-    return picture("application/pdf", bytes);
-  } catch (err) {
-    if (err instanceof Error && /Unknown paper format/.test(err.message))
-      throw new ActionFailure("invalid", {
-        name: "Error",
-        message: `format: unknown paper size ${format}`,
-      });
-    throw err;
-  }
-}
+const pdf = async (ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> =>
+  picture("application/pdf", await printPage(ctx.pages.active(), a));
 
 export const READING = {
   screenshot,
