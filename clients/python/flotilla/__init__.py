@@ -1,4 +1,4 @@
-"""The client of a Flotilla hub: ``create_client(base_url).jobs``, ``.sessions``, ``.workloads`` and ``.fleet``."""
+"""The client of a Flotilla hub: ``create_client(base_url).jobs``, ``.sessions``, ``.pages``, ``.workloads`` and ``.fleet``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ._fleet import Fleet
 from ._find import SavedLists, Search
 from ._http import Http
 from ._jobs import Jobs
+from ._pages import Pages
 from ._sessions import ACTIONS, OpenSession, Sessions
 from ._failures import Failures
 from ._workloads import Workloads
@@ -20,6 +21,7 @@ __all__ = [
     "Fleet",
     "Jobs",
     "OpenSession",
+    "Pages",
     "SavedLists",
     "Search",
     "Sessions",
@@ -35,6 +37,7 @@ class Client:
         self.base_url = http.base_url
         self.jobs = Jobs(http)
         self.sessions = Sessions(http)
+        self.pages = Pages(http)
         self.workloads = Workloads(http)
         self.failures = Failures(http)
         self.fleet = Fleet(http)

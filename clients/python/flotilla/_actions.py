@@ -93,6 +93,10 @@ class Actions:
         """Print the page (headless sessions)."""
         return self.act("pdf", args)
 
+    def aria_snapshot(self, **args: Any) -> Json:
+        """Read the accessibility tree, with references to its elements."""
+        return self.act("aria_snapshot", args)
+
     def content(self, **args: Any) -> Json:
         """Read the HTML."""
         return self.act("content", args)
