@@ -50,23 +50,26 @@ async function bundle(out: string): Promise<void> {
 }
 
 /**
- * The compiler writes the declarations of the client's files. Those of types.ts would lead to every schema and to zod: in
+ * The compiler writes the declarations of the client's files. Those of client-types.ts would lead to every schema and to zod: in
  * their place each type is written out, as the compiler shows it where nothing names it.
  */
 async function writeTypes(out: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), "flotilla-types-"));
   try {
-    const names = exportedTypes(await readFile(join(CLIENT, "types.ts"), "utf8"));
+    const names = exportedTypes(await readFile(join(CLIENT, "client-types.ts"), "utf8"));
     await Bun.write(join(dir, "written-out.ts"), asValues(names));
     await Bun.write(join(dir, "tsconfig.json"), JSON.stringify(compilerOptions(dir)));
     const tsc = [join(ROOT, "node_modules/.bin/tsc"), "-p", dir];
     const { ok, output } = await runTool("types", tsc, ROOT, COMPILE_MS);
     if (!ok) throw new Error(`the client's types were not written: ${output}`);
     const written = join(dir, "out", dir, "written-out.d.ts");
-    await Bun.write(join(out, "types.d.ts"), asTypes(await readFile(written, "utf8"), names));
+    await Bun.write(
+      join(out, "client-types.d.ts"),
+      asTypes(await readFile(written, "utf8"), names),
+    );
     const declared = join(dir, "out", CLIENT);
     for (const name of await readdir(declared))
-      if (name !== "types.d.ts")
+      if (name !== "client-types.d.ts")
         await Bun.write(
           join(out, name),
           ofPackage(name, await readFile(join(declared, name), "utf8")),
@@ -101,7 +104,7 @@ function exportedTypes(source: string): string[] {
 
 const asValues = (names: string[]): string =>
   [
-    `import type * as T from ${JSON.stringify(join(CLIENT, "types.ts"))};`,
+    `import type * as T from ${JSON.stringify(join(CLIENT, "client-types.ts"))};`,
     // A type that has a name is shown by its name, and this one has none.
     "declare const of: <T>() => { [K in keyof T]: T[K] };",
     ...names.map((name) => `export const ${name} = of<T.${name}>();`),

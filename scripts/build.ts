@@ -26,17 +26,23 @@ export interface ReleaseBuild {
   private_pem: string;
   /** ISO 8601 in UTC. */
   released_at: string;
+  /** Where releases are published; null: nowhere that it knows. */
+  url: string | null;
 }
 
 /** FLOTILLA_RELEASE_KEY names the file of the release key; without it the build is unsigned. */
 function releaseFromEnvironment(): ReleaseBuild | null {
   const file = process.env.FLOTILLA_RELEASE_KEY;
   if (!file) return null;
-  return { private_pem: readFileSync(file, "utf8"), released_at: new Date().toISOString() };
+  return {
+    private_pem: readFileSync(file, "utf8"),
+    released_at: new Date().toISOString(),
+    url: null,
+  };
 }
 
 function signBuild(
-  { private_pem, released_at }: ReleaseBuild,
+  { private_pem, released_at, url }: ReleaseBuild,
   version: string,
   archive: Uint8Array,
 ): BuiltRelease {
@@ -45,16 +51,38 @@ function signBuild(
     key: publicKeyOf(private_pem),
     released_at,
     signature: signRelease({ version, released_at, sha256 }, private_pem),
+    url,
   };
 }
 
-/**
- * Compiles the one executable, with its version and its sources baked in (rules/updates#versions,
- * rules/updates#worker-source).
- */
-export async function buildBinary(
+/** Where an executable is to run. */
+export interface BuildTarget {
+  platform: "linux";
+  arch: "x64" | "arm64";
+  compile: Bun.Build.CompileTarget;
+  /** File of Bun for that machine; null: this one. */
+  runtime: string | null;
+}
+
+/** An executable to make; `target` null: for this machine. */
+export interface BuildOutput {
+  outfile: string;
+  target: BuildTarget | null;
+}
+
+/** Compiles the one executable for this machine. @returns its version */
+export const buildBinary = (
   outfile = BINARY,
   release: ReleaseBuild | null = releaseFromEnvironment(),
+): Promise<string> => buildBinaries([{ outfile, target: null }], release);
+
+/**
+ * Compiles the one executable for each of these machines, with its version and its sources baked in
+ * (rules/updates#versions, rules/updates#worker-source).
+ */
+export async function buildBinaries(
+  outputs: readonly BuildOutput[],
+  release: ReleaseBuild | null,
 ): Promise<string> {
   const { version, archive } = await packSources(ROOT);
   const signed = release && signBuild(release, version, archive);
@@ -66,16 +94,32 @@ export async function buildBinary(
     await Bun.write(ui, packApp(await bundleApp()));
     const guide = join(dir, GUIDE_NAME);
     await Bun.write(guide, packGuide(readGuide()));
-    await compile(outfile, version, [sources, ui, guide], signed);
+    for (const output of outputs) await compile(output, version, [sources, ui, guide], signed);
   } finally {
     await rm(dir, { recursive: true });
   }
   return version;
 }
 
+function compileOptions(outfile: string, target: BuildTarget | null): Bun.CompileBuildOptions {
+  const options: Bun.CompileBuildOptions = {
+    outfile,
+    // A directory that somebody else may write to must not decide what runs: by default Bun takes variables from its
+    // .env and runs what its bunfig.toml preloads.
+    autoloadDotenv: false,
+    autoloadBunfig: false,
+    autoloadTsconfig: false,
+    autoloadPackageJson: false,
+  };
+  if (target === null) return options;
+  options.target = target.compile;
+  if (target.runtime !== null) options.executablePath = target.runtime;
+  return options;
+}
+
 /** `embedded`: files that are carried as they are. */
 async function compile(
-  outfile: string,
+  { outfile, target }: BuildOutput,
   version: string,
   embedded: string[],
   release: BuiltRelease | null,
@@ -85,15 +129,7 @@ async function compile(
     loader: { ".gz": "file" },
     target: "bun",
     plugins: [playwrightPackage(ROOT)],
-    compile: {
-      outfile,
-      // A directory that somebody else may write to must not decide what runs: by default Bun takes variables from its
-      // .env and runs what its bunfig.toml preloads.
-      autoloadDotenv: false,
-      autoloadBunfig: false,
-      autoloadTsconfig: false,
-      autoloadPackageJson: false,
-    },
+    compile: compileOptions(outfile, target),
     minify: { whitespace: true, syntax: true },
     bytecode: true,
     format: "esm",
@@ -103,8 +139,8 @@ async function compile(
       FLOTILLA_RELEASE: JSON.stringify(release),
       FLOTILLA_VIEWER_SCRIPT: JSON.stringify(await bundleViewerScript()),
       // The database driver has a library per platform; only the one of this build goes into it.
-      "process.platform": JSON.stringify(process.platform),
-      "process.arch": JSON.stringify(process.arch),
+      "process.platform": JSON.stringify(target?.platform ?? process.platform),
+      "process.arch": JSON.stringify(target?.arch ?? process.arch),
     },
   });
   if (!result.success) throw new AggregateError(result.logs, "build failed");

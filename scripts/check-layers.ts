@@ -1,7 +1,9 @@
 import { dirname, join, normalize } from "node:path";
 import { Glob, Transpiler } from "bun";
-import { LAYERS, type Layer } from "./layers.ts";
+import type { Layer } from "./layer.ts";
+import { LAYERS } from "./layers.ts";
 import { ROOMS, type Room } from "./rooms.ts";
+import { checkContexts } from "./whole-contexts.ts";
 
 /** Holds every import against the tables of rooms.ts and layers.ts. */
 
@@ -109,7 +111,8 @@ export async function checkLayers(root: string): Promise<string[]> {
 }
 
 if (import.meta.main) {
-  const problems = await checkLayers(join(import.meta.dir, ".."));
+  const root = join(import.meta.dir, "..");
+  const problems = [...(await checkLayers(root)), ...(await checkContexts(root))];
   for (const problem of problems) console.error(problem);
   process.exit(problems.length > 0 ? 1 : 0);
 }

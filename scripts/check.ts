@@ -49,6 +49,7 @@ const CHECKS: [string, string[]][] = [
   ["session-actions", script("gen-session-actions", "--check")],
   ["attack-table", script("gen-attack-table", "--check")],
   ["operations", script("gen-operations", "--check")],
+  ["devices", script("gen-devices", "--check")],
   ["routes", script("check-routes")],
   ["guide", script("check-guide")],
   [
@@ -63,6 +64,7 @@ const CHECKS: [string, string[]][] = [
       "scripts/build",
       "scripts/release",
       "scripts/lan",
+      "scripts/install.sh",
     ],
   ],
 ];

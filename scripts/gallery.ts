@@ -2,22 +2,18 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { listenDemo } from "#hub/program/demo/listen.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { WINDOWS } from "#test/support/rigs/ui-layout.ts";
 import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { ROOT } from "./build.ts";
 import { startGallerySite } from "./gallery-site.ts";
 
 /**
  * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md and of the guide from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
- * every page in three sizes, light and dark, to be looked at before a change of the UI is done.
+ * every page in the sizes of `WINDOWS`, light and dark, to be looked at before a change of the UI is done.
  */
 
 const GALLERY = join(ROOT, "hub/ui/gallery");
 const GUIDE = join(ROOT, "hub/guide/pictures");
-const SIZES = [
-  [1440, 900],
-  [1024, 768],
-  [390, 844],
-] as const;
 /** A picture that is asked for too early shows grey lines. */
 const SETTLED_MS = 20_000;
 
@@ -266,7 +262,7 @@ try {
       if (shot.guide) await take(rig, shot, seeds, join(GUIDE, `${shot.name}.png`), shot.guide);
       continue;
     }
-    for (const [width, height] of SIZES)
+    for (const { width, height } of Object.values(WINDOWS))
       for (const colors of ["light", "dark"] as const)
         await take(rig, shot, seeds, join(dir, `${shot.name}-${width}-${colors}.png`), {
           width,

@@ -85,7 +85,13 @@ const ATTACKERS: readonly (readonly [string, readonly string[]])[] = [
   ],
   [
     "Other sites, foreign host names, smuggled requests, slow and broken clients",
-    ["hosts.test.ts", "origins.test.ts", "smuggling.test.ts", "slow-clients.test.ts"],
+    [
+      "hosts.test.ts",
+      "origins.test.ts",
+      "visits.test.ts",
+      "smuggling.test.ts",
+      "slow-clients.test.ts",
+    ],
   ],
   [
     "What was captured, opened on the hub: files, titles, names and headers",

@@ -1,18 +1,20 @@
-import { COMMAND_NAMES, COMMANDS, type Command, isOperator } from "#hub/program/cli/commands.ts";
-import { ABOUT_MODE, type Flag, MODE_FLAGS, MODES, type Mode } from "#hub/program/cli/flags.ts";
-import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
+import type { Flag } from "#hub/program/cli/flags.ts";
+import { flagHead, sentence, TOPICS, type Topic } from "#hub/program/cli/topics.ts";
+import { generatedFile, generatedPage, table, writeOrCheck } from "./generated-page.ts";
+import { manPage } from "./man-page.ts";
 
-/** Writes the guide's page of the command line from the tables that the parser reads; `--check` only compares. */
+/**
+ * Writes the guide's page of the command line, and the manual page, from the tables that the parser reads; `--check` only
+ * compares.
+ */
 
-const headOf = ({ name, short, value }: Flag): string =>
-  `\`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}\``;
+const row = (flag: Flag): string[] => [
+  `\`${flagHead(flag)}\``,
+  flag.env ? `\`${flag.env}\`` : "",
+  flag.help,
+];
 
-const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
-
-const section = (
-  name: Mode | Command,
-  { about, words, flags }: { about: string; words: readonly string[]; flags: readonly Flag[] },
-) => [
+const section = ({ name, about, words, flags, examples }: Topic): string[] => [
   `### flotilla ${name}`,
   "",
   sentence(about),
@@ -21,15 +23,14 @@ const section = (
   ["flotilla", name, ...words, ...(flags.length > 0 ? ["[flags]"] : [])].join(" "),
   "```",
   "",
-  ...table(
-    ["Flag", "Variable", "Meaning"],
-    flags.map((flag) => [headOf(flag), flag.env ? `\`${flag.env}\`` : "", flag.help]),
-  ),
-  "",
+  ...(flags.length > 0 ? [...table(["Flag", "Variable", "Meaning"], flags.map(row)), ""] : []),
+  ...(examples.length > 0
+    ? ["```sh no-run", ...examples.map((line) => `flotilla ${line}`), "```", ""]
+    : []),
 ];
 
-const ofCommands = (names: readonly Command[]) =>
-  names.flatMap((name) => section(name, COMMANDS[name]));
+const sections = (kind: Topic["kind"]) =>
+  TOPICS.filter((topic) => topic.kind === kind).flatMap(section);
 
 const PAGE = [
   "# The command line",
@@ -40,19 +41,21 @@ const PAGE = [
   "",
   "## Modes",
   "",
-  ...MODES.flatMap((mode) =>
-    section(mode, { about: ABOUT_MODE[mode], words: [], flags: MODE_FLAGS[mode] }),
-  ),
+  ...sections("mode"),
   "## Commands of a client",
   "",
-  "They speak to the hub or control plane at `SVC_HUB` (`http://localhost:8000`), with `SVC_API_TOKEN` where it asks for a token.",
+  "They speak to the hub or control plane at `SVC_HUB` (`http://localhost:8000`), with `SVC_API_TOKEN` where it asks for a token. How they print, and what they promise, is in [clients](../rules/clients.md#output-of-commands).",
   "",
-  ...ofCommands(COMMAND_NAMES.filter((name) => !isOperator(name))),
+  ...sections("client"),
   "## Commands of a machine's operator",
   "",
   "They look at stores, files and units of the machine themselves.",
   "",
-  ...ofCommands(COMMAND_NAMES.filter(isOperator)),
+  ...sections("operator"),
 ];
 
-if (import.meta.main) await writeOrCheck([await generatedPage("reference/cli", PAGE.slice(0, -1))]);
+if (import.meta.main)
+  await writeOrCheck([
+    await generatedPage("reference/cli", PAGE.slice(0, -1)),
+    await generatedFile("hub/program/flotilla.1", manPage()),
+  ]);

@@ -1,17 +1,10 @@
+import { type Layer, ZOD } from "./layer.ts";
+import { WORKER_LAYERS } from "./worker-layers.ts";
+
 /** Who may run whom within a room; types are free there. Between rooms, `rooms.ts` decides. */
 
-export interface Layer {
-  name: string;
-  /** Files of the layer; the first match in the list decides. */
-  files: RegExp;
-  /** Layers of the same room it may import at run time besides itself; absent: all of them. */
-  may?: readonly string[];
-  /** Packages it may import besides `node:` and `bun`. */
-  packages: readonly string[];
-}
-
-const ZOD = ["zod", "@hono/zod-openapi"];
 const HONO = [...ZOD, "hono"];
+const MCP = [...HONO, "@modelcontextprotocol/sdk"];
 
 export const LAYERS: readonly Layer[] = [
   { name: "archive", files: /^shared\/archive\//, packages: ["mime", "tar-stream"] },
@@ -25,6 +18,8 @@ export const LAYERS: readonly Layer[] = [
     may: [],
     packages: ["prom-client"],
   },
+  // Spans of calls, and what they are within.
+  { name: "platform/tracing", files: /^hub\/platform\/tracing\//, packages: HONO },
   // What failures are grouped by.
   { name: "platform/failures", files: /^hub\/platform\/failures\//, may: [], packages: [] },
   {
@@ -110,7 +105,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "fleet/registries",
     files: /^hub\/fleet\/registries\//,
-    may: ["fleet/pure"],
+    may: ["fleet/pure", "fleet/archive"],
     packages: ZOD,
   },
   { name: "fleet/links", files: /^hub\/fleet\/links\//, may: ["fleet/pure"], packages: ZOD },
@@ -129,6 +124,8 @@ export const LAYERS: readonly Layer[] = [
     may: ["fleet/registries"],
     packages: [],
   },
+  // Web archives and recordings of requests, as they are read and written.
+  { name: "fleet/archive", files: /^hub\/fleet\/archive\//, may: [], packages: [] },
   // What a saved page says, as lines.
   { name: "fleet/page-text", files: /^hub\/fleet\/page-text\//, may: [], packages: ["entities"] },
   {
@@ -139,6 +136,7 @@ export const LAYERS: readonly Layer[] = [
       "fleet/registries",
       "fleet/links",
       "fleet/sessions",
+      "fleet/archive",
       "fleet/recordings",
       "fleet/page-text",
       "fleet/metrics",
@@ -147,7 +145,12 @@ export const LAYERS: readonly Layer[] = [
   },
   // Failed jobs in groups, and what is done to many jobs.
   { name: "fleet/failures", files: /^hub\/fleet\/failures\//, may: ["fleet/jobs"], packages: ZOD },
-  { name: "fleet/imports", files: /^hub\/fleet\/imports\//, may: ["fleet/jobs"], packages: ZOD },
+  {
+    name: "fleet/imports",
+    files: /^hub\/fleet\/imports\//,
+    may: ["fleet/archive", "fleet/jobs"],
+    packages: ZOD,
+  },
   // What two jobs captured, compared; pages that are captured and compared again and again.
   {
     name: "fleet/compare",
@@ -219,7 +222,12 @@ export const LAYERS: readonly Layer[] = [
   },
 
   // Which page an address is of, for the page's server as for the page.
-  { name: "ui-paths", files: /^hub\/ui\/(page-path|moved)\.ts$/, may: [], packages: [] },
+  {
+    name: "ui-paths",
+    files: /^hub\/ui\/(chosen-colors|moved|page-path)\.ts$/,
+    may: [],
+    packages: [],
+  },
   // The admin UI as browsers run it: it knows the API by its schemas and the client.
   {
     name: "ui-client",
@@ -258,7 +266,8 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "program/cli",
     files: /^hub\/program\/(cli\/|(log-format|live-config)\.ts$)/,
-    may: [],
+    // `bench` serves the demo page to the lanes that it measures.
+    may: ["program/demo"],
     packages: [],
   },
   // All that was given to the program, and where each value comes from.
@@ -277,121 +286,10 @@ export const LAYERS: readonly Layer[] = [
     may: ["program/cli", "program/variables"],
     packages: ZOD,
   },
+  // What agents of other makers use, over standard input and over HTTP: thin calls of the API.
+  { name: "program/mcp", files: /^hub\/program\/mcp\//, may: ["program/cli"], packages: MCP },
   { name: "program", files: /^hub\/program\//, packages: HONO },
   { name: "main", files: /^hub\/main\.ts$/, packages: [] },
 
-  { name: "worker-config", files: /^worker\/config\.ts$/, packages: ZOD },
-  // The way out of the lanes: names, what may be connected to, and the sockets.
-  { name: "egress", files: /^worker\/egress\//, packages: [] },
-  // What answers a lane in place of the web.
-  { name: "replay", files: /^worker\/replay\//, packages: [] },
-  { name: "link", files: /^worker\/link\//, packages: [] },
-  // Not prom-client: a worker of an earlier version refuses an update with a package that it does not have.
-  { name: "worker-metrics", files: /^worker\/metrics\//, packages: [] },
-  { name: "upload", files: /^worker\/upload\//, packages: [] },
-  { name: "tasks/agent", files: /^worker\/tasks\/agent\//, may: ["tasks"], packages: ZOD },
-  { name: "tasks", files: /^worker\/tasks\//, may: [], packages: ZOD },
-
-  { name: "cdp", files: /^worker\/browser\/cdp\//, may: [], packages: ["devtools-protocol"] },
-  { name: "process", files: /^worker\/browser\/process\//, may: ["cdp"], packages: [] },
-  { name: "record", files: /^worker\/browser\/record\//, may: ["cdp"], packages: [] },
-  {
-    name: "lanes",
-    files: /^worker\/browser\/lanes\//,
-    may: ["cdp", "process", "record"],
-    packages: [],
-  },
-  // Engines as the worker asks the hub for them, and what they are told of pages.
-  { name: "browser-llm", files: /^worker\/browser\/llm\//, may: [], packages: [] },
-  // The one place that knows Playwright: recipes of a fetch job and the actions of a session.
-  {
-    name: "page-actions",
-    files: /^worker\/browser\/actions\//,
-    may: ["cdp", "process", "lanes", "browser-llm"],
-    packages: ["playwright-core", "turndown", "@joplin/turndown-plugin-gfm"],
-  },
-  {
-    name: "video",
-    files: /^worker\/browser\/video\//,
-    may: ["cdp", "process", "record", "lanes"],
-    packages: ["mime"],
-  },
-  {
-    name: "profile",
-    files: /^worker\/browser\/profile\//,
-    may: ["cdp", "process", "lanes"],
-    packages: [],
-  },
-  {
-    name: "fetch",
-    files: /^worker\/browser\/fetch\//,
-    may: ["cdp", "process", "record", "lanes", "page-actions", "video"],
-    packages: [],
-  },
-  // Jobs whose page a script of the hub drives.
-  {
-    name: "scripted",
-    files: /^worker\/browser\/scripted\//,
-    may: ["record", "lanes", "fetch"],
-    packages: [],
-  },
-  // What is at a place of a page, and how it is called.
-  { name: "picker", files: /^worker\/browser\/picker\//, may: ["cdp"], packages: ZOD },
-  // What people do in a browser, as steps.
-  { name: "clicks", files: /^worker\/browser\/clicks\//, may: ["cdp", "picker"], packages: ZOD },
-  {
-    name: "session",
-    files: /^worker\/browser\/session\//,
-    may: [
-      "cdp",
-      "process",
-      "record",
-      "lanes",
-      "fetch",
-      "browser-llm",
-      "page-actions",
-      "profile",
-      "picker",
-      "clicks",
-    ],
-    packages: ["mime", "playwright-core"],
-  },
-  {
-    name: "bridge",
-    files: /^worker\/browser\/bridge\//,
-    may: ["cdp", "process", "lanes", "session"],
-    packages: [],
-  },
-  // What happens in a session, its screen, and what its pages request.
-  {
-    name: "recording",
-    files: /^worker\/browser\/recording\//,
-    may: ["cdp", "record", "bridge"],
-    packages: [],
-  },
-  // What Playwright traces of a run, without the secrets in it.
-  {
-    name: "trace",
-    files: /^worker\/browser\/trace\//,
-    may: [],
-    packages: ["playwright-core"],
-  },
-  { name: "browser/jobs", files: /^worker\/browser\/jobs\//, packages: [] },
-
-  // Which version runs. It names every package of the worker, for versions that have none of their own.
-  {
-    name: "update",
-    files: /^worker\/program\/update\//,
-    may: [],
-    packages: [
-      ...ZOD,
-      "@joplin/turndown-plugin-gfm",
-      "mime",
-      "nanoid",
-      "playwright-core",
-      "tar-stream",
-      "turndown",
-    ],
-  },
-  { name: "worker-program", files: /^worker\/program\//, packages: [] },
+  ...WORKER_LAYERS,
 ];

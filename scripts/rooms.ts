@@ -15,7 +15,6 @@ export const ROOMS: readonly Room[] = [
   { name: "shared/protocol", may: ["shared/kit"] },
   { name: "shared/archive", may: SHARED },
   { name: "shared/recording", may: SHARED },
-  { name: "shared/recorded", may: SHARED },
   { name: "shared/llm", may: SHARED },
   { name: "shared/client", may: [...SHARED, "shared/recording"] },
   // Files that earlier versions look for at these paths.
@@ -35,12 +34,16 @@ export const ROOMS: readonly Room[] = [
   { name: "hub/guide", may: [...SHARED, "hub/platform"] },
   {
     name: "hub/ui",
-    may: [...SHARED, "shared/client", "shared/recorded", "shared/recording", "hub/platform"],
+    may: [...SHARED, "shared/client", "shared/recording", "hub/platform"],
   },
 
   { name: "worker/config.ts", may: SHARED },
+  { name: "worker/hub-files.ts", may: [...SHARED, "shared/client"] },
   { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
-  { name: "worker/replay", may: [...SHARED, "shared/archive", "shared/client", "worker/egress"] },
+  {
+    name: "worker/replay",
+    may: [...SHARED, "shared/archive", "shared/client", "worker/hub-files.ts", "worker/egress"],
+  },
   { name: "worker/link", may: SHARED },
   { name: "worker/metrics", may: SHARED },
   { name: "worker/upload", may: [...SHARED, "shared/client", "worker/link"] },
@@ -52,6 +55,7 @@ export const ROOMS: readonly Room[] = [
       "shared/client",
       "shared/llm",
       "worker/config.ts",
+      "worker/hub-files.ts",
       "worker/egress",
       "worker/replay",
       "worker/link",
@@ -65,6 +69,7 @@ export const ROOMS: readonly Room[] = [
       "shared/archive",
       "shared/service-notify.ts",
       "worker/config.ts",
+      "worker/hub-files.ts",
       "worker/egress",
       "worker/replay",
       "worker/link",

@@ -16,40 +16,71 @@ import {
   tagOf,
 } from "./test-group.ts";
 
-const BINARY_TESTS = "test/e2e/binary*.test.ts";
+/** One command in several processes, which run side by side: its files in parts of about the same length. */
+const inParts = (
+  name: string,
+  globs: readonly string[],
+  rest: Omit<Group, "name" | "files"> = {},
+) =>
+  globs.map(
+    (glob, i): Group => ({ name: i === 0 ? name : `${name}-${i + 1}`, files: [glob], ...rest }),
+  );
 
-/** The whole API once more, in two halves: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
-const fleetApi = (name: string, files: string): Group => ({
-  name,
-  files: [files],
+const UNIT: Group = { name: "unit", files: ["test/unit/**/*.test.ts"] };
+const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"] };
+const API: Group = { name: "api", files: ["test/api/**/*.test.ts"] };
+/** The whole API once more: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
+const FLEET_API = inParts("fleet-api", ["test/api/[a-j]*.test.ts", "test/api/[k-z]*.test.ts"], {
   // What a hub makes of hostile input `api` finds out.
   env: { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3", HOSTILE_RUNS: "6" },
 });
-const FLEET_API = fleetApi("fleet-api", "test/api/[a-j]*.test.ts");
-const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
+/** Several parts of the program at once. */
+const FLOW = inParts("flow", ["test/flow/[a-o]*.test.ts", "test/flow/[p-z]*.test.ts"]);
+/** Others' linters, and the packages of the clients. */
+const CLIENTS: Group = { name: "clients", files: ["test/programs/*.test.ts"] };
+const CHAOS: Group = { name: "chaos", files: ["test/chaos/**/*.test.ts"] };
 
-/**
- * Whole programs, scripts, recipes, and disks that fail: their tests wait for jobs, so that they do not mind others on the
- * machine. As many as make the lines of their round about as long as each other.
- */
-const PROGRAM_TESTS =
-  "test/e2e/{ask-agent,cli-dev,client,codegen,codegen-ends,extension,full-disk,guide-how-to,guide-pipeline,guide-start,pipeline,profiles,read-only-database,recipes,session-loads,tasks,update}.test.ts";
-
+const BINARY_TESTS = "test/e2e/binary*.test.ts";
+/** Whole programs, scripts, recipes, and disks that fail. */
+const PROGRAMS = inParts("programs", [
+  "test/e2e/{ask-agent,codegen*,extension,full-disk,pipeline,read-only-database}.test.ts",
+  "test/e2e/{cli-dev,cli-shots,client,mcp,profiles,session-loads}.test.ts",
+  "test/e2e/{guide-how-to,guide-pipeline,guide-start,recipes,tasks,update}.test.ts",
+]);
 /** Pages and browsers that hang, crash or never end: most of their time these tests wait for a deadline of the product. */
-const E2E_DEADLINES: Group = {
-  name: "e2e-deadlines",
-  files: ["test/e2e/{fetch-ends,fetch-failures*,lanes,lanes-crashes,unanswered}.test.ts"],
-};
-const E2E: Group = {
-  name: "e2e",
-  files: ["test/e2e/**/*.test.ts"],
-  except: [BINARY_TESTS, PROGRAM_TESTS, ...E2E_DEADLINES.files],
-};
-/** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
-const UI: Group = {
+const E2E_DEADLINES = inParts("e2e-deadlines", [
+  "test/e2e/{fetch-ends,unanswered}.test.ts",
+  "test/e2e/{fetch-failures*,lanes,lanes-crashes}.test.ts",
+]);
+const E2E = inParts(
+  "e2e",
+  [
+    "test/e2e/[a-e]*.test.ts",
+    "test/e2e/[f-o]*.test.ts",
+    "test/e2e/[p-r]*.test.ts",
+    "test/e2e/[s-z]*.test.ts",
+  ],
+  { except: [BINARY_TESTS, ...[...PROGRAMS, ...E2E_DEADLINES].flatMap(({ files }) => files)] },
+);
+
+/** Every page of the admin UI, in one Chromium against one dev mode. */
+const UI_PAGES: Group = {
   name: "ui",
   files: ["test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts"],
 };
+/** Every button. The first file of the last part, `walks`, needs an installation that is new. */
+const UI_BUTTONS = inParts(
+  "ui-buttons",
+  [
+    "test/ui/[a-f]*.test.ts",
+    "test/ui/[g-l]*.test.ts",
+    "test/ui/[m-r]*.test.ts",
+    "test/ui/[s-v]*.test.ts",
+    "test/ui/[w-z]*.test.ts",
+  ],
+  { except: UI_PAGES.files },
+);
+
 /** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
 const ATTACKS_OF_LANES =
   "test/attack/{asset-types,cdp,egress,egress-proxy,extensions,file-dialogs,floods,hostile-answers,lane-page,lane-to-hub,recipe-secrets,vnc}.test.ts";
@@ -65,7 +96,6 @@ const ATTACK_LANES: Group = {
   // One script of a sandbox goes through every way to the hub.
   silent_s: 700,
 };
-const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"] };
 
 /** Judge what the build made: that it works, and that it can be operated. */
 const UPDATE_TESTS = "test/ops/{updates,upgrade}.test.ts";
@@ -73,40 +103,40 @@ const OPS_UPDATES: Group = { name: "ops-updates", files: [UPDATE_TESTS] };
 const OF_THE_BINARY: Group = { name: "binary", files: [BINARY_TESTS] };
 const OPS: Group = { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] };
 
-const UNIT: Group = { name: "unit", files: ["test/unit/**/*.test.ts"] };
-const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"] };
-const API: Group = { name: "api", files: ["test/api/**/*.test.ts"] };
-/** Others' linters, and the packages of the clients. */
-const CLIENTS: Group = { name: "clients", files: ["test/programs/*.test.ts"] };
-/** Several parts of the program at once, in two halves. */
-const FLOW: Group = { name: "flow", files: ["test/flow/[a-o]*.test.ts"] };
-const FLOW_2: Group = { name: "flow-2", files: ["test/flow/[p-z]*.test.ts"] };
-
 /**
- * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
- * Those of the first start no browser. Each round has three lines or four, because they wait for more than they compute.
+ * Every group, in the order in which they begin. As many as {@link SIDE_BY_SIDE} run at a time, because each waits for
+ * more than it computes. What computes most is at the start and what is short at the end, so that all end together.
  */
-const ROUNDS: Group[][][] = [
-  [
-    [UNIT, CONTRACT, FLEET_API, ATTACK],
-    [API, FLOW],
-    [FLOW_2, CLIENTS],
-  ],
-  [[E2E], [{ name: "programs", files: [PROGRAM_TESTS] }], [E2E_DEADLINES, ATTACK_LANES, UI]],
-  // Four: chaos waits much, and so do those who wait for a fleet's updates.
-  [
-    [{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }],
-    [FLEET_API_2],
-    [OPS_UPDATES, OF_THE_BINARY],
-    [OPS],
-  ],
+const GROUPS: readonly Group[] = [
+  UNIT,
+  CONTRACT,
+  API,
+  CHAOS,
+  ...FLOW,
+  ATTACK_LANES,
+  ...FLEET_API,
+  ...PROGRAMS,
+  ...E2E,
+  ...E2E_DEADLINES,
+  OPS,
+  OPS_UPDATES,
+  UI_PAGES,
+  ATTACK,
+  CLIENTS,
+  OF_THE_BINARY,
 ];
-const GROUPS = ROUNDS.flat(2);
+const SIDE_BY_SIDE = 4;
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
 const OPS_LAN: Group = { name: "ops-lan", files: ["test/ops/lan/*.test.ts"], silent_s: 900 };
+/** A whole release for every machine, and its packages on a Debian of their own: root's, with Debian's mirror, minutes long. */
+const OPS_PACKAGES: Group = {
+  name: "ops-packages",
+  files: ["test/ops/packages/*.test.ts"],
+  silent_s: 3_600,
+};
 /** What has to be asked for. */
-const ASKED_FOR = [UI_ALL, OPS_LAN];
-/** Outside of the rounds. `bench-all` has to be asked for too. */
+const ASKED_FOR = [OPS_LAN, OPS_PACKAGES, ...UI_BUTTONS];
+/** Outside of the groups. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */
 const BUILT = [OF_THE_BINARY, OPS, OPS_UPDATES, OPS_LAN].map(({ name }) => name);
@@ -123,7 +153,7 @@ async function runBench(name: string): Promise<ToolResult> {
   return { ...result, ok: result.ok && left.length === 0, output: result.output + told };
 }
 
-/** Those that take seconds. The others have to be asked for: beside chaos they cost a minute. */
+/** Those that take seconds. The others have to be asked for. */
 const QUICK_BENCHES: readonly string[] = ["boot", "submit", "claim", "pickup"];
 
 async function runBenches(names: readonly string[]): Promise<Omit<Tally, "name" | "ms">> {
@@ -154,36 +184,29 @@ async function step(name: string, work: () => Promise<Omit<Tally, "name" | "ms">
   }
 }
 
-/** Shows the first line as it goes; what the others print is shown when the round is over. */
-async function runRound(
-  lines: Group[][],
-  wanted: (name: string) => boolean,
-  scratch: string,
-): Promise<Tally[]> {
-  const held: string[] = [];
-  const lanes = lines
-    .map((groups) => groups.filter(({ name }) => wanted(name)))
-    .filter((groups) => groups.length > 0);
-  const tallies = await Promise.all(
-    lanes.map(async (groups, i) => {
-      const of: Tally[] = [];
-      const hold = i === 0 ? undefined : (text: string) => void held.push(text);
-      for (const group of groups) of.push(await runGroup(group, scratch, hold));
-      return of;
-    }),
-  );
+/** Shows what runs in the first place as it goes; what ran beside it is shown when everything is over. */
+async function runGroups(groups: readonly Group[], scratch: string): Promise<Tally[]> {
+  const waiting = [...groups];
+  const tallies: Tally[] = [];
+  const runInPlace = async (place: number): Promise<string> => {
+    const held: string[] = [];
+    const hold = place === 0 ? undefined : (text: string) => void held.push(text);
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift())
+      tallies.push(await runGroup(group, scratch, hold));
+    return held.join("");
+  };
+  const held = await Promise.all([...Array(SIDE_BY_SIDE).keys()].map(runInPlace));
   process.stderr.write(held.join(""));
-  return tallies.flat();
+  return tallies;
 }
 
-/** What was divided among the lines of a round is still one command. */
-const PARTS: Readonly<Record<string, readonly string[]>> = {
-  attack: [ATTACK.name, ATTACK_LANES.name],
-  e2e: [E2E.name, E2E_DEADLINES.name],
-  flow: [FLOW.name, FLOW_2.name],
-  ops: ["ops", OPS_UPDATES.name],
-};
-const withItsParts = (name: string): readonly string[] => PARTS[name] ?? [name];
+/** A group by its name, and its parts: `e2e` stands for `e2e-2` and `e2e-deadlines` as well. */
+function withItsParts(name: string): readonly string[] {
+  const parts = [...GROUPS, ...UI_BUTTONS].filter(
+    (group) => group.name === name || group.name.startsWith(`${name}-`),
+  );
+  return parts.length > 0 ? parts.map((group) => group.name) : [name];
+}
 
 async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
   const only = asked_for.flatMap(withItsParts);
@@ -211,13 +234,12 @@ async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
           return { passed: 1, failed: 0, note: "" };
         }),
       );
-    const [before, last] = [ROUNDS.slice(0, -1), ROUNDS.at(-1) ?? []];
-    for (const lines of before) tallies.push(...(await runRound(lines, wanted, scratch)));
-    // The figures of the benchmarks are not judged here.
-    const benches = wanted("bench")
-      ? step("bench", () => runBenches(QUICK_BENCHES)).then((tally) => [tally])
-      : [];
-    const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
+    const groups = GROUPS.filter(({ name }) => wanted(name));
+    const ended = await Promise.all([
+      runGroups(groups, scratch),
+      // Their figures are not judged here.
+      wanted("bench") ? step("bench", () => runBenches(QUICK_BENCHES)).then((one) => [one]) : [],
+    ]);
     tallies.push(...ended.flat());
     for (const group of ASKED_FOR.filter(({ name }) => only.includes(name)))
       tallies.push(await runGroup(group, scratch));

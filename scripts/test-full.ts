@@ -24,6 +24,24 @@ const FULL: Group[] = [
     env: { LARGE_BODY_MB: "1024", LANE_RESETS: "20" },
   },
   {
+    name: "large bodies again and again",
+    files: ["test/e2e/fetch-rules.test.ts"],
+    silent_s: 1_200,
+    env: { LARGE_BODY_MB: "280", LARGE_RUNS: "50" },
+  },
+  {
+    name: "heavy pages",
+    files: ["test/e2e/heavy-pages.test.ts"],
+    silent_s: 600,
+    env: { HEAVY_PAGES: "500" },
+  },
+  {
+    name: "slow bodies",
+    files: ["test/e2e/fetch-ends.test.ts"],
+    silent_s: 600,
+    env: { DRIP_SECONDS: "60" },
+  },
+  {
     name: "objects in S3",
     files: ["test/contract/objects-s3.test.ts"],
     silent_s: 900,

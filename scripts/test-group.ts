@@ -11,6 +11,8 @@ export interface Tally {
   passed: number;
   failed: number;
   ms: number;
+  /** What it and the processes that it has ended cost the processor. */
+  cpu_ms?: number;
   note: string;
   /** Told again at the end: the middle of a long log may be cut away. */
   failures?: readonly Failure[];
@@ -79,27 +81,13 @@ async function filesOf(group: Group): Promise<string[]> {
     .sort();
 }
 
-/**
- * Runs the files of a group in one process of their own; whatever lives on after it is ended and told.
- * @param held takes what is printed, for a group that runs beside another one; absent: it is shown as it comes.
- */
-export async function runGroup(
+/** `bun test` of the files, in a process group of its own. */
+const startTests = (
   group: Group,
-  scratch: string,
-  held?: (text: string) => void,
-): Promise<Tally> {
-  const started = performance.now();
-  const failures: Failure[] = [];
-  const tally = (passed: number, failed: number, note: string): Tally => {
-    return { name: group.name, passed, failed, ms: performance.now() - started, note, failures };
-  };
-  const files = await filesOf(group);
-  if (files.length === 0) return tally(0, 1, "no test files");
-  const show = held ?? ((text: string) => process.stderr.write(text));
-  show(`\n== ${group.name}: ${files.length} files\n`);
-  const report = join(scratch, `${group.name}.xml`);
-  const tag = tagOf(group.name);
-  const child = Bun.spawn(
+  files: readonly string[],
+  { report, tag, piped }: { report: string; tag: string; piped: boolean },
+) =>
+  Bun.spawn(
     [
       process.execPath,
       "test",
@@ -113,11 +101,35 @@ export async function runGroup(
       env: { ...process.env, ...group.env, [TAG]: tag },
       stdin: "ignore",
       // What tests print themselves; everything else goes to stderr.
-      stdout: held ? "pipe" : "inherit",
+      stdout: piped ? "pipe" : "inherit",
       stderr: "pipe",
       detached: true,
     },
   );
+
+/**
+ * Runs the files of a group in one process of their own; whatever lives on after it is ended and told.
+ * @param held takes what is printed, for a group that runs beside another one; absent: it is shown as it comes.
+ */
+export async function runGroup(
+  group: Group,
+  scratch: string,
+  held?: (text: string) => void,
+): Promise<Tally> {
+  const started = performance.now();
+  const failures: Failure[] = [];
+  let cpu_ms = 0;
+  const tally = (passed: number, failed: number, note: string): Tally => {
+    const ms = performance.now() - started;
+    return { name: group.name, passed, failed, ms, cpu_ms, note, failures };
+  };
+  const files = await filesOf(group);
+  if (files.length === 0) return tally(0, 1, "no test files");
+  const show = held ?? ((text: string) => process.stderr.write(text));
+  show(`\n== ${group.name}: ${files.length} files\n`);
+  const report = join(scratch, `${group.name}.xml`);
+  const tag = tagOf(group.name);
+  const child = startTests(group, files, { report, tag, piped: held !== undefined });
   const silent_s = group.silent_s ?? SILENT_S;
   let silent = false;
   const timer = setTimeout(() => {
@@ -132,6 +144,7 @@ export async function runGroup(
   });
   const printed = child.stdout ? new Response(child.stdout).text().then(show) : undefined;
   const code = await child.exited;
+  cpu_ms = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000;
   clearTimeout(timer);
   const left = await endLeftovers(`${TAG}=${tag}`);
   const counts = readJunit(
@@ -165,7 +178,8 @@ export function summarize(tallies: Tally[]): number {
   for (const t of tallies)
     console.log(
       `${t.name.padEnd(11)} ${String(t.passed).padStart(5)} passed ${String(t.failed).padStart(4)} failed ` +
-        `${(t.ms / 1000).toFixed(1).padStart(7)} s${t.note ? `  ${t.note}` : ""}`,
+        `${(t.ms / 1000).toFixed(1).padStart(7)} s` +
+        `${t.cpu_ms ? ` (${(t.cpu_ms / 1000).toFixed(0)} s of a core)` : ""}${t.note ? `  ${t.note}` : ""}`,
     );
   const passed = tallies.reduce((sum, t) => sum + t.passed, 0);
   const failed = tallies.reduce((sum, t) => sum + t.failed, 0);

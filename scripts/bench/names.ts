@@ -6,6 +6,7 @@ export const BENCH_NAMES = [
   "assign",
   "lane-turnaround",
   "session-start",
+  "one-shot",
   "action",
   "cdp",
   "viewer",

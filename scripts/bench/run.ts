@@ -15,6 +15,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   assign: async () => (await import("./assign.ts")).assign,
   "lane-turnaround": async () => (await import("./lane-turnaround.ts")).laneTurnaround,
   "session-start": async () => (await import("./action.ts")).sessionStart,
+  "one-shot": async () => (await import("./one-shot.ts")).oneShot,
   action: async () => (await import("./action.ts")).action,
   cdp: async () => (await import("./cdp.ts")).cdp,
   viewer: async () => (await import("./viewer.ts")).viewer,
