@@ -212,6 +212,6 @@ test("flotilla diff prints the comparison, and steers no terminal (rules/compari
   expect(JSON.parse(json.out)).toEqual((await diff(before, after)).body);
   expect(await command([before, "nobody"])).toMatchObject({
     code: 1,
-    err: "flotilla: job not found\n",
+    err: "flotilla: job not found\ntry: flotilla jobs\n",
   });
 });

@@ -40,6 +40,7 @@ const DEFAULTS = {
   retention_max_bytes: 0,
   retention_max_count: 0,
   record: "screen",
+  browser_options: {},
   recording_days: 30,
   recording_max_bytes: 50_000_000_000,
   recording_max_count: 0,

@@ -17,6 +17,7 @@ import {
   toText,
   value,
 } from "#test/support/models/hostile-calls.ts";
+import { sampleResult } from "#test/support/models/sample-result.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
@@ -40,10 +41,10 @@ const startHub = async (env: EnvSource = {}) => {
   let calls = 0;
   worker = await hub.worker({
     lanes: 2,
-    on_call: () => {
+    on_call: ({ action }) => {
       calls += 1;
       const kind = kinds[calls % 7] ?? null;
-      return { ok: kind === null, kind, result: null };
+      return { ok: kind === null, kind, result: kind === null ? sampleResult(action) : null };
     },
   });
   job_id = (await hub.call("POST", "/jobs", { url: "http://site.test/" })).body.job_id;

@@ -172,6 +172,32 @@ test("a job that ended without its last event still ends its stream", async () =
   });
 });
 
+test("the plain call has the last event too where it was never stored, once there is no hub that still may (rules/events#events-by-plain-calls)", async () => {
+  const eventsOf = async (job_id: string) =>
+    (await hub.call("GET", `/jobs/${job_id}/events.json`)).body.events;
+  const end = (now: number) => ({ status: "failed", error: "lost", now }) as const;
+  const job = await run();
+  await hub.ctx.db.jobs.finish(job.job_id, job.lease_token, end(Date.now()));
+  expect(await eventsOf(job.job_id)).toMatchObject([{ seq: 1, type: "log" }]);
+  const clock = createFakeClock();
+  const later = await startTestHub({ clock });
+  try {
+    const peer = await later.worker();
+    const { job_id } = (await later.call("POST", "/jobs", { url: TARGET })).body;
+    const { lease_token } = await peer.assigned.next();
+    await later.ctx.db.jobs.finish(job_id, lease_token, end(clock.now()));
+    clock.jump(10_000);
+    const read = async (since: number) =>
+      (await later.call("GET", `/jobs/${job_id}/events.json?since=${since}`)).body.events;
+    const last = { seq: 2, type: "error", data: { detail: "lost" } };
+    expect(await read(0)).toMatchObject([{ seq: 1, type: "log" }, last]);
+    expect(await read(1)).toMatchObject([last]);
+    expect(await read(2)).toEqual([]);
+  } finally {
+    await later.close();
+  }
+});
+
 test("deleting a job ends the streams that follow it", async () => {
   const job = await run();
   const stream = follow(job.job_id);

@@ -61,7 +61,7 @@ test("flotilla link prints the link, which opens what it names; end-all ends it"
   expect(JSON.parse(json.out)).toMatchObject({ kind: "asset", mode: "view", name: null });
   expect(await run("link", ["end-all"], {}, {})).toMatchObject({
     code: 1,
-    err: "flotilla: the administrator password is required\n",
+    err: "flotilla: the administrator password is required\ntry: set SVC_ADMIN_PASSWORD\n",
   });
   expect(await run("link", ["end-all"])).toMatchObject({ code: 0 });
   expect((await fetch(url)).status).toBe(403);
@@ -72,7 +72,7 @@ test("what it cannot make a link of is said", async () => {
     await expect(run("link", words)).rejects.toThrow(UsageError);
   expect(await run("link", ["viewer", "none"])).toMatchObject({
     code: 1,
-    err: "flotilla: session not found\n",
+    err: "flotilla: session not found\ntry: flotilla sessions\n",
   });
   expect((await run("link", ["cdp", "none"], { mode: ["view"] })).err).toContain(
     "DevTools cannot be restricted to viewing",

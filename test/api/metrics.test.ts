@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { readMetrics, sampleOf } from "#test/support/models/prometheus-text.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
@@ -123,4 +124,22 @@ test("the queue of a control plane: submits, claims, reports, and what waits (ru
   expect(get("flotilla_tasks", { workload: "sizes", state: "ready" })).toBe(1);
   expect(get("flotilla_task_oldest_ready_seconds", { workload: "sizes" })).not.toBeNull();
   expect(get("flotilla_pull_workers", { state: "live" })).toBe(1);
+});
+
+test("a workload that is switched off has ready tasks, and none that could run (rules/metrics#of-the-pipeline)", async () => {
+  const clock = createFakeClock();
+  await start({ mode: "control", clock });
+  const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+  for (const [slug, enabled] of Object.entries({ on: true, off: false })) {
+    await hub.call("POST", "/api/v1/workloads", { slug, enabled, ...command });
+    expect((await hub.call("POST", `/api/v1/workloads/${slug}/tasks`, { pk: "a" })).status).toBe(
+      201,
+    );
+  }
+  await clock.advance(60_000);
+  const get = await scrape();
+  const ages = ["on", "off"].map((workload) =>
+    get("flotilla_task_oldest_ready_seconds", { workload }),
+  );
+  expect([ages, get("flotilla_tasks", { workload: "off", state: "ready" })]).toEqual([[60, 0], 1]);
 });

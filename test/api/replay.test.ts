@@ -232,3 +232,44 @@ test("the clock of a capture is asked of workers that can move it, and of no oth
   expect(plain.status).toBe(201);
   expect(await older.opening.next()).not.toHaveProperty("replay_clock");
 });
+
+const PROVE = { mode: "codegen-loop", goal: "find it", prove_in_replay: true };
+const prove = async (options: object = {}) => {
+  const engine = { endpoint: "http://127.0.0.1:9/v1", model: "m", use_for_codegen: true };
+  await hub.call("PUT", "/engines/local", engine);
+  return hub.call("POST", "/jobs", { url: TARGET, options: { ...PROVE, ...options } });
+};
+const proveAt = (field: string, words: string) => refused(["body", "options", field], words);
+
+test("a job proves its scripts where there is a second lane, and a capture that is whole (rules/scripts#proof-in-replay)", async () => {
+  const [one] = lane_novnc_urls;
+  const able = { replay: true, prove_in_replay: true };
+  const single = { max_concurrent: 1, lane_novnc_urls: [one], ...able };
+  const small = await connect({ lanes: 1, worker_id: "small", capabilities: single as never });
+  const { job_id: plain } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const running = await small.assigned.next(({ job_id }) => job_id === plain);
+  expect(Object.keys(running.options)).not.toContain("prove_in_replay");
+  expect(await prove()).toMatchObject(proveAt("prove_in_replay", "needs a second lane"));
+
+  const worker = await connect({ capabilities: { ...PLAIN, ...able } as never });
+  expect(await prove({ proof_capture: "none" })).toMatchObject(
+    proveAt("proof_capture", "there is no such job"),
+  );
+  await small.putDocument(running, "har.json", '{"log":{"entries":[]}}');
+  const early = proveAt("proof_capture", "has not ended");
+  expect(await prove({ proof_capture: plain })).toMatchObject(early);
+  small.finish(running);
+  await small.settle();
+  const { status, body } = await prove({ proof_capture: plain });
+  expect({ status, job_id: body.job_id }).toMatchObject({ status: 200 });
+  const given = [small, worker].map((own) =>
+    own.assigned.next((job) => job.job_id === body.job_id),
+  );
+  expect((await Promise.race(given)).options).toMatchObject({ ...PROVE, proof_capture: plain });
+});
+
+test("a worker of an earlier version is given no job that proves its scripts (rules/scripts#proof-in-replay)", async () => {
+  await connect();
+  const words = "is not possible: worker w11 is of a version that cannot do it";
+  expect(await prove()).toMatchObject(proveAt("prove_in_replay", words));
+});

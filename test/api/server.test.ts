@@ -122,8 +122,11 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /settings",
       "PATCH /settings",
       ...["GET /tokens", "POST /tokens", "DELETE /tokens/{id}"],
-      ...["GET /audit", "POST /links", "DELETE /links"],
+      ...["GET /audit", "POST /links", "DELETE /links", "POST /mcp", "DELETE /mcp"],
       ...["GET /guide", "GET /guide/search", "GET /llms.txt"],
+      ...["screenshot", "pdf", "content", "markdown", "scrape", "evaluate"].map(
+        (kind) => `POST /${kind}`,
+      ),
       "GET /links/{link}",
       ...["websockify", "cdp", "cdp/json/version", "assets.json", "assets/{name}"].map(
         (what) => `GET /links/{link}/${what}`,

@@ -71,6 +71,19 @@ test("the app may load, frame and call nothing but its own origin, and its style
   expect(first.headers.get("cache-control")).toBe("no-store");
 });
 
+test("the first document has the colours that this browser chose, and no others (rules/web-app#places)", async () => {
+  await start();
+  const rootWith = async (cookie?: string) => {
+    const response = await get("/ui/captures", cookie === undefined ? HTML : { ...HTML, cookie });
+    return /<html [^>]*>/.exec(await response.text())?.[0];
+  };
+  const scheme = (colors: string) => `<html lang="en" data-mantine-color-scheme="${colors}">`;
+  expect(await rootWith("flotilla-colors=dark")).toBe(scheme("dark"));
+  expect(await rootWith("other=1; flotilla-colors=light")).toBe(scheme("light"));
+  for (const none of [undefined, "flotilla-colors=auto", 'flotilla-colors="><script>'])
+    expect({ none, root: await rootWith(none) }).toEqual({ none, root: '<html lang="en">' });
+});
+
 test("files of the app are cached forever under names with their hash, and packed", async () => {
   await start();
   const html = await (await get("/", HTML)).text();
@@ -166,6 +179,20 @@ test("with SVC_API_TOKEN a browser logs in once, and learns who it is", async ()
   const out = await hub.call("POST", "/ui/logout", undefined, { headers: { cookie } });
   expect(out.headers.get("set-cookie")).toContain("Max-Age=0");
   expect((await get("/jobs", { cookie })).status).toBe(401);
+});
+
+test("the start says that no token is required, and warns where other machines reach the server", async () => {
+  const toldAs = async (env: Record<string, string>) => {
+    await start({ alone: true, env });
+    const told = hub.log.filter(({ message }) =>
+      String(message).startsWith("no token is required"),
+    );
+    await hub.close();
+    return told.map(({ level }) => level);
+  };
+  expect(await toldAs({ SVC_HOST: "0.0.0.0" })).toEqual(["warn"]);
+  expect(await toldAs({})).toEqual(["info"]);
+  expect(await toldAs({ SVC_HOST: "0.0.0.0", SVC_API_TOKEN: "t0ken-of-the-test" })).toEqual([]);
 });
 
 test("without a token every browser learns that the server is open, if other machines reach it", async () => {

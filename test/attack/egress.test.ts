@@ -6,7 +6,15 @@ import { hostname } from "node:os";
 import { type AttackList, attempting } from "#test/support/rigs/attempts.ts";
 import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
 import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
-import { METADATA, PAGE_TO_HUB, PAGE_TO_METADATA, SPELLINGS } from "./lists/egress.ts";
+import { isMarked } from "#worker/egress/port-marks.ts";
+import {
+  METADATA,
+  NEIGHBOUR_SPELLINGS,
+  PAGE_TO_HUB,
+  PAGE_TO_METADATA,
+  PAGE_TO_NEIGHBOUR,
+  SPELLINGS,
+} from "./lists/egress.ts";
 import {
   MAIN_WAYS,
   PAGE_WAYS,
@@ -98,18 +106,17 @@ const page = (
 
 let site: SiteServer;
 let lane: JobLane;
-/** It stands where the hub is, the control plane, a viewer bridge, a debugging port and a VNC port. */
-let targets: Record<"hub" | "control" | "bridge" | "cdp" | "vnc", Target>;
+/** They stand where the hub is, the control plane, a viewer bridge, and a VNC port: the lanes have no displays. */
+let targets: Record<"hub" | "control" | "bridge" | "vnc", Target>;
 /** A server of this machine that is nobody's: it may be captured. */
 let neighbour: Target;
 
 beforeAll(async () => {
-  const [hub, control, bridge, cdp, vnc] = await Promise.all([
-    ...[startTarget(), startTarget(), startTarget(), startTarget(), startTarget()],
+  const [hub, control, bridge, vnc] = await Promise.all([
+    ...[startTarget(), startTarget(), startTarget(), startTarget()],
   ]);
-  if (!hub || !control || !bridge || !cdp || !vnc) throw new Error("no targets");
-  // The lane's own servers have the next ports; these belong to a lane that this worker might have.
-  targets = { hub, control, bridge, cdp, vnc };
+  if (!hub || !control || !bridge || !vnc) throw new Error("no targets");
+  targets = { hub, control, bridge, vnc };
   neighbour = await startTarget();
   site = await startServer("127.0.0.1");
   site.on("/redirect", (_req, res, url) => {
@@ -143,6 +150,7 @@ beforeAll(async () => {
       HUB_URL: `ws://127.0.0.1:${hub.port}`,
       SVC_CONTROL_URL: `http://localhost:${control.port}`,
       NOVNC_BASE_PORT: String(bridge.port),
+      SVC_VNC_PORT_BASE: String(vnc.port),
     },
     ask,
   );
@@ -241,12 +249,49 @@ describe("a page of a lane cannot connect to what belongs to the fleet", () => {
         options: { wait_seconds: 60, max_wait_seconds: 180, idle_seconds: 1 },
         onBrowser: ({ cdp_port, gate }) => {
           own = ["127.0.0.1", "localhost.", "rebound.test", "[::1]"].flatMap((host) =>
-            [cdp_port, gate?.port ?? 0].map((port) => `${host}:${port}`),
+            [cdp_port, gate?.port ?? 0, targets.vnc.port].map((port) => `${host}:${port}`),
           );
         },
       });
       expect(outcome).toMatchObject({ status: "completed", title: "nothing answered" });
       expect(log.join("\n")).toContain("is a port of this worker's own lanes");
+      expect(targets.vnc.connections()).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "the ports of another worker's lanes on this machine, of which no hub tells (rules/egress#never-reachable)",
+    async () => {
+      const [vnc, bridge] = [await startTarget(), await startTarget()];
+      const ports = { cdp: 0, vnc: vnc.port, bridge: bridge.port, gate: 0 };
+      const other = await openJobLane({
+        SVC_VNC_PORT_BASE: String(vnc.port),
+        NOVNC_BASE_PORT: String(bridge.port),
+      });
+      try {
+        await other.run({
+          url: `${site.origin}/redirect`,
+          onBrowser: ({ cdp_port, gate }) => {
+            Object.assign(ports, { cdp: cdp_port, gate: gate?.port });
+          },
+        });
+        const list = `http://127.0.0.1:${ports.cdp}/json/list`;
+        expect((await fetch(list)).status).toBe(200);
+        const places = Object.values(ports).flatMap((port) =>
+          NEIGHBOUR_SPELLINGS.map((host) => `${host}:${port}`),
+        );
+        const { outcome } = await visit("/neighbour", page(places, MAIN_WAYS));
+        expect(outcome).toMatchObject({ status: "completed", title: "nothing answered" });
+        const there = await lane.run({ url: list });
+        expect(there.outcome.error).toContain("a port of another worker's lanes on this machine");
+        expect([vnc, bridge].map((target) => target.connections())).toEqual([0, 0]);
+      } finally {
+        await other.close();
+        for (const target of [vnc, bridge]) target.stop();
+      }
+      expect(isMarked(ports.cdp)).toBe(false);
+      refuse(PAGE_TO_NEIGHBOUR);
     },
     SLOW_MS,
   );

@@ -142,3 +142,57 @@ test("GET /{target_url} makes jobs for people who go there and for programs, not
   // The five visits alone.
   expect(body.jobs).toHaveLength(5);
 });
+
+const CHROME =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36";
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const POWERSHELL =
+  "Mozilla/5.0 (Windows NT 10.0; Microsoft Windows 10.0.19045; en-US) PowerShell/7.5.0";
+const DOCUMENT = { accept: "text/html,application/xhtml+xml", "upgrade-insecure-requests": "1" };
+
+test("where a browser reports nothing of the site, GET /{target_url} wants what it sends with documents (rules/access#pages-of-other-origins)", async () => {
+  attacked = await startAttacked("hub");
+  const { hub } = attacked;
+  const tried = async (headers: Record<string, string>) =>
+    (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
+  for (const browser of [CHROME, FIREFOX]) {
+    const by = { "user-agent": browser };
+    expect(await tried({ ...by, ...DOCUMENT })).toBeNull();
+    expect(await tried({ ...by, accept: "image/avif,*/*;q=0.8" })).toBe("origin");
+    // `fetch` sends whatever Accept its page names.
+    expect(await tried({ ...by, accept: DOCUMENT.accept })).toBe("origin");
+    expect(await tried({ ...by, ...DOCUMENT, accept: "*/*" })).toBe("origin");
+    expect(await tried(by)).toBe("origin");
+  }
+  for (const program of [POWERSHELL, "curl/8.14.1", "Mozilla/5.0"])
+    expect(await tried({ "user-agent": program, accept: "*/*" })).toBeNull();
+});
+
+test("a program whose fetch sends some of what browsers send makes a job (rules/access#pages-of-other-origins)", async () => {
+  attacked = await startAttacked("hub");
+  const { hub } = attacked;
+  const tried = async (headers: Record<string, string>) =>
+    (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
+  const node = { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" };
+  expect(await tried(node)).toBeNull();
+  expect(await tried({ ...node, "user-agent": CHROME })).toBe("origin");
+  expect(await tried({ ...node, "sec-fetch-site": "cross-site" })).toBe("origin");
+  expect(await tried({ ...node, origin: "https://evil.example" })).toBe("origin");
+});
+
+test("what a browser loads before anybody goes there makes no job", async () => {
+  attacked = await startAttacked("hub");
+  const { hub } = attacked;
+  const tried = async (headers: Record<string, string>) =>
+    (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
+  const visits = [
+    { ...VISIT, "sec-fetch-site": "cross-site" },
+    { ...DOCUMENT, "user-agent": CHROME },
+  ];
+  for (const visit of visits) {
+    expect(await tried(visit)).toBeNull();
+    expect(await tried({ ...visit, "sec-purpose": "prefetch;prerender" })).toBe("origin");
+    expect(await tried({ ...visit, purpose: "prefetch" })).toBe("origin");
+    expect(await tried({ ...visit, "x-moz": "prefetch" })).toBe("origin");
+  }
+});

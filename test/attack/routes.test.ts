@@ -34,13 +34,14 @@ type Told = string | null;
 const LEAST: Record<string, Role> = { view: "viewer", submit: "submitter", operate: "operator" };
 
 /** Who turns this caller away at such a route; null: the call reaches it. */
-function toldTo(caller: Caller, { access, proof, also }: RouteRules): Told {
+function toldTo(caller: Caller, { access, proof, also, operator_for }: RouteRules): Told {
   if (access === "public" || access === "capability" || proof !== undefined) return null;
   if (access === "link") return "link";
   if (access === "worker") return caller === "worker" ? null : "secret";
   const role = caller.replace("session of ", "") as Role;
   if (ROLES.includes(role)) {
-    const least = LEAST[access] ?? "admin";
+    // Nothing that is sent here is what submitters may send there.
+    const least = operator_for === undefined ? (LEAST[access] ?? "admin") : "operator";
     return ROLES.indexOf(role) >= ROLES.indexOf(least) ? null : "role";
   }
   if (caller === "administrator") return null;

@@ -22,6 +22,7 @@ const attempt = (job_id: string, n: number, more: Partial<AttemptRow> = {}): Att
   sandbox: null,
   screenshot: null,
   evidence: { url: null, title: null, network: [] },
+  proof: null,
   started_at: 1,
   finished_at: null,
   ...more,
@@ -111,6 +112,15 @@ eachDialect((open) => {
           title: "A",
           network: [{ method: "GET", url: "/", status: null }],
         },
+        proof: {
+          job_id: id,
+          session_id: "s1",
+          ok: true,
+          reason: "fine",
+          run_ms: 4,
+          answered: 2,
+          missed_count: 1,
+        },
         finished_at: 9,
       });
       expect(await db.attempts.save(whole)).toBe(true);
@@ -118,6 +128,7 @@ eachDialect((open) => {
       expect(await db.attempts.save({ ...whole, stdout: "a\u0000b" })).toBe(true);
       const [summary] = await db.attempts.list(id);
       expect(summary).toMatchObject({ n: 1, exit_code: 1, verdict: { class: "script_error" } });
+      expect(summary).toMatchObject({ proof: whole.proof });
       expect(summary).not.toHaveProperty("stdout");
     });
 

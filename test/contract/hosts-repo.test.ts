@@ -18,6 +18,7 @@ const row = (host: string, more: Partial<HostRow> = {}): Omit<HostRow, "cookies"
   notes: "",
   proxy: null,
   record: null,
+  browser_options: null,
   updated_at: NOW,
   ...more,
 });

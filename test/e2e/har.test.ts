@@ -12,7 +12,8 @@ const DATA = seededBmp(7, 30_000);
 beforeAll(async () => {
   [site, other, lane] = await Promise.all([
     startServer("127.0.0.1"),
-    startServer("other.localhost"),
+    // An address of its own: the gate is at 127.0.0.1 too.
+    startServer("127.0.0.2"),
     openJobLane(),
   ]);
   site.on("/start", (_req, res) => {
@@ -92,6 +93,8 @@ test("har.json (rules/documents#har) is HAR 1.2 with redirects, headers, sizes, 
   });
   expect(image.response.bodySize).toBe(DATA.length);
   expect(image.time).toBeGreaterThan(0);
+  // The gate's own address would be that of every entry.
+  expect(find("/frame")).toMatchObject({ serverIPAddress: "127.0.0.2" });
   const inner = find("/inner.bmp");
   expect(inner.response.content).toMatchObject({
     size: DATA.length,

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { checkMetrics } from "#test/support/clients/promtool.ts";
 import { readMetrics, type Sample } from "#test/support/models/prometheus-text.ts";
+import { metricsOf } from "#test/support/models/promql.ts";
 import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 import { freePort } from "#test/support/servers/ports.ts";
+import { ROOT } from "../../scripts/build.ts";
 
 /** What a hub and a worker tell to Prometheus after a job, a session and a task (rules/metrics). */
 
@@ -55,6 +58,21 @@ const sum = (all: readonly Sample[], name: string, labels: Record<string, string
     .filter((one) => Object.entries(labels).every(([key, value]) => one.labels[key] === value))
     .reduce((n, { value }) => n + value, 0);
 
+const textOf = (path: string) => Bun.file(join(ROOT, "scripts/monitoring", path)).text();
+const queries = async (): Promise<string[]> => {
+  const alerts = Bun.YAML.parse(await textOf("flotilla-alerts.yml")) as {
+    groups: { rules: { expr: string }[] }[];
+  };
+  const { panels } = JSON.parse(await textOf("flotilla-dashboard.json")) as {
+    panels: { targets?: { expr: string }[] }[];
+  };
+  const all = [
+    ...alerts.groups.flatMap(({ rules }) => rules),
+    ...panels.flatMap(({ targets = [] }) => targets),
+  ];
+  return all.map(({ expr }) => expr);
+};
+
 test("a worker counts its jobs, actions, refusals, uploads and tasks (rules/metrics#of-a-worker)", async () => {
   const { job_id } = await fleet.submit(site.url.href, { idle_seconds: 1 });
   expect((await fleet.finished(job_id)).status).toBe("completed");
@@ -86,4 +104,32 @@ test("a worker counts its jobs, actions, refusals, uploads and tasks (rules/metr
   const hub = await scrape(fleet.url);
   expect(sum(hub, "flotilla_jobs_finished_total", { status: "completed" })).toBe(1);
   expect(sum(hub, "flotilla_sessions")).toBe(1);
+});
+
+test("alerts and dashboard ask for metrics and labels that the running program has (rules/metrics#alerts-and-dashboard)", async () => {
+  const texts = await Promise.all(
+    [fleet.url, `http://127.0.0.1:${port}`].map(async (base) =>
+      (await fetch(`${base}/metrics`)).text(),
+    ),
+  );
+  const text = texts.join("\n");
+  const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const labels = new Map<string, Set<string>>();
+  // A summary has none while nothing has been seen since the scrape before.
+  for (const [, name = ""] of text.matchAll(/^# TYPE (\S+) summary$/gm))
+    labels.set(name, new Set(["instance", "job", "quantile"]));
+  for (const sample of readMetrics(text)) {
+    const name = sample.name.replace(/_(bucket|sum|count)$/, "");
+    const known = labels.get(name) ?? new Set(["instance", "job"]);
+    labels.set(name, known);
+    for (const label of Object.keys(sample.labels)) known.add(label);
+  }
+  const asked = (await queries()).flatMap(metricsOf);
+  expect(asked.length).toBeGreaterThan(80);
+  const unknown = asked.filter(({ name }) => !names.has(name)).map(({ name }) => name);
+  expect(unknown).toEqual([]);
+  for (const { name, labels: wanted } of asked)
+    for (const label of wanted)
+      if (labels.has(name))
+        expect([name, label, labels.get(name)?.has(label)]).toEqual([name, label, true]);
 });

@@ -132,6 +132,7 @@ test(
         hold,
         browser,
         hub: hub.files,
+        timeout_ms: 60_000,
         signal,
       });
       expect(saved.error).toBeNull();

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { toPlaywright } from "#hub/ui/client/fleet/session/recorded/to-playwright.ts";
+import { toRecipe } from "#hub/ui/client/fleet/session/recorded/to-recipe.ts";
+import { toScript } from "#hub/ui/client/fleet/session/recorded/to-script.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type {
   Picked,
@@ -6,9 +9,6 @@ import type {
   RecordedStep,
 } from "#shared/protocol/schema/recorded-input.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import { toPlaywright } from "#shared/recorded/to-playwright.ts";
-import { toRecipe } from "#shared/recorded/to-recipe.ts";
-import { toScript } from "#shared/recorded/to-script.ts";
 import { connectRfb, type RfbClient } from "#test/support/clients/rfb-client.ts";
 import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 import { runPlaywright } from "#test/support/rigs/written-program.ts";

@@ -147,7 +147,9 @@ describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
     expect(
       [...rig.hub.stored.keys()].filter((path) => path.includes("/jobs/attached/")).length,
     ).toBeGreaterThan(0);
-    expect(await tabs()).toEqual([at("/cookie")]);
+    await until("its tab is gone", 60_000, async () =>
+      Bun.deepEquals(await tabs(), [at("/cookie")]),
+    );
     expect(browserProcess(rig).pid).toBe(pid);
     expect(rig.sessions.get(job.session_id)?.lease_token).toBe(attached.lease_token);
 

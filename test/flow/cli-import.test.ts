@@ -3,10 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseCommandLine } from "#hub/program/cli/args.ts";
-import { runPipelineCommand } from "#hub/program/cli/pipeline.ts";
 import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
 import { createClient } from "#shared/client/index.ts";
-import { systemClock } from "#shared/kit/clock.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
@@ -36,13 +35,11 @@ async function run(line: string[]) {
   } as unknown as Terminal;
   const parsed = parseCommandLine(line, {});
   if (parsed.kind !== "command") throw new Error("no command");
-  const deps = { terminal, clock: systemClock, signal: new AbortController().signal };
+  const { words, flags } = parsed;
+  const env = { SVC_HUB: hub.url };
+  const { signal } = new AbortController();
   try {
-    seen.code = await runPipelineCommand("submit", parsed.words, parsed.flags, {
-      ...deps,
-      url: hub.url,
-      token: undefined,
-    });
+    seen.code = await runClientCommand("submit", words, flags, env, terminal, signal);
   } catch (err) {
     seen.err += (err as Error).message;
     seen.code = 2;

@@ -3,6 +3,7 @@ import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/script-run.ts";
 import { scriptedCalls, scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
 import { createQueue, type Queue } from "#test/support/models/queue.ts";
+import { RAN_WELL } from "#test/support/models/script-outcome.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 import { fleetsOnPostgres } from "#test/support/rigs/hubs.ts";
@@ -35,21 +36,7 @@ const options = (more: TestHubOptions = {}): TestHubOptions => ({
   script_tools: {
     runScript: (_ctx, run) =>
       new Promise((resolve) => {
-        const end = (outcome: Partial<ScriptOutcome> = {}) =>
-          resolve({
-            end: "ok",
-            detail: null,
-            exit_code: 0,
-            stdout: "",
-            stderr: "",
-            result: null,
-            error: null,
-            sandbox: "bubblewrap",
-            first_action_ms: 1,
-            run_ms: 2,
-            actions: 1,
-            ...outcome,
-          });
+        const end = (outcome: Partial<ScriptOutcome> = {}) => resolve({ ...RAN_WELL, ...outcome });
         run.signal.addEventListener("abort", () => end({ end: "cancelled", stdout: "so far" }));
         runs.push({ run, end });
       }),

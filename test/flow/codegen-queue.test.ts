@@ -1,29 +1,16 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
-import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/script-run.ts";
+import type { ScriptRun } from "#hub/fleet/runner/script-run.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
 import { createQueue } from "#test/support/models/queue.ts";
+import { RAN_WELL } from "#test/support/models/script-outcome.ts";
 import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import type { TestHubOptions } from "#test/support/rigs/hub-options.ts";
 
 /** Scripted jobs in the queue (rules/scheduling#runners), with workers and a runner that the test plays. */
 
 setDefaultTimeout(180_000);
-
-const OK: ScriptOutcome = {
-  end: "ok",
-  detail: null,
-  exit_code: 0,
-  stdout: "",
-  stderr: "",
-  result: null,
-  error: null,
-  sandbox: "bubblewrap",
-  first_action_ms: 1,
-  run_ms: 2,
-  actions: 1,
-};
 
 let hub: TestHub;
 let runs = createQueue<{ run: ScriptRun; end(): void }>();
@@ -38,8 +25,8 @@ async function start(options: TestHubOptions = {}): Promise<void> {
     script_tools: {
       runScript: (_ctx, run) =>
         new Promise((resolve) => {
-          const end = () => resolve(OK);
-          run.signal.addEventListener("abort", () => resolve({ ...OK, end: "cancelled" }));
+          const end = () => resolve(RAN_WELL);
+          run.signal.addEventListener("abort", () => resolve({ ...RAN_WELL, end: "cancelled" }));
           runs.push({ run, end });
         }),
     },

@@ -77,6 +77,7 @@ describe("while a disk is short (rules/storage#disk-reserve)", () => {
       ["POST", "/jobs", { url: TARGET }],
       ["GET", `/${TARGET}`],
       ["POST", "/jobs/import", "PK"],
+      ["POST", "/content", { url: TARGET, as_job: true }],
       ["POST", "/sessions", {}],
       ["POST", "/watches", { url: TARGET, every_s: 60 }],
       ["POST", `/watches/${watch}/capture`],

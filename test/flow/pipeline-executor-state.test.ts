@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stillClock } from "#test/support/fakes/still-clock.ts";
 import { askUntil, createPullRig } from "#test/support/rigs/pull-rig.ts";
 
 const rig = createPullRig();
@@ -91,6 +92,15 @@ test("code that does not load is told in the record, the overview, the flow, of 
     return rows[0]?.state === "pending" && rows;
   });
   expect(waiting).toMatchObject([{ state: "pending", attempt: 0 }]);
+}, 180_000);
+
+test("a worker tells of code that does not load when it finds it, not at its next heartbeat (rules/pipeline-workloads#the-state-of-the-code)", async () => {
+  await rig.start();
+  // No heartbeat of this clock is ever due.
+  await rig.worker({ clock: stillClock });
+  await create("told-at-once", "import not_there_at_all");
+  await submit("told-at-once", "a");
+  expect((await becomes("told-at-once", "broken")).workers).toMatchObject([{ id: "p1" }]);
 }, 180_000);
 
 test("a program that is not there is a broken executor too", async () => {

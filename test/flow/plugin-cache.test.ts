@@ -205,7 +205,7 @@ describe("the way of tasks to their plugin's state and blobs", () => {
     const gone = new AbortController();
     let server: ReturnType<typeof control> | null = null;
     const store = startPluginStore({
-      api: `http://127.0.0.1:${port}/api/v1`,
+      control_url: `http://127.0.0.1:${port}/`,
       headers: {},
       signal: gone.signal,
       clock: {

@@ -116,6 +116,25 @@ test("quickstart --minimal wants no display and no further fonts, and starts hea
   expect(stdout).toEndWith("dev --demo --log-level warn --headless-lanes --once\n");
 });
 
+test("quickstart as root makes the account that the browsers run as, unless it is told of another", async () => {
+  const has = { id: "[ $# -gt 1 ] && exit 1; echo 0", useradd: 'echo "useradd was run: $*" >&2' };
+  const user = newUser({ has });
+  const { code, stderr } = await user.run([user.quickstart, "--once"]);
+  expect(code).toBe(0);
+  expect(stderr).toContain("making the account flotilla-browser, which the browsers run as\n");
+  expect(stderr).toMatch(
+    /^useradd was run: --system .*--shell \/usr\/sbin\/nologin flotilla-browser$/m,
+  );
+  for (const told of ["SVC_BROWSER_USER=somebody", "SVC_BROWSER_SANDBOX=off"]) {
+    const env = Bun.which("env") ?? "env";
+    const other = await newUser({ has }).run([env, told, user.quickstart, "--once"]);
+    expect({ told, stderr: other.stderr }).toEqual({
+      told,
+      stderr: expect.not.stringContaining("useradd"),
+    });
+  }
+});
+
 test("quickstart says what it installs and how large it is, and takes away what it alone needed", async () => {
   const user = newUser({ lacks: ["bun", "Xvnc"], has: { id: "echo 0" } });
   const made = (name: string) => `printf '#!/bin/sh\\n%s\\n' '${name}'`;

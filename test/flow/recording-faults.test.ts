@@ -3,7 +3,11 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { appendToRecording } from "#hub/fleet/recordings/append.ts";
 import { endLostRecordings, sealLeftParts } from "#hub/fleet/recordings/keep.ts";
-import { readEvents, readRecording, recordingOfSession } from "#hub/fleet/recordings/read.ts";
+import {
+  readEvents,
+  readRecording,
+  recordingOfSession,
+} from "#hub/fleet/recordings/read-recordings.ts";
 import type { Run } from "#hub/fleet/recordings/runs.ts";
 import { encodeFrame, encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";

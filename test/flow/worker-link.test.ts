@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createLog } from "#shared/kit/log.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import type { HubToWorker } from "#shared/protocol/link/messages.ts";
+import { BROWSER_OPTION_NAMES } from "#shared/protocol/schema/browser-options.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
 import { createFakePool, type FakePool } from "#test/support/fakes/fake-lanes.ts";
@@ -98,9 +99,12 @@ describe("handshake (rules/worker-link#welcome)", () => {
         egress: { mode: "open", allow: [], deny: [], block: [] },
         replay: true,
         replay_clock: true,
+        prove_in_replay: true,
         trace: true,
         viewer_events: true,
         session_bodies: true,
+        one_shot: true,
+        browser_options: [...BROWSER_OPTION_NAMES],
         run_events: true,
       },
       lanes: pool.lanes(),

@@ -27,7 +27,7 @@ test("the page is told to be ready, and held beyond every budget of a page until
   rig.peer.send(scripted("j1"));
   const { run, end } = await rig.runs.next();
   const { ready, ended } = run as ScriptedRun;
-  await ready({ target_id: "t1", takeName: (name) => name });
+  await ready({ target_id: "t1", takeName: (name) => name, keepCapture: async () => {} });
   expect(await rig.peer.next("RunReady")).toMatchObject({ job_id: "j1", lease_token: 1 });
   await clock.advance(OVER_MS);
   expect(run.signal.aborted).toBe(false);

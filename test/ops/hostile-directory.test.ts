@@ -98,6 +98,15 @@ test("a read of a file is seen here, or the other tests would prove nothing", ()
 const COMMAND_LINES: Partial<Record<Command, string[]>> = {
   fetch: ["http://127.0.0.1:1/"],
   cancel: ["some-job"],
+  sessions: ["show", "some-session"],
+  screenshot: ["http://127.0.0.1:1/"],
+  pdf: ["http://127.0.0.1:1/"],
+  tasks: ["list", "words"],
+  logs: ["--follow"],
+  // Nothing may be opened on the desktop of who runs this.
+  open: ["--print"],
+  bench: ["--claims", "0"],
+  completions: ["bash"],
   submit: ["words", "one"],
   queue: ["words"],
   runs: ["words"],

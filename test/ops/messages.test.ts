@@ -59,6 +59,45 @@ describe("what cannot be reached at the start is no bad value: the exit code is 
     }));
 });
 
+describe("an address that the program cannot have is told with what to do", () => {
+  test("a port that another program has", () =>
+    inEmptyDir(async (dir) => {
+      using other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+      const args = ["hub", "--host", "127.0.0.1", "--port", String(other.port)];
+      const { code, said } = await refusalOf(args, {}, dir);
+      expect(said).toStartWith(`flotilla: --port: cannot listen on 127.0.0.1:${other.port}: `);
+      expect(said).toContain(
+        "another program has this port, perhaps Flotilla itself: end it, or choose another port",
+      );
+      expect(code).toBe(2);
+    }));
+
+  test("a port that is for root", () =>
+    inEmptyDir(async (dir) => {
+      if (is_root) chownSync(dir, 65_534, 65_534);
+      // A container may give these ports to everybody, which is a setting of its network; a new one has the kernel's.
+      const own_network = ["unshare", "--net", ...(is_root ? [] : ["--map-current-user"]), "--"];
+      const hub = flotilla.start(["hub", "--host", "0.0.0.0", "--port", "1"], {
+        cwd: dir,
+        env: { HOME: dir, TMPDIR: dir },
+        prefix: [...own_network, ...asNobody()],
+      });
+      expect(await flotilla.exitCode(hub)).toBe(2);
+      expect(hub.stderr).toContain(
+        "flotilla: --port: cannot listen on 0.0.0.0:1: ports below 1024 are for root: choose another port",
+      );
+    }));
+
+  test("an address that the machine does not have", () =>
+    inEmptyDir(async (dir) => {
+      // RFC 5737 keeps it for documents.
+      const args = ["hub", "--host", "192.0.2.1", "--port", "0"];
+      const { code, said } = await refusalOf(args, {}, dir);
+      expect(said).toContain("this machine does not have that address");
+      expect(code).toBe(2);
+    }));
+});
+
 describe("a database that cannot be opened is told with its cause", () => {
   /** As nobody, with a data directory that `prepare` fills; nobody's own where it changes nothing. */
   const refusedIn = (prepare: (data: string) => void) =>

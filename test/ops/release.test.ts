@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash, generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isOffer, isRelease, PROOF_HEADERS, publicKeyOf } from "#shared/protocol/update-proof.ts";
+import { newReleaseKey, writeRelease } from "#test/support/fakes/released.ts";
 import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
 import { makeRelease } from "../../scripts/release.ts";
 
 /** What `scripts/release` makes, and what a hub of it proves to its workers; the keys of a hub as its operator handles them. */
@@ -21,7 +31,15 @@ beforeAll(async () => {
     .privateKey.export({ type: "pkcs8", format: "pem" })
     .toString();
   writeFileSync(join(dir, "release.key"), pem, { mode: 0o600 });
-  release = await makeRelease(join(dir, "release.key"), join(dir, "release"));
+  release = await makeRelease({
+    key_file: join(dir, "release.key"),
+    to: join(dir, "release"),
+    name: "0.1.0",
+    released_at: new Date().toISOString(),
+    targets: [],
+    url: null,
+    maintainer: "Somebody <somebody@example.org>",
+  });
 }, 240_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -60,6 +78,27 @@ test("a release is verified by hand, and its hub proves both the release and the
   expect(readFileSync(join(release.dir, "flotilla")).includes(pem.split("\n")[1] ?? "")).toBe(
     false,
   );
+}, 240_000);
+
+test("a signed build upgrades itself by its own key, and not to a release that is older", async () => {
+  const self = join(dir, "installed/flotilla");
+  mkdirSync(join(dir, "installed"));
+  copyFileSync(join(release.dir, "flotilla"), self);
+  const offer = async (name: string, released_at: string, private_pem = pem) => {
+    const at = join(dir, name);
+    await writeRelease(at, { name: "9.1.0", version: "aaaaaaaaaaaa", released_at, private_pem });
+    return runProgram([self, "upgrade", "--from", at], { cwd: dir });
+  };
+  const day = 86_400_000;
+  const older = await offer("older", new Date(Date.parse(release.released_at) - day).toISOString());
+  expect(older.code).toBe(1);
+  expect(older.stderr).toContain(`before this program's ${release.released_at}`);
+  const later = new Date(Date.parse(release.released_at) + day).toISOString();
+  const others = await offer("others", later, newReleaseKey());
+  expect(others.stderr).toContain("is not signed with the release key");
+  const done = await offer("later", later);
+  expect(done).toMatchObject({ code: 0, stderr: "" });
+  expect((await runProgram([self, "--version"])).stdout).toBe("flotilla aaaaaaaaaaaa\n");
 }, 240_000);
 
 test("an unsigned build signs offers alone; doctor tells the keys, and secrets makes another one", async () => {

@@ -1,4 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
@@ -26,6 +29,19 @@ const wanted = async (host: string) => {
   return instances.filter((one) => one.host === host && one.desired === "running");
 };
 
+/** An agent that is heard of again and again stays connected, however slow the machine is. */
+function beating(sync: () => Promise<unknown>): AsyncDisposable {
+  const pass = async () => void (await sync());
+  const loop = startLoop({
+    name: "agent",
+    everyMs: 5_000,
+    clock: systemClock,
+    log: silentLog,
+    pass,
+  });
+  return { [Symbol.asyncDispose]: () => loop.stop() };
+}
+
 async function logIn({ page }: UiPage) {
   const login = page.getByRole("dialog", { name: "Only the administrator may do this" });
   await login.getByLabel("Administrator's password").fill(rig.admin_password);
@@ -34,8 +50,10 @@ async function logIn({ page }: UiPage) {
 
 test("instances are started on a host, shown as its agent reports them, and stopped (rules/pipeline-agents#spawn-instances)", async () => {
   const host = "g-rack";
-  const sync = (children: Record<string, unknown>[] = []) =>
-    rig.api<{ desired: { instances: { instance_id: string; args: string[] }[] } }>(
+  let children: Record<string, unknown>[] = [];
+  const sync = (now = children) => {
+    children = now;
+    return rig.api<{ desired: { instances: { instance_id: string; args: string[] }[] } }>(
       "POST",
       `/api/v1/agents/${host}/sync`,
       {
@@ -43,7 +61,9 @@ test("instances are started on a host, shown as its agent reports them, and stop
         gpus: [{ index: 0, name: HOSTILE, util_percent: 33, mem_used_mb: 1, mem_total_mb: 2 }],
       },
     );
+  };
   await sync();
+  await using _ = beating(sync);
   await rig.api("POST", "/api/v1/workloads", {
     ...{ slug: "g-elastic", executor_type: "command", executor_config: { argv: ["true"] } },
   });
@@ -88,7 +108,10 @@ test("instances are started on a host, shown as its agent reports them, and stop
 });
 
 test("a refused start says why in the form, which a next one has forgotten; one or several are started (rules/pipeline-agents#spawn-instances)", async () => {
-  await rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
+  const sync = () =>
+    rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
+  await sync();
+  await using _ = beating(sync);
   await using ui = await rig.open("/ui/system/agents");
   await ui.page.getByRole("button", { name: "Start workers" }).click();
   const form = ui.page.getByRole("dialog", { name: "Start workers on a host" });
@@ -120,4 +143,34 @@ test("a refused start says why in the form, which a next one has forgotten; one 
   await form.getByRole("button", { name: "Start", exact: true }).click();
   await form.waitFor({ state: "hidden" });
   expect((await wanted("g-other")).length).toBe(3);
+});
+
+test("workers are started where an agent is connected, and nowhere else (rules/pipeline-agents#spawn-instances)", async () => {
+  await rig.api("POST", "/api/v1/agents/g-gone/sync", { agent_id: "agent-of-g-gone" });
+  await using ui = await rig.open("/ui/home");
+  const { page } = ui;
+  let alive: string[] = [];
+  await page.route("**/api/v1/agents", async (route) => {
+    const response = await route.fetch();
+    const { agents, ...rest } = (await response.json()) as { agents: { host: string }[] };
+    const told = agents.map((one) => ({
+      ...one,
+      state: alive.includes(one.host) ? "active" : "offline",
+    }));
+    const live = alive.map((host) => ({ ...told[0], host, state: "active" }));
+    const gone = told.filter(({ host }) => !alive.includes(host));
+    await route.fulfill({ response, json: { ...rest, agents: [...gone, ...live] } });
+  });
+  await page.goto(`${rig.url}/ui/system/agents`);
+  const start = page.getByRole("button", { name: "Start workers" });
+  await start.and(page.getByTitle("No agent is connected that could start one")).waitFor();
+  expect(await start.isDisabled()).toBe(true);
+  alive = ["g-alive"];
+  await page.reload();
+  await start.click();
+  await page.getByRole("combobox", { name: "Host" }).click();
+  await page.getByRole("option", { name: "g-alive" }).waitFor();
+  const gone = page.getByRole("option", { name: "g-gone (offline)" });
+  expect(await gone.getAttribute("data-combobox-disabled")).toBe("true");
+  await ui.judge();
 });

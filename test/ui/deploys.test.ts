@@ -45,7 +45,7 @@ test("the administrator starts a deploy, sees its output while it runs, and how 
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
   const panel = page.getByRole("dialog", { name: /of waits/ });
   await panel.getByText(`deploys waits --fast ${HOSTILE}`).waitFor();
-  await panel.getByText("running", { exact: true }).waitFor();
+  await panel.getByText("Running", { exact: true }).waitFor();
   await ui.judge(/401|409|422/);
   await panel.getByRole("button", { name: "Close" }).click();
   await begin.click();
@@ -58,9 +58,9 @@ test("the administrator starts a deploy, sees its output while it runs, and how 
   expect(await dialog.getByText("The deploy was not started").count()).toBe(0);
   await dialog.getByRole("button", { name: "Not now" }).click();
   await page.getByRole("row", { name: /waits/ }).first().press("Enter");
-  await panel.getByText("running", { exact: true }).waitFor();
+  await panel.getByText("Running", { exact: true }).waitFor();
   await writeFile(join(rig.data_dir, "deploy-ends"), "");
-  await panel.getByText("succeeded", { exact: true }).waitFor();
+  await panel.getByText("Succeeded", { exact: true }).waitFor();
   await panel.getByText("ended", { exact: true }).waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
 
@@ -78,13 +78,13 @@ test("a deploy that fails is shown as failed, with its exit code and what it pri
   await dialog.getByLabel("Target").fill("fails");
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
   const failed = page.getByRole("dialog", { name: /of fails/ });
-  await failed.getByText("failed", { exact: true }).waitFor();
+  await failed.getByText("Failed", { exact: true }).waitFor();
   await failed.getByText("deploys fails", { exact: true }).waitFor();
   const exit = failed.getByRole("term").filter({ hasText: "Exit code" });
   expect(await exit.locator("xpath=following-sibling::dd").textContent()).toBe("3");
   await failed.getByRole("button", { name: "Close" }).click();
   const row = page.getByRole("row", { name: /fails/ });
-  await row.getByText("failed", { exact: true }).waitFor();
+  await row.getByText("Failed", { exact: true }).waitFor();
   await row.locator("[data-align=end]").getByText("3", { exact: true }).waitFor();
 
   expect((await deploys())[0]).toMatchObject({

@@ -35,6 +35,37 @@ test("every page of the app leads to what the guide says of it", async () => {
   );
 });
 
+test("fields of every form lead to what the guide says about them (rules/web-app#forms-of-the-app)", async () => {
+  await rig.api("PUT", "/hosts/help.test", {});
+  const forms: [path: string, help: string, href: string][] = [
+    ["/ui/captures/new", "Help: modes", "rules/jobs#modes"],
+    ["/ui/browsers", "Help: profile of a run", "rules/profiles#profile-of-a-run"],
+    [
+      "/ui/pipelines?create=python_module",
+      "Help: executor types",
+      "rules/pipeline-executors#executor-types",
+    ],
+    ["/ui/library/hosts/help.test?tab=settings", "Help: popup policy", "rules/hosts#popup-policy"],
+    ["/ui/system/settings", "Help: webhook", "rules/jobs#webhook"],
+  ];
+  for (const [path, name, href] of forms) {
+    await using ui = await rig.open(path);
+    const { page } = ui;
+    if (path === "/ui/browsers")
+      await page.getByRole("button", { name: "Open a session" }).first().click();
+    const help = page.getByRole("link", { name }).first();
+    await help.waitFor();
+    await ui.judge();
+    const opened = page.context().waitForEvent("page");
+    await help.click();
+    const guide = await opened;
+    await guide.locator(`[id="${href.split("#")[1]}"]`).waitFor();
+    expect(guide.url()).toBe(`${rig.url}/guide/${href}`);
+    await guide.close();
+  }
+  await rig.api("DELETE", "/hosts/help.test");
+});
+
 test("the colours that were chosen in the app are the guide's", async () => {
   await using ui = await rig.open("/ui/captures");
   await ui.page.getByRole("button", { name: "Dark colours" }).click();

@@ -43,7 +43,8 @@ test("a host is made from a pasted address, its settings written, and it is dele
   });
   await ui.judge(/422/);
 
-  await page.getByRole("button", { name: "Delete host" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Delete host…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForURL("**/ui/library/hosts");
   expect(await names()).not.toContain("d-shop.example");
@@ -65,7 +66,9 @@ test("the list is filtered in the address, shows hostile notes as text, and dele
   await ui.judge();
   await page.getByLabel("Select d-one.example").check();
   await page.getByLabel("Select d-two.example").check();
-  await page.getByRole("button", { name: "Delete selected" }).click();
+  const chosen = page.getByRole("toolbar", { name: "Selection" });
+  await chosen.getByText("2 selected").waitFor();
+  await chosen.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await until("both are gone", 60_000, async () =>
     (await names()).every((name) => !["d-one.example", "d-two.example"].includes(name)),

@@ -56,6 +56,7 @@ beforeAll(async () => {
       mode: "codegen-loop",
       goal: `press ${EVIL}`,
       codegen_engine: ENGINE,
+      prove_in_replay: true,
     },
   });
   job = await ended(job_id);
@@ -81,7 +82,7 @@ test("attempts are shown with script, changes, output, picture and verdict; host
     dialogs += 1;
     void dialog.dismiss();
   });
-  await page.getByText("Attempt 2: success").waitFor();
+  await page.getByText("Attempt 2: success", { exact: true }).waitFor();
   const panel = page.getByRole("tabpanel", { name: "Attempts" });
   await panel.getByText("judged success").waitFor();
   // The answer comes first, with who has checked it.
@@ -92,7 +93,12 @@ test("attempts are shown with script, changes, output, picture and verdict; host
   await answer.getByText(/2 attempts · \d+ tokens/).waitFor();
   await answer.getByRole("button", { name: "JSON" }).click();
   await answer.getByText(`"said": "${EVIL}"`).waitFor();
-  await page.getByText(/22 tokens in, 14 out/).waitFor();
+  // Planned, and judged in the replay and on the site.
+  await page.getByText(/33 tokens in, 21 out/).waitFor();
+  await panel.getByText("It was proved in a replay of the capture, and then ran on").waitFor();
+  const { proof } = await rig.api<Attempt>("GET", `/jobs/${job.job_id}/attempts/2`);
+  const replay = panel.getByRole("link", { name: "Play the replay" });
+  expect(await replay.getAttribute("href")).toBe(`/ui/browsers/${proof?.session_id}`);
   await page.getByRole("tab", { name: "Changes to attempt 1" }).click();
   const changes = page.getByRole("region", { name: "Changes of the script" });
   await changes.locator("[data-kind=added]").getByText('session.click("#go")').waitFor();
@@ -113,11 +119,12 @@ test("attempts are shown with script, changes, output, picture and verdict; host
   await page.getByText("Here it is").waitFor();
 
   await page.getByRole("button", { name: /^Attempt 1/ }).click();
-  await page.getByText("Attempt 1: script error").waitFor();
+  await page.getByText("Attempt 1: script error", { exact: true }).waitFor();
+  expect(await replay.count()).toBe(0);
   await page.getByRole("tab", { name: "Output" }).click();
   await page.getByText(`${EVIL} broke`).first().waitFor();
   await page.reload();
-  await page.getByText("Attempt 1: script error").waitFor();
+  await page.getByText("Attempt 1: script error", { exact: true }).waitFor();
   await ui.judge();
   expect(dialogs).toBe(0);
 });
@@ -151,7 +158,7 @@ test("what a good script offers is saved from here: the skill and the recipe of 
 test("the job's script and the script of one attempt are run again as jobs of their own (rules/scripts#rerun)", async () => {
   await using ui = await rig.open(`/ui/captures/${job.job_id}?tab=attempts&attempt=1`);
   const { page } = ui;
-  await page.getByText("Attempt 1: script error").waitFor();
+  await page.getByText("Attempt 1: script error", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Run this script again" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(job.job_id));
   const one = await ended(page.url().replace(/\?.*/, "").split("/").at(-1) ?? "");

@@ -203,7 +203,7 @@ test("on a small screen all filters but the first are folded, and those that are
   const status = page.getByRole("combobox", { name: "Status" });
   const button = page.getByRole("button", { name: "Filters (1)" });
   await button.waitFor();
-  await page.getByRole("textbox", { name: "Address has" }).waitFor();
+  await page.getByRole("textbox", { name: "Words of title, address or error" }).waitFor();
   expect(await status.isVisible()).toBe(false);
   await button.click();
   await status.waitFor();

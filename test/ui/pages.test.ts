@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "#test/support/rigs/fleet-process.ts";
-import { layoutFaults } from "#test/support/rigs/ui-layout.ts";
+import { layoutFaults, WINDOWS } from "#test/support/rigs/ui-layout.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /**
@@ -72,15 +72,15 @@ afterAll(
 );
 
 /** axe takes a second a page: the phone's layout is judged by its width alone. */
-for (const { name, judged, ...look } of [
-  { name: "is judged by axe", judged: true, width: 1440, height: 900, colors: "light" },
-  { name: "fits a tablet", judged: false, width: 820, height: 1180, colors: "light" },
-  { name: "fits a phone", judged: false, width: 390, height: 844, colors: "dark" },
+for (const { name, judged, window, colors } of [
+  { name: "is judged by axe", judged: true, window: WINDOWS.desk, colors: "light" },
+  { name: "fits a tablet", judged: false, window: WINDOWS.tablet, colors: "light" },
+  { name: "fits a phone", judged: false, window: WINDOWS.phone, colors: "dark" },
 ] as const)
   test(`every page ${name} (rules/web-app#every-page)`, async () => {
     expect(Object.keys(addresses).length).toBeGreaterThan(30);
     const faults: Record<string, string[]> = {};
-    await using ui = await rig.open("/ui/captures", look);
+    await using ui = await rig.open("/ui/captures", { ...window, colors });
     // Some pages ask for the administrator before they show anything.
     const data = { password: rig.admin_password };
     expect((await ui.page.request.post(`${rig.url}/ui/login`, { data })).status()).toBe(204);

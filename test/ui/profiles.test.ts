@@ -28,9 +28,9 @@ const profile = async (name: string) =>
   (await rig.api<Listed>("GET", "/profiles")).profiles.find((one) => one.name === name);
 
 test("a profile is uploaded, made the default and not, replaced and deleted (rules/profiles#upload-a-profile)", async () => {
-  await using ui = await rig.open("/ui/library/profiles");
+  await using ui = await rig.open("/ui/library/profiles?upload=1");
   const { page } = ui;
-  const form = page.getByRole("region", { name: "Upload a profile" });
+  const form = page.getByRole("form", { name: "Upload a profile" });
   await page.locator("input[type=file]").setInputFiles(await archive("D Work.tar.gz"));
   await until("a name from the file's", 60_000, async () => {
     return (await form.getByLabel("Name").inputValue()) === "d-work";
@@ -40,30 +40,36 @@ test("a profile is uploaded, made the default and not, replaced and deleted (rul
   await row.waitFor();
   expect(await profile("d-work")).toMatchObject({ files: 2, is_default: false });
 
-  await row.getByRole("button", { name: "Make default: d-work" }).click();
-  await row.getByRole("button", { name: "Clear default: d-work" }).waitFor();
+  await row.click();
+  const detail = page.getByRole("region", { name: "d-work" });
+  await detail.getByRole("button", { name: "Make default" }).click();
+  await detail.getByRole("button", { name: "Clear default" }).waitFor();
+  await row.getByText("Default", { exact: true }).waitFor();
   expect((await profile("d-work"))?.is_default).toBe(true);
   await ui.judge();
-  await row.getByRole("button", { name: "Clear default: d-work" }).click();
-  await row.getByRole("button", { name: "Make default: d-work" }).waitFor();
+  await detail.getByRole("button", { name: "Clear default" }).click();
+  await detail.getByRole("button", { name: "Make default" }).waitFor();
   expect((await profile("d-work"))?.is_default).toBe(false);
 
+  await page.getByRole("button", { name: "Upload profile" }).click();
   await page.locator("input[type=file]").setInputFiles(await archive("again.tgz"));
   await form.getByLabel("Name").fill("d-work");
   await form.getByText("will be replaced").waitFor();
   await form.getByRole("button", { name: "Upload and replace" }).click();
   await page.getByText("d-work is stored").last().waitFor();
 
-  await row.getByRole("button", { name: "Delete d-work" }).click();
+  await row.click();
+  await page.getByRole("button", { name: "More for d-work" }).click();
+  await page.getByRole("menuitem", { name: "Delete profile…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await row.waitFor({ state: "detached" });
   expect(await profile("d-work")).toBeUndefined();
 });
 
 test("what is no profile is refused in words; the name is checked by the API (rules/profiles#shapes-of-an-archive)", async () => {
-  await using ui = await rig.open("/ui/library/profiles");
+  await using ui = await rig.open("/ui/library/profiles?upload=1");
   const { page } = ui;
-  const form = page.getByRole("region", { name: "Upload a profile" });
+  const form = page.getByRole("form", { name: "Upload a profile" });
   await page.locator("input[type=file]").setInputFiles(await archive("x.tar.gz"));
   await form.getByLabel("Name").fill("Not A Name");
   await form.getByRole("button", { name: "Upload", exact: true }).click();
@@ -79,9 +85,9 @@ test("what is no profile is refused in words; the name is checked by the API (ru
 });
 
 test("an upload tells how far it is, and can be cancelled (rules/profiles#upload-a-profile)", async () => {
-  await using ui = await rig.open("/ui/library/profiles");
+  await using ui = await rig.open("/ui/library/profiles?upload=1");
   const { page } = ui;
-  const form = page.getByRole("region", { name: "Upload a profile" });
+  const form = page.getByRole("form", { name: "Upload a profile" });
   const sent = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
   await page.route("**/profiles/d-slow", async (route) => {

@@ -198,18 +198,20 @@ test("a dry run does the steps in a live browser, tells which failed, and its se
   await page.getByLabel("Step 2: At most (s)").fill("10");
   await step(2).getByText("failed").waitFor({ state: "detached" });
   await panel.getByRole("button", { name: "Run the next step" }).click();
-  await step(2).getByText("ok", { exact: true }).waitFor();
+  await step(2).getByText("Ok", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Run step 3" }).click();
-  await step(3).getByText("ok", { exact: true }).waitFor();
+  await step(3).getByText("Ok", { exact: true }).waitFor();
   const { result } = await rig.api<{ result: unknown }>("POST", `/sessions/${sid}/evaluate`, {
     code: "return document.querySelector('#name').value",
   });
   expect(result).toBe("somebody");
+  const recording = panel.getByRole("link", { name: "See the recording of these steps" });
+  expect(await recording.getAttribute("href")).toBe(`/ui/browsers/${sid}?show=recording`);
   await step(1).getByRole("button", { name: "The page after step 1, larger" }).click();
   await page.getByRole("dialog", { name: "The page after step 1" }).waitFor();
   await page.keyboard.press("Escape");
   await panel.getByRole("button", { name: "Open the page again" }).click();
-  await step(3).getByText("ok", { exact: true }).waitFor({ state: "detached" });
+  await step(3).getByText("Ok", { exact: true }).waitFor({ state: "detached" });
 
   await page.getByRole("button", { name: "Save login recipe" }).click();
   await page.getByText("The login recipe was saved").waitFor();

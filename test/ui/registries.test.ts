@@ -24,6 +24,9 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   await using ui = await rig.open("/ui/library/engines?create=1");
   const { page } = ui;
   const form = page.getByRole("region", { name: "New engine" });
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText("is required").first().waitFor();
+  await form.locator("input:focus").and(form.getByLabel("Slug")).waitFor();
   await form.getByLabel("Slug").fill("e-engine");
   await form.getByLabel("Name", { exact: true }).fill(HOSTILE);
   await form.getByLabel("Endpoint").fill("ftp://nowhere");
@@ -72,7 +75,8 @@ test("an engine is tested, stored with every field, promoted, changed and delete
   await login.getByLabel("Administrator's password").fill(rig.admin_password);
   await login.getByRole("button", { name: "Log in" }).click();
   await edit.getByText("The engine did not answer: no_key").waitFor();
-  await edit.getByRole("button", { name: "Delete" }).click();
+  await edit.getByRole("button", { name: /^More for / }).click();
+  await page.getByRole("menuitem", { name: /^Delete / }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await edit.waitFor({ state: "hidden" });
   const { engines } = await rig.api<{ engines: Engine[] }>("GET", "/engines");
@@ -121,7 +125,8 @@ test("a skill that a job left behind shows its job as text, and is accepted, cha
   expect((await rig.api<Skill>("GET", "/skills/e-new")).tags).toEqual(["e-tag"]);
   await page.getByLabel("With tag").fill("e-tag");
   await page.getByText("e-new", { exact: true }).click();
-  await page.getByRole("region", { name: "e-new" }).getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "More for e-new" }).click();
+  await page.getByRole("menuitem", { name: "Delete skill…" }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByText("Skill e-new deleted").waitFor();
   await rig.api("DELETE", "/skills/e-left");
@@ -153,7 +158,8 @@ test("a convention is made, switched off, changed and deleted (rules/library#con
   await edit.waitFor({ state: "hidden" });
   expect(await read()).toMatchObject({ text: "Be kinder.", enabled: false });
   await page.getByText(HOSTILE).click();
-  await edit.getByRole("button", { name: "Delete" }).click();
+  await edit.getByRole("button", { name: /^More for / }).click();
+  await page.getByRole("menuitem", { name: /^Delete / }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByText("Convention e-rule deleted").waitFor();
   const { conventions } = await rig.api<{ conventions: Convention[] }>("GET", "/conventions");

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
 import type { Host } from "#shared/protocol/schema/host.ts";
-import type { RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { Picked, RecordedInput } from "#shared/protocol/schema/recorded-input.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
@@ -50,11 +53,70 @@ test("clicks and keys in the viewer become steps, which are tried and saved as a
   await ui.judge();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
+  const saved = page.getByRole("alert").filter({ hasText: "Recipe saved" });
+  await saved.getByRole("link", { name: "Show it" }).click();
+  await page.waitForURL("**/ui/library/hosts/recorded.example?recipe=0");
+  await page.getByRole("heading", { level: 1, name: "recorded.example" }).waitFor();
+  await page.getByRole("textbox", { name: "Description" }).waitFor();
+  expect(await page.getByRole("textbox", { name: "Description" }).inputValue()).toBe(
+    "Say who it is",
+  );
+  await ui.judge();
   const { recipes } = await rig.api<Host>("GET", "/hosts/recorded.example");
   expect(recipes).toMatchObject([
     { pattern: "/form", description: "Say who it is", actions: [{ kind: "fill", text: "Ada" }] },
   ]);
   await rig.api("DELETE", "/hosts/recorded.example");
+});
+
+/** The recorded steps as a script, in the dialog that saves it. */
+async function saveScript(page: Page, as: "Skill" | "Rerun job") {
+  await page
+    .getByRole("list", { name: "Recorded steps" })
+    .getByText("Ada", { exact: true })
+    .waitFor();
+  await page.getByText("Script", { exact: true }).click();
+  await page.getByRole("button", { name: "Save script" }).click();
+  const dialog = page.getByRole("dialog", { name: "Save the steps" });
+  await dialog.getByText(as, { exact: true }).click();
+  return dialog;
+}
+
+test("steps saved as a skill lead to it, and go on in the session until then (rules/recorded-input#what-steps-become)", async () => {
+  await using ui = await rig.open(`/ui/browsers/${sid}`, { width: 1440, height: 900 });
+  const { page } = ui;
+  const dialog = await saveScript(page, "Skill");
+  await dialog.getByRole("textbox", { name: "Host" }).fill("recorded.example");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("Say who it is");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  const saved = page.getByRole("alert").filter({ hasText: "Skill saved" });
+  await ui.judge();
+  expect(new URL(page.url()).pathname).toBe(`/ui/browsers/${sid}`);
+  await saved.getByRole("link", { name: "Show it" }).click();
+  await page.waitForURL("**/ui/library/skills?edit=say-who-it-is");
+  const hosts = page.getByRole("textbox", { name: "Hosts", exact: true });
+  await hosts.waitFor();
+  expect(await hosts.inputValue()).toBe("recorded.example");
+  const skill = await rig.api<Skill>("GET", "/skills/say-who-it-is");
+  expect(skill.code).toContain("await session.fill(");
+  await rig.api("DELETE", "/skills/say-who-it-is");
+  await ui.judge();
+});
+
+test("steps saved as a rerun script lead to the job that runs them", async () => {
+  await using ui = await rig.open(`/ui/browsers/${sid}`, { width: 1440, height: 900 });
+  const { page } = ui;
+  const dialog = await saveScript(page, "Rerun job");
+  await dialog.getByRole("button", { name: "Run the job" }).click();
+  await page.waitForURL(/\/ui\/captures\/(?!new)[\w-]+$/);
+  const job_id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  const job = await until("the end of the job", 120_000, async () => {
+    const now = await rig.api<Job>("GET", `/jobs/${job_id}`);
+    return now.status === "completed" || now.status === "failed" ? now : null;
+  });
+  expect(job).toMatchObject({ status: "completed", url: `${rig.site}/form` });
+  await ui.judge();
 });
 
 test("an element is picked on the picture, with what each of its selectors matches (rules/session-actions#pick)", async () => {
@@ -81,6 +143,89 @@ test("an element is picked on the picture, with what each of its selectors match
   await ui.judge();
   await page.getByRole("button", { name: "Stop picking" }).click();
   await picked.waitFor({ state: "detached" });
+});
+
+test("an answer that comes once picking was stopped shows nothing (rules/session-actions#pick)", async () => {
+  await using ui = await rig.open(`/ui/browsers/${sid}`, { width: 1440, height: 900 });
+  const { page } = ui;
+  const viewer = page.frameLocator("iframe");
+  await viewer.getByText("Connected, view only").waitFor();
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route("**/pick", async (route) => {
+    asked.resolve();
+    await held.promise;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Pick an element" }).click();
+  const canvas = await viewer.locator("#screen canvas").boundingBox();
+  if (!canvas) throw new Error("no picture");
+  await page.mouse.move(canvas.x + 40, canvas.y + 40);
+  await asked.promise;
+  await page.getByRole("button", { name: "Stop picking" }).click();
+  const answered = page.waitForResponse("**/pick");
+  held.resolve();
+  await (await answered).finished();
+  // What the app makes of the answer is drawn by then.
+  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
+  expect(await page.getByRole("region", { name: "Picked element" }).count()).toBe(0);
+});
+
+/** What a person drags over the stage and lets go at a point of it. */
+async function dropOn(page: Page, names: string[], at: { x: number; y: number }) {
+  const dataTransfer = await page.evaluateHandle(`(() => {
+    const files = new DataTransfer();
+    for (const name of ${JSON.stringify(names)}) files.items.add(new File(["in " + name], name));
+    return files;
+  })()`);
+  const stage = page.locator(".viewer-screen");
+  const how = { dataTransfer, clientX: at.x, clientY: at.y, bubbles: true, cancelable: true };
+  await stage.dispatchEvent("dragenter", how);
+  await page.getByText("Drop them on a field for files").waitFor();
+  await stage.dispatchEvent("dragover", how);
+  await stage.dispatchEvent("drop", how);
+}
+
+test("files dropped on the stage are given to the field under them, and listed among the steps (rules/session-actions#the-actions)", async () => {
+  await rig.api("POST", `/sessions/${sid}/navigate`, { url: `${rig.site}/files` });
+  await using ui = await rig.open(`/ui/browsers/${sid}`, { width: 1440, height: 900 });
+  const { page } = ui;
+  const viewer = page.frameLocator("iframe");
+  await page.getByRole("button", { name: "Record my clicks" }).click();
+  await viewer.getByText("Connected", { exact: true }).waitFor();
+  // The steps of the recording before are listed until this one has begun.
+  await page.getByRole("button", { name: "Stop recording" }).waitFor();
+  const steps = page.getByRole("list", { name: "Recorded steps" });
+  const middleOf = async (selector: string) => {
+    const { result } = await rig.api<{ result: Picked }>("POST", `/sessions/${sid}/pick`, {
+      selector,
+    });
+    const box = result.selectors[0]?.boxes[0];
+    const canvas = viewer.locator("#screen canvas");
+    const at = await canvas.boundingBox();
+    if (!box || !at) throw new Error("no picture");
+    const scale = at.width / Number(await canvas.getAttribute("width"));
+    return {
+      x: at.x + (box.x + box.width / 2) * scale,
+      y: at.y + (box.y + box.height / 2) * scale,
+    };
+  };
+  await dropOn(page, ["a.png", "b.png"], await middleOf("#pictures"));
+  await page.getByText("The page has 2 files").waitFor();
+  await steps.getByText("a.png, b.png").waitFor();
+  await dropOn(page, ["letter.txt"], await middleOf("#letter"));
+  await page.getByText("The page has letter.txt").waitFor();
+  await steps.getByText("letter.txt", { exact: true }).waitFor();
+  const code = `return Promise.all([...document.querySelectorAll("input")].flatMap(({ files }) => [...files]).map(async (file) => file.name + ": " + await file.text()))`;
+  const { result } = await rig.api<{ result: unknown }>("POST", `/sessions/${sid}/evaluate`, {
+    code,
+  });
+  expect(result).toEqual(["letter.txt: in letter.txt", "a.png: in a.png", "b.png: in b.png"]);
+  const { x, y } = await middleOf("#pictures");
+  await dropOn(page, ["lost.txt"], { x, y: y + 200 });
+  await page.getByText("The page has several fields for files").waitFor();
+  await ui.judge();
+  await page.getByRole("button", { name: "Stop recording" }).click();
+  await rig.api("POST", `/sessions/${sid}/navigate`, { url: `${rig.site}/form` });
 });
 
 test("who watches is listed, the panels fold, and a phone has them under the picture (rules/viewer#who-is-watching)", async () => {

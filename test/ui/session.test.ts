@@ -199,3 +199,29 @@ test("an ended session says so and leads on (rules/sessions#ended-sessions-are-4
   await ui.page.getByRole("dialog", { name: "Open a session" }).waitFor();
   await ui.judge(/404/);
 });
+
+test("past sessions have their last page with host and port, and one opens beside the list and on a phone over it (rules/web-app#past-sessions)", async () => {
+  const opened = await rig.api<Session>("POST", "/sessions", { url: `${rig.site}/page?past` });
+  await rig.api("DELETE", `/sessions/${opened.session_id}`);
+  await using ui = await rig.open("/ui/browsers/past");
+  const { page } = ui;
+  const row = page
+    .getByRole("table", { name: "Past sessions" })
+    .getByRole("row", { name: /\/page\?past/ })
+    .first();
+  await row.getByText(new URL(rig.site).host, { exact: true }).waitFor();
+  await row.getByText("Test site").waitFor();
+  await row.getByText("Ended", { exact: true }).waitFor();
+  await row.click();
+  await page.waitForURL(`**/ui/browsers/past?session=${opened.session_id}`);
+  const detail = page.getByRole("region", { name: "Test site" });
+  await detail.getByText(opened.session_id).waitFor();
+  await ui.judge();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const drawer = page.getByRole("dialog", { name: "Test site" });
+  // Less where the page has a scroll bar.
+  const too_wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  expect(too_wide).toBeLessThanOrEqual(0);
+  await drawer.getByRole("link", { name: /Play recording|Open page/ }).click();
+  await page.waitForURL(`**/ui/browsers/${opened.session_id}`);
+});

@@ -51,6 +51,19 @@ test("dark colours are kept for the next visit, and every text stands out from t
   await ui.judge();
 });
 
+test("a page has the chosen colours before any script of it has run (rules/web-app#places)", async () => {
+  await using ui = await rig.open("/ui/captures");
+  await ui.page.getByRole("button", { name: "Dark colours" }).click();
+  await ui.page.getByRole("button", { name: "Light colours" }).waitFor();
+  await ui.page.route("**/ui/assets/*.js", (route) => route.abort());
+  await ui.page.goto(`${rig.url}/ui/pipelines`);
+  await ui.page.getByText("Loading…").waitFor();
+  expect(await ui.page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(
+    "rgb(20, 23, 29)",
+  );
+  expect(ui.complaints(/net::ERR_FAILED/)).toEqual([]);
+});
+
 test("an address that is no page says so; on a phone the places are at the foot and System is in their menu", async () => {
   await using ui = await rig.open("/ui/nothing", { width: 390, height: 844 });
   await ui.page.getByRole("heading", { name: "There is no such page" }).waitFor();

@@ -54,6 +54,7 @@ test("a viewer who wants to do what needs an admin is asked for one", async () =
   };
   await give("This server asks for its token", "API token", made.body.token);
   await page.getByRole("button", { name: "Log out" }).waitFor();
+  await page.getByRole("link", { name: "System" }).click();
   await page.getByRole("link", { name: "Tokens" }).click();
   await give("Only the administrator may do this", "Administrator's password", "wrong");
   await page.getByText("That is not the password.").waitFor();

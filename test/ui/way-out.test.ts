@@ -118,8 +118,8 @@ test("a preset's way out holds until the form says otherwise, and editing the pr
   await page.goto(`${rig.url}/ui/library/presets?edit=e-public`);
   await page.getByRole("button", { name: "Network" }).click();
   await box(page, "Never to").fill("ads.example");
-  await page.getByRole("button", { name: "Save the preset" }).click();
-  await page.getByText("Preset e-public is saved").waitFor();
+  await page.getByRole("button", { name: "Save preset" }).click();
+  await page.getByText("Preset e-public stored").waitFor();
   expect((await rig.api<Preset>("GET", "/presets/e-public")).options).toEqual({
     egress: { mode: "public", allow: [], deny: ["ads.example"] },
     proxy: PROXY,

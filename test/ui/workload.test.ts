@@ -108,6 +108,9 @@ test("the switches, and every setting with what is wrong at its field (rules/pip
     60_000,
     async () => (await settings("f-one-config")).supervisor_enabled,
   );
+  // Once the page has read what the switches made, it is not told as somebody else's change.
+  const supervised = page.getByRole("switch", { name: "Supervised", checked: true }).first();
+  await supervised.and(page.locator(":enabled")).waitFor();
   await page.getByRole("textbox", { name: "Description" }).fill(HOSTILE);
   await page.getByRole("textbox", { name: "Priority" }).fill("high");
   await page.getByRole("textbox", { name: "Schedule" }).fill("every day");
@@ -132,6 +135,29 @@ test("the switches, and every setting with what is wrong at its field (rules/pip
   await page.getByRole("textbox", { name: "Priority" }).fill("6");
   await page.getByRole("button", { name: "Undo changes" }).click();
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("5");
+});
+
+test("a switch stays where it was put while the page reads the workload again (rules/web-app#pages-follow-changes)", async () => {
+  await tasks.make("f-one-switch", "true");
+  await using ui = await open("f-one-switch", "settings");
+  const { page } = ui;
+  const enabled = { name: "Enabled", disabled: false };
+  await page
+    .getByRole("switch", { ...enabled, checked: true })
+    .first()
+    .waitFor();
+  const go = Promise.withResolvers<void>();
+  await page.route("**/api/v1/workloads/f-one-switch", async (route) => {
+    await go.promise;
+    await route.continue().catch(() => {});
+  });
+  await page.getByRole("switch", enabled).first().click();
+  await page
+    .getByRole("switch", { ...enabled, checked: false })
+    .first()
+    .waitFor();
+  go.resolve();
+  await ui.judge();
 });
 
 test("running tasks are cancelled by selection; a workload with claimed ones is deleted when forced (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type AriaNode, ariaLines } from "#worker/browser/actions/aria-lines.ts";
+import { type AriaNode, ariaLines, ariaPiece } from "#worker/browser/actions/aria-lines.ts";
 
 const plain = { max_chars: 10_000, refs: true, mask: (text: string) => text };
 const page: AriaNode[] = [
@@ -62,5 +62,32 @@ describe("an accessibility tree as lines", () => {
     expect(cut.text.split("\n")).toHaveLength(5);
     expect([...cut.refs]).toEqual(["e0", "e1", "e2", "e3"]);
     expect(cut.text).toEndWith("[… 96 more lines of the page left out]");
+  });
+
+  test("in pieces it names whatever has a ref, ends where it says, and goes on there", () => {
+    const all = { max_chars: 10_000, from_line: 0, mask: plain.mask };
+    const whole = ariaPiece(page, all);
+    expect(whole.text.split("\n").slice(0, 3)).toEqual([
+      'heading 1 [ref=e2] "Shop"',
+      '"Some text"',
+      'link [ref=e3] "Home" → /a',
+    ]);
+    expect(whole).toMatchObject({ lines: 9, next_line: null });
+    expect([...whole.refs]).toEqual(["e2", "e3", "e4", "e5", "e6", "e7", "e8", "e9"]);
+    const first = ariaPiece(page, { ...all, max_chars: 50 });
+    expect(first).toMatchObject({ lines: 9, next_line: 2, refs: whole.refs });
+    const rest = ariaPiece(page, { ...all, from_line: 2 });
+    expect(`${first.text}\n${rest.text}`).toBe(whole.text);
+    expect(ariaPiece(page, { ...all, max_chars: 1 })).toMatchObject({ next_line: 1 });
+    expect(ariaPiece(page, { ...all, from_line: 99 })).toMatchObject({ text: "", next_line: null });
+  });
+
+  test("an address with line breaks is one line, and no element of its own", () => {
+    const link: AriaNode = { role: "link", name: "A", ref: "e2", url: '/a\nbutton [ref=e9] "Pay"' };
+    const { text, lines } = ariaPiece([link], { ...plain, from_line: 0 });
+    expect({ text, lines }).toEqual({
+      text: 'link [ref=e2] "A" → /a button [ref=e9] "Pay"',
+      lines: 1,
+    });
   });
 });

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { checkFonts, checkPrograms } from "#hub/program/commands/doctor/machine.ts";
 import { findBrowserUser } from "#shared/kit/browser-user.ts";
 import { environmentOf, isAlive, parseStat, readStat } from "#shared/kit/proc.ts";
@@ -20,7 +23,7 @@ const flags = (change: Partial<FlagOptions> = {}) =>
     tag: "abc:0-1",
     sandbox: "on",
     small_shm: false,
-    ignore_certificate_errors: false,
+    ignore_https_errors: false,
     trusted_key: null,
     gate_port: 4321,
     ...change,
@@ -164,6 +167,27 @@ describe("programs and users", () => {
     );
     expect(findBrowserUser(null, "off")).toBeNull();
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "root without the account is refused, and told how to make it",
+    async () => {
+      const dir = mkdtempSync(join(tmpdir(), "flotilla-no-account-"));
+      try {
+        // It knows nobody, as `id` of a machine without the account.
+        writeFileSync(join(dir, "id"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+        const module = join(import.meta.dir, "../../shared/kit/browser-user.ts");
+        const code = `const { findBrowserUser } = await import(${JSON.stringify(module)});
+          try { console.log("runs as", findBrowserUser(null, "on")); }
+          catch (err) { console.log(err.name, err.message); }`;
+        const { stdout } = Bun.spawnSync([process.execPath, "-e", code], { env: { PATH: dir } });
+        expect(stdout.toString()).toMatch(
+          /^ConfigError Chromium does not run as root in its sandbox.*flotilla-browser.*useradd --system.*SVC_BROWSER_SANDBOX=off/,
+        );
+      } finally {
+        rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  );
 });
 
 test("a run directory is deep when Chromium's singleton socket would not fit below it", () => {

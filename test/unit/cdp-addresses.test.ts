@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { cdpPath } from "#hub/fleet/routes/cdp-addresses.ts";
 import { urlOfNewTarget } from "#hub/fleet/routes/new-target.ts";
-import { sessionOptions } from "#shared/protocol/schema/session-query.ts";
+import { sessionOptions } from "#hub/fleet/routes/session-query.ts";
 
 const ID = "V1StGXR8Z5jdHi6BmyT3KA";
 const SOCKET = { headers: { upgrade: "WebSocket" } };

@@ -72,14 +72,58 @@ test("a client lets go only after the session itself has, and the filter of an a
   hearEvent(client, JSON.stringify(attached("c1", "p", "page")), new Set());
   const let_go = command(client, RELEASE, {}, "c1");
   let done = false;
-  void let_go?.then(() => {
+  void let_go?.wait?.then(() => {
     done = true;
   });
   await clock.advance(1_000);
   expect(done).toBe(false);
   attach("p", "page").post(RELEASE);
-  await let_go;
-  expect(sent).toEqual([RELEASE, RELEASE]);
+  await let_go?.wait;
+  expect(done).toBe(true);
+});
+
+test("the session lets go once the browser has answered all clients: its pipe would overtake their sockets", async () => {
+  const { clock, clients, attach, sent } = rig();
+  const joined = ["c1", "c2"].map((session_id) => {
+    const client = clients.join(null);
+    void command(client, "Target.setAutoAttach", HOLD);
+    hearEvent(client, JSON.stringify(attached(session_id, "p", "page")), new Set());
+    return { client, session_id };
+  });
+  attach("p", "page").post(RELEASE);
+  const releases = joined.map(({ client, session_id }) => command(client, RELEASE, {}, session_id));
+  // Each goes to the browser as soon as both have said it.
+  await Promise.all(releases.map((release) => release?.wait));
+  expect(sent).toEqual([]);
+  expect(releases.map((release) => String(release?.answer))).toEqual(['{"id":1,', '{"id":1,']);
+  releases[0]?.answered();
+  await clock.advance(0);
+  expect(sent).toEqual([]);
+  releases[1]?.answered();
+  await clock.advance(0);
+  expect(sent).toEqual([RELEASE]);
+  expect(clock.sleepers()).toEqual([]);
+});
+
+test("a service worker is let go as soon as all clients have said it: the browser answers them only then", async () => {
+  const { clock, clients, attach, sent } = rig();
+  const joined = ["c1", "c2"].map((session_id) => {
+    const client = clients.join(null);
+    void command(client, "Target.setAutoAttach", HOLD);
+    hearEvent(client, JSON.stringify(attached(session_id, "w", "service_worker")), new Set());
+    return { client, session_id };
+  });
+  attach("w", "service_worker").post(RELEASE);
+  const say = async (which: number) => {
+    const { client, session_id } = joined[which] ?? {};
+    if (client) void command(client, RELEASE, {}, session_id);
+    await clock.advance(0);
+  };
+  await say(0);
+  expect(sent).toEqual([]);
+  await say(1);
+  expect(sent).toEqual([RELEASE]);
+  expect(clock.sleepers()).toEqual([]);
 });
 
 test("a page is steered while a client has enabled Page on it, by whatever session", () => {

@@ -1,32 +1,21 @@
 import { expect, test } from "bun:test";
-import { PassThrough } from "node:stream";
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { CdpConnection, CdpError } from "#worker/browser/cdp/connection.ts";
-import { pipeTransport } from "#worker/browser/cdp/transport.ts";
-
-interface Sent {
-  id: number;
-  method: string;
-  sessionId?: string;
-}
+import { openCdpPipe, type SentCommand } from "#test/support/fakes/cdp-pipe.ts";
+import { CdpError } from "#worker/browser/cdp/connection.ts";
 
 /** A connection whose other end is this test. */
 function openPair() {
-  const toBrowser = new PassThrough();
-  const fromBrowser = new PassThrough();
-  const sent: Sent[] = [];
+  const sent: SentCommand[] = [];
   let arrived = Promise.withResolvers<void>();
-  toBrowser.on("data", (chunk: Buffer) => {
-    for (const text of chunk.toString().split("\0").filter(Boolean)) sent.push(JSON.parse(text));
+  const { connection, toBrowser, fromBrowser, say } = openCdpPipe((command) => {
+    sent.push(command);
     arrived.resolve();
     arrived = Promise.withResolvers();
   });
-  const say = (message: object) => fromBrowser.write(`${JSON.stringify(message)}\0`);
-  const nextSent = async (): Promise<Sent> => {
+  const nextSent = async (): Promise<SentCommand> => {
     while (sent.length === 0) await arrived.promise;
-    return sent.shift() as Sent; // the loop above saw one
+    return sent.shift() as SentCommand; // the loop above saw one
   };
-  const connection = new CdpConnection(pipeTransport(toBrowser, fromBrowser));
   const attach = (sessionId: string, through?: string) =>
     say({
       method: "Target.attachedToTarget",

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { checkLayers, judgeImports } from "../../scripts/check-layers.ts";
 import { LAYERS } from "../../scripts/layers.ts";
 import { ROOMS } from "../../scripts/rooms.ts";
+import { countWhole, judgeWhole } from "../../scripts/whole-contexts.ts";
 
 async function judgeTree(files: Record<string, string>): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-layers-"));
@@ -86,4 +87,20 @@ test("every room and layer that may be imported exists, and no room knows one th
       expect(rooms).toContain(name);
       expect(rooms.indexOf(name)).toBeLessThan(at);
     }
+});
+
+test("parameters that are a whole context are counted, and their number may only fall", () => {
+  const source = [
+    "function a(ctx: FleetContext, { db }: FleetContext): void {}",
+    'const b = (ctx: Pick<FleetContext, "db">, all: FleetContext[]) => ctx;',
+    "interface C { ctx: FleetContext; }",
+  ].join("\n");
+  expect(countWhole(source, "FleetContext")).toBe(2);
+  expect(judgeWhole({ FleetContext: 2 }, { FleetContext: 2 })).toEqual([]);
+  expect(judgeWhole({ FleetContext: 3 }, { FleetContext: 2 })).toEqual([
+    '3 parameters are a whole FleetContext, at most 2: name its fields, as Pick<FleetContext, "db">',
+  ]);
+  expect(judgeWhole({}, { FleetContext: 2 })).toEqual([
+    "0 parameters are a whole FleetContext: lower the limit of 2 in whole-contexts.ts",
+  ]);
 });

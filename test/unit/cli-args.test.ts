@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { flagOverrides, parseCommandLine } from "#hub/program/cli/args.ts";
 import { COMMAND_NAMES } from "#hub/program/cli/commands.ts";
-import { UsageError } from "#hub/program/cli/exit.ts";
+import { EXIT, EXIT_MEANINGS, UsageError } from "#hub/program/cli/exit.ts";
 import { MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { helpText } from "#hub/program/cli/help.ts";
+import { TOPICS } from "#hub/program/cli/topics.ts";
 
 const parse = (line: string, env: Record<string, string> = {}) =>
   parseCommandLine(line.split(" ").filter(Boolean), env);
@@ -43,6 +44,11 @@ describe("what to run", () => {
     expect(parse(`fetch --out d ${flags} http://a.test/`)).toEqual(expected as never);
   });
 
+  test("the same letter may be a switch of one command and take a value in another", () => {
+    expect(parse("logs -f job")).toMatchObject({ words: ["job"], flags: { follow: ["1"] } });
+    expect(parse("submit -f job s")).toMatchObject({ words: ["s"], flags: { file: ["job"] } });
+  });
+
   test("a word in brackets may be left out", () => {
     expect(parse("doctor")).toMatchObject({ words: [] });
     expect(parse("doctor hub --json")).toMatchObject({ words: ["hub"] });
@@ -75,7 +81,9 @@ describe("what is refused, by name", () => {
     ["fetch", "fetch needs URL"],
     ["cancel a b", 'unexpected word "b" after cancel'],
     ["fetch http://a/ --json=1", "--json takes no value"],
-    ["bench x", "the command bench is not part of this version"],
+    ["bench x", 'unexpected word "x" after bench'],
+    ["jobs --output xml", '--output: "xml" is not json or table'],
+    ["jobs --json --output table", "--output table and --json exclude each other"],
     ["install", "install needs hub|worker|control"],
     ["install worker a b", 'unexpected word "b" after install'],
     ["doctor hub x y", 'unexpected word "y" after doctor'],
@@ -95,6 +103,51 @@ describe("what is refused, by name", () => {
   });
 });
 
+describe("what helps next", () => {
+  const next = (line: string): string | null => {
+    try {
+      parse(line);
+    } catch (err) {
+      if (err instanceof UsageError) return err.next;
+    }
+    throw new Error(`${line} was accepted`);
+  };
+  const rows: [string, string][] = [
+    ["jbos", "flotilla jobs"],
+    ["whatever-this-is", "flotilla --help"],
+    ["jobs --statsu x", "flotilla jobs --status"],
+    ["jobs --completely-else", "flotilla jobs --help"],
+    ["cancel", "flotilla cancel --help"],
+    ["cancel a b", "flotilla cancel --help"],
+    ["", "flotilla --help"],
+  ];
+  for (const [line, command] of rows)
+    test(`"${line}": ${command} (rules/clients#errors-of-commands)`, () =>
+      expect(next(line)).toBe(command));
+});
+
+test("--output json is --json, and --output table is what is printed anyway (rules/clients#output-of-commands)", () => {
+  expect(parse("jobs --output json")).toMatchObject({ flags: { json: ["1"] } });
+  expect(parse("jobs --json --output=json")).toMatchObject({ flags: { json: ["1"] } });
+  expect(parse("jobs --output table")).toMatchObject({ flags: {} });
+});
+
+test("every command that prints JSON takes --output too", () => {
+  for (const { name, flags } of TOPICS)
+    if (flags.some((flag) => flag.name === "json"))
+      expect({ name, output: flags.some((flag) => flag.name === "output") }).toEqual({
+        name,
+        output: true,
+      });
+});
+
+test("the id of a session is a word even where it begins with a dash", () => {
+  const id = "-abcdefghij_-klmnopqrs";
+  expect(parse(`sessions close ${id}`)).toMatchObject({ words: ["close", id] });
+  // As long as one, but a flag.
+  expect(refusal("hub --exit-on-stdin-clos")).toBe("unknown flag --exit-on-stdin-clos for hub");
+});
+
 test("a flag becomes its variable, the last one given wins, and a switch can be switched off", () => {
   const invocation = parse("dev --port 1 --port 2 --headless-lanes=0 --once");
   if (invocation.kind !== "mode") throw new Error("not a mode");
@@ -111,5 +164,22 @@ test("--help names every mode and command, and each mode's help every flag with 
     for (const flag of MODE_FLAGS[mode]) {
       expect(helpText(mode)).toContain(`--${flag.name}`);
       if (flag.env) expect(helpText(mode)).toContain(`[${flag.env}]`);
+    }
+});
+
+test("--help says what every exit code means", () => {
+  const told = new Set(EXIT_MEANINGS.map(([code]) => Number(code)));
+  expect(Object.values(EXIT).filter((code) => !told.has(code))).toEqual([]);
+  for (const [code, meaning] of EXIT_MEANINGS)
+    expect(helpText(null)).toMatch(new RegExp(`^ +${code} +${meaning.slice(0, 20)}`, "m"));
+});
+
+test("--help of a command shows its words, its choices and lines to begin with, which parse", () => {
+  expect(helpText("sessions")).toContain("flotilla sessions [list|show|open|close] [ID…|URL]");
+  expect(helpText("sessions")).toContain("--output json|table");
+  for (const { name, examples } of TOPICS)
+    for (const line of examples) {
+      expect(helpText(name)).toContain(`  flotilla ${line}`);
+      expect(parse(line.split(" > ")[0] ?? "")).toMatchObject({ kind: "command", command: name });
     }
 });

@@ -150,5 +150,11 @@ describe("the runs that follow", () => {
     expect(await ids()).toEqual([]);
     stored.push(452);
     expect(await ids()).toEqual([452]);
+    // Also where its neighbour was the only one of a look.
+    stored.push(454);
+    expect(await ids()).toEqual([454]);
+    stored.push(453);
+    expect(await ids()).toEqual([453]);
+    expect(await ids()).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readGuidePages } from "#hub/guide/contents.ts";
 import { readGuide } from "#hub/guide/guide-files.ts";
+import { createSearch } from "#hub/guide/guide-search.ts";
 import { llmsText } from "#hub/guide/llms-text.ts";
 import { guideAddress, renderPage, sectionsOf } from "#hub/guide/markdown.ts";
-import { createSearch } from "#hub/guide/search.ts";
 import { runGuideCommand } from "#hub/program/guide-command.ts";
 
 const INDEX = `# The guide

@@ -3,6 +3,11 @@ import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeZip } from "client-zip";
+import {
+  entryOfAnswer,
+  type RecordFacts,
+  requestOfRecord,
+} from "#hub/fleet/archive/har-of-warc.ts";
 import type { ImportedAsset } from "#hub/fleet/imports/bodies.ts";
 import { createEntries, type Filled } from "#hub/fleet/imports/entries.ts";
 import { findPage } from "#hub/fleet/imports/find-page.ts";
@@ -10,7 +15,6 @@ import { createBudget, IMPORT_LIMITS } from "#hub/fleet/imports/limits.ts";
 import { makeHar } from "#hub/fleet/imports/make-har.ts";
 import { openArchive } from "#hub/fleet/imports/sources.ts";
 import { readTold } from "#hub/fleet/imports/told-entry.ts";
-import { entryOfAnswer, type RecordFacts, requestOfRecord } from "#shared/archive/har-of-warc.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 
 const factsOf = (id: string, url = `https://old.test/${id}`, concurrent = ""): RecordFacts => ({

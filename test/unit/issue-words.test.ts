@@ -54,6 +54,11 @@ describe("what is wrong with a value is one sentence with the field, the bound a
     expect(said({ api_key: "hush-hush" }).join()).not.toContain("hush");
   });
 
+  test("a value that has no JSON is not shown", () => {
+    for (const flag of [Symbol("a"), () => {}])
+      expect(said({ flag })).toEqual(["flag must be true or false"]);
+  });
+
   test("of several faults all are told, a missing field among them", () => {
     expect(said({ items: [{}, { pk: 7, priority: 10 }] })).toEqual([
       "items.0.pk is required",

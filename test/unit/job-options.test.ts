@@ -45,6 +45,20 @@ describe("JobOptions defaults (rules/job-options#the-options)", () => {
       proxy: null,
       replay: null,
       replay_clock: "now",
+      prove_in_replay: false,
+      proof_capture: null,
+      user_agent: null,
+      locale: null,
+      timezone: null,
+      color_scheme: null,
+      viewport: null,
+      device: null,
+      geolocation: null,
+      permissions: null,
+      extra_headers: null,
+      init_scripts: null,
+      javascript: null,
+      ignore_https_errors: null,
       keep_session: false,
     });
   });
@@ -129,6 +143,26 @@ describe("JobOptions rules (rules/job-options#what-a-mode-requires)", () => {
     expect(fieldsOf({ replay_clock: "then", replay: "abc123" })).toEqual(["replay_clock"]);
     expect(fieldsOf({ replay_clock: "capture", replay: "abc123" })).toEqual([]);
     expect(fieldsOf({ replay_clock: "now" })).toEqual([]);
+  });
+
+  test("a proof in replay needs a judge, a site, and a capture (rules/scripts#proof-in-replay)", () => {
+    const proved = { mode: "codegen-loop", goal: "read", prove_in_replay: true };
+    const named = { ...proved, proof_capture: "abc123" };
+    for (const [more, fields] of [
+      [proved, []],
+      [named, []],
+      [{ ...named, use_profile: "work", proxy: "http://proxy:8080" }, []],
+      [{ ...named, capture_assets: false, max_codegen_attempts: 1 }, []],
+      [{ proof_capture: "abc123" }, ["proof_capture"]],
+      [{ ...proved, mode: "fetch" }, ["prove_in_replay"]],
+      [{ ...proved, mode: "rerun", code: "log(1)" }, ["prove_in_replay"]],
+      [{ ...proved, replay: "abc123" }, ["prove_in_replay"]],
+      [{ ...named, attach_to_job: "abc123" }, ["attach_to_job"]],
+      [{ ...named, clone_chrome_profile: "Default" }, ["clone_chrome_profile"]],
+      [{ ...proved, capture_assets: false }, ["capture_assets"]],
+      [{ ...proved, max_codegen_attempts: 1 }, ["max_codegen_attempts"]],
+    ] as const)
+      expect({ more, fields: fieldsOf(more) }).toEqual({ more, fields: [...fields] });
   });
 
   test("rule 4: code is counted in bytes, 200 KB at most", () => {

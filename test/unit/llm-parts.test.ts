@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { retryAfterMs } from "#shared/kit/retry-after.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
 import { createGatherer } from "#shared/llm/gather.ts";
 import { findJson } from "#shared/llm/json-answer.ts";
 import { createKeyMask } from "#shared/llm/key-mask.ts";
-import { retryAfterMs } from "#shared/llm/retry-after.ts";
 import { createSseReader } from "#shared/llm/sse.ts";
 import { splitThinking } from "#shared/llm/think.ts";
 

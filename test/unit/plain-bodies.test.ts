@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { plainBatch, plainExchange } from "#shared/protocol/schema/plain.ts";
+import { plainBatch, plainExchange } from "#hub/pipeline/pull/plain.ts";
 import { Exchange } from "#shared/protocol/schema/pull.ts";
 import { TaskBatch } from "#shared/protocol/schema/queue.ts";
 

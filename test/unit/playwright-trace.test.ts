@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeZip } from "#shared/archive/write-zip.ts";
 import { filesOfTrace } from "#test/support/clients/trace-file.ts";
 import { maskTrace } from "#worker/browser/trace/mask-trace.ts";
+import { writeZip } from "#worker/browser/trace/write-zip.ts";
 
 let dir: string;
 let made = 0;

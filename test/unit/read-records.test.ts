@@ -7,10 +7,10 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import fc from "fast-check";
+import { collectUpTo, createByteReader } from "#hub/fleet/archive/byte-reader.ts";
+import { codingsOf, decodedBody, readMessage } from "#hub/fleet/archive/read-http.ts";
+import { readWarc, type WarcLimits } from "#hub/fleet/archive/read-warc.ts";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { collectUpTo, createByteReader } from "#shared/archive/byte-reader.ts";
-import { codingsOf, decodedBody, readMessage } from "#shared/archive/read-http.ts";
-import { readWarc, type WarcLimits } from "#shared/archive/read-warc.ts";
 import { answerRecord, warcRecord } from "#test/support/models/made-warc.ts";
 
 async function* piecesOf(bytes: Uint8Array | string, size = 7): AsyncGenerator<Uint8Array> {

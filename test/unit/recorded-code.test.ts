@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import type { ChosenStep } from "#hub/ui/client/fleet/session/recorded/chosen.ts";
+import { locatorCode, toPlaywright } from "#hub/ui/client/fleet/session/recorded/to-playwright.ts";
+import { toPython } from "#hub/ui/client/fleet/session/recorded/to-python.ts";
+import { toRecipe } from "#hub/ui/client/fleet/session/recorded/to-recipe.ts";
+import { toScript } from "#hub/ui/client/fleet/session/recorded/to-script.ts";
 import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
-import type { ChosenStep } from "#shared/recorded/chosen.ts";
-import { locatorCode, toPlaywright } from "#shared/recorded/to-playwright.ts";
-import { toPython } from "#shared/recorded/to-python.ts";
-import { toRecipe } from "#shared/recorded/to-recipe.ts";
-import { toScript } from "#shared/recorded/to-script.ts";
 
 const at = { tab: 0, page: "https://shop.test/" };
 const on = (selector: string, frame: string[] = []) => ({

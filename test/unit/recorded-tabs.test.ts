@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { ChosenStep } from "#shared/recorded/chosen.ts";
-import { toPlaywright } from "#shared/recorded/to-playwright.ts";
-import { toPython } from "#shared/recorded/to-python.ts";
-import { toScript } from "#shared/recorded/to-script.ts";
+import type { ChosenStep } from "#hub/ui/client/fleet/session/recorded/chosen.ts";
+import { toPlaywright } from "#hub/ui/client/fleet/session/recorded/to-playwright.ts";
+import { toPython } from "#hub/ui/client/fleet/session/recorded/to-python.ts";
+import { toScript } from "#hub/ui/client/fleet/session/recorded/to-script.ts";
 
 /** How written programs find the tabs of the steps (rules/recorded-input#what-steps-become). */
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { bodyDigest } from "#shared/archive/body-digest.ts";
-import { replayEntryOf } from "#shared/archive/replay-entry.ts";
+import { replayEntryOf } from "#hub/fleet/archive/replay-entry.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import { MAX_MISSED, type ReplayEntry } from "#shared/protocol/schema/replay.ts";
 import { partOf } from "#worker/replay/answer.ts";
+import { bodyDigest } from "#worker/replay/body-digest.ts";
 import { createMatcher } from "#worker/replay/match.ts";
 import { createTally } from "#worker/replay/report.ts";
 

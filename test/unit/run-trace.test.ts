@@ -4,12 +4,12 @@ import { mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
-import { writeZip } from "#shared/archive/write-zip.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { TRACE_LIMITS } from "#shared/protocol/limits.ts";
 import { filesOfTrace } from "#test/support/clients/trace-file.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { createRunTrace } from "#worker/browser/trace/run-trace.ts";
+import { writeZip } from "#worker/browser/trace/write-zip.ts";
 
 /** A run's trace from its beginning to its file, with a Playwright that the test plays. */
 

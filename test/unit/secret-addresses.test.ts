@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import type { ChosenStep } from "#hub/ui/client/fleet/session/recorded/chosen.ts";
+import { toPlaywright } from "#hub/ui/client/fleet/session/recorded/to-playwright.ts";
+import { toPython } from "#hub/ui/client/fleet/session/recorded/to-python.ts";
+import { toRecipe } from "#hub/ui/client/fleet/session/recorded/to-recipe.ts";
+import { toScript } from "#hub/ui/client/fleet/session/recorded/to-script.ts";
 import { isSecretParam } from "#shared/kit/secret-params.ts";
 import { changeParams } from "#shared/kit/url-params.ts";
-import type { ChosenStep } from "#shared/recorded/chosen.ts";
-import { toPlaywright } from "#shared/recorded/to-playwright.ts";
-import { toPython } from "#shared/recorded/to-python.ts";
-import { toRecipe } from "#shared/recorded/to-recipe.ts";
-import { toScript } from "#shared/recorded/to-script.ts";
 import { moveTo } from "#worker/browser/clicks/move-to.ts";
 
 /** Secrets in addresses that somebody went to (rules/recorded-input#secrets-in-steps). */

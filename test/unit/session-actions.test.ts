@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
+import { describeAction } from "#hub/fleet/routes/session-action-docs.ts";
 import { argsOf } from "#hub/fleet/runner/guest/arguments.ts";
 import { allScriptArguments, type ScriptArguments } from "#hub/fleet/runner/script-arguments.ts";
-import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
+import {
+  SESSION_ACTIONS,
+  type SessionActionName,
+} from "#shared/protocol/actions/session-actions.ts";
 
 const actions = Object.entries(SESSION_ACTIONS);
 
@@ -22,6 +26,21 @@ test("every action has an example that its schema takes, and a summary of one li
   for (const [name, { args, example, summary }] of actions) {
     expect({ name, ok: args.safeParse(example).success }).toEqual({ name, ok: true });
     expect(summary).toMatch(/^[A-Z].*[^.\s]$/);
+  }
+});
+
+test("the documents of the API describe what every action answers (rules/session-actions#calls-and-answers)", () => {
+  for (const [name, { result }] of actions) {
+    const route = describeAction(name as SessionActionName);
+    const { schema } = route.responses[200].content["application/json"];
+    const head = { ok: true, url: "about:blank", title: "", ms: 1 };
+    // Any value but `evaluate`'s has a form.
+    const strange = { ...head, result: Symbol.for(name) };
+    expect({ name, ok: schema.safeParse(strange).success }).toEqual({
+      name,
+      ok: name === "evaluate",
+    });
+    expect(result.safeParse(Symbol.for(name)).success).toBe(name === "evaluate");
   }
 });
 

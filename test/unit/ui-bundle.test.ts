@@ -43,7 +43,7 @@ test("the page of an address names the scripts of that page and of no other", ()
   const filesOf = (path: string) => app.pages.find((page) => page.path === path)?.files ?? [];
   const info = { mode: "hub", version: "0", fleet: true };
   const named = (path: string, fleet = true) => {
-    const html = shellPage(app, { ...info, fleet }, "n", path);
+    const html = shellPage(app, { info: { ...info, fleet }, nonce: "n", path, colors: null });
     return [...html.matchAll(/modulepreload" href="\/ui\/assets\/([^"]+)/g)].map(
       ([, name]) => name,
     );
@@ -77,6 +77,20 @@ test("the player of recordings comes with no page: it is loaded where one is pla
   expect(player.filter((name) => named.includes(name))).toEqual([]);
   // Its licence wants to be told.
   expect(player.some((name) => text(name).includes("Holds noVNC, MPL-2.0"))).toBe(true);
+});
+
+test("before any script the ground is the system's, in the colours that the app has in the dark", () => {
+  const css = app.styles.map(text).join("\n");
+  const valuesIn = (block: RegExp) =>
+    Object.fromEntries(
+      [
+        ...(block.exec(css)?.[1] ?? "").matchAll(/(--(?!buncss)[\w-]+|color-scheme): ?([^;}]+)/g),
+      ].map(([, name, value]) => [name, value?.trim()]),
+    );
+  const dark = valuesIn(/\[data-mantine-color-scheme="?dark"?\] ?\{([^}]*--bg-side[^}]*)\}/);
+  const first = valuesIn(/:root:not\(\[data-mantine-color-scheme\]\) ?\{([^}]*)\}/);
+  expect(Object.keys(first)).toEqual(["color-scheme", "--bg", "--text", "--text-2"]);
+  expect(dark).toMatchObject(first);
 });
 
 test("no file names another origin to load from", () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFirstRun, showsPath } from "#hub/ui/client/home/first-run.ts";
+import { forecastText, runningText, slugOf } from "#hub/ui/client/home/home-words.ts";
 import { problemsOf } from "#hub/ui/client/home/problems.ts";
 import { bucketText, rangeOf } from "#hub/ui/client/home/ranges.ts";
-import { forecastText, runningText, slugOf } from "#hub/ui/client/home/words.ts";
 import type { FleetProblem } from "#shared/protocol/schema/figures.ts";
 
 /** What Home says, apart from how it looks (rules/web-app#home). */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { answerText, partsOf } from "#hub/ui/client/fleet/job/answer-text.ts";
+import { ranInText } from "#hub/ui/client/fleet/job/ran-in.ts";
 import { sentenceFor } from "#hub/ui/client/fleet/job/sentence.ts";
 import { storyOfJob } from "#hub/ui/client/fleet/job/story.ts";
 import { roundsOf } from "#hub/ui/client/pipeline/run/rounds.ts";
@@ -139,4 +140,22 @@ test("attempts are grouped by round: a retried task begins at its first again", 
   ]);
   expect(of(1, 1)).toEqual([[1], [1]]);
   expect(of()).toEqual([]);
+});
+
+describe("where an attempt ran", () => {
+  const proof = {
+    job_id: "j",
+    session_id: "s",
+    reason: null,
+    run_ms: null,
+    answered: 0,
+    missed_count: 0,
+  };
+  test("is told of jobs that prove their scripts (rules/scripts#proof-in-replay)", () => {
+    expect(ranInText({})).toBeNull();
+    expect(ranInText({ proof: null })).toBeNull();
+    expect(ranInText({ proof: { ...proof, ok: null } })).toContain("runs in a replay");
+    expect(ranInText({ proof: { ...proof, ok: false } })).toContain("the site saw nothing");
+    expect(ranInText({ proof: { ...proof, ok: true } })).toContain("then ran on the site");
+  });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { toUnavailable } from "#hub/platform/db/postgres-errors.ts";
 import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
@@ -33,4 +34,14 @@ test("a Redis that is away is not a bad value, one that refuses the URL is", asy
   } finally {
     server.stop(true);
   }
+});
+
+test("a Postgres whose disk is full is told as that, and not as a database that is away", () => {
+  const full = Object.assign(new Error("could not extend file"), { code: "53100" });
+  const wrapped = new Error("Failed query: insert into jobs", { cause: full });
+  const told = toUnavailable(wrapped);
+  expect([told?.kind, told?.message]).toEqual(["unavailable", "the disk of the database is full"]);
+  const away = Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+  expect(toUnavailable(away)?.message).toStartWith("the database is not available: ");
+  expect(toUnavailable(Object.assign(new Error("a key"), { code: "23505" }))).toBeNull();
 });

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHubConfig } from "#hub/platform/config.ts";
 import { HubEnv } from "#hub/platform/hub-env.ts";
+import { nearestWord } from "#hub/program/cli/nearest-word.ts";
 import { describeVariables } from "#hub/program/variables/describe.ts";
-import { nearestWord } from "#hub/program/variables/edit-distance.ts";
 import { KNOWN, SECRETS } from "#hub/program/variables/known.ts";
 import { gatherConfig, loadConfig } from "#hub/program/variables/load.ts";
 import { unknownNames } from "#hub/program/variables/unknown.ts";
@@ -298,7 +298,7 @@ describe("variables as they are shown", () => {
   const lines = (mode: "hub" | "worker", env: EnvSource) =>
     new Map(describeVariables(mode, gatherConfig({ env })).map((line) => [line.name, line]));
 
-  const IN_URL = /_(URL|PROXY)$/;
+  const IN_URL = /_(URL|PROXY|ENDPOINT)$/;
 
   test("no secret is shown, whole or in a URL", () => {
     const env = Object.fromEntries(

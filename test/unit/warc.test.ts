@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { CDXIndexer, getSurt, WARCParser, type WARCRecord, WARCSerializer } from "warcio";
-import { cdxjLine, surtOf } from "#shared/archive/cdxj.ts";
-import type { ReadableAsset } from "#shared/archive/entry-body.ts";
-import { harElements } from "#shared/archive/har-elements.ts";
-import { createHarRecords, type Planned } from "#shared/archive/har-records.ts";
-import { writeRecord } from "#shared/archive/warc-record.ts";
-import { writeWarc } from "#shared/archive/write-warc.ts";
+import { cdxjLine, surtOf } from "#hub/fleet/archive/cdxj.ts";
+import type { ReadableAsset } from "#hub/fleet/archive/entry-body.ts";
+import { harElements } from "#hub/fleet/archive/har-elements.ts";
+import { createHarRecords, type Planned } from "#hub/fleet/archive/har-records.ts";
+import { writeRecord } from "#hub/fleet/archive/warc-record.ts";
+import { writeWarc } from "#hub/fleet/archive/write-warc.ts";
 import type { HarEntry } from "#shared/protocol/schema/har.ts";
 
 /** A digest is of the headers as they were written. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { changesIn } from "#hub/fleet/watches/decide.ts";
 import { ignoredBy, isLike } from "#hub/fleet/watches/ignored.ts";
 import { checkTiming, nextTime } from "#hub/fleet/watches/next-time.ts";
-import { changesText, linesOf, scheduleText } from "#hub/ui/client/fleet/watches/words.ts";
+import { changesText, linesOf, scheduleText } from "#hub/ui/client/fleet/watches/watch-words.ts";
 import type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
 

@@ -63,6 +63,7 @@ test("a frame of one's own fits into every gap that is found, and into no other 
 
 test("frames that begin with the words listened for are handed over whole, however they are cut", () => {
   const prefix = Buffer.from('{"method":"Target.');
+  const another = Buffer.from('{"id":1,');
   const event = (name: string, size: number) =>
     Buffer.from(`${prefix}${name}","pad":"${"x".repeat(size)}"}`);
   const payloads = [
@@ -71,6 +72,7 @@ test("frames that begin with the words listened for are handed over whole, howev
     event("two", 70_000),
     event("too long", 100_001),
     Buffer.from('{"method":"Targe'),
+    Buffer.from('{"id":12,"result":{}}'),
     Buffer.from(""),
     event("three", 200),
   ];
@@ -78,15 +80,15 @@ test("frames that begin with the words listened for are handed over whole, howev
   fc.assert(
     fc.property(sizes, (at) => {
       const heard: string[] = [];
-      const hear = (text: string) => heard.push(text);
-      const gaps = createFrameGaps({ prefix, max_bytes: 100_000, hear });
+      const hear = new Map([prefix, another].map((each) => [each, (t: string) => heard.push(t)]));
+      const gaps = createFrameGaps({ hear, max_bytes: 100_000 });
       for (const piece of cut(whole, at)) {
         // As a socket does: the chunk is used again for the next one.
         const chunk = Buffer.from(piece);
         gaps.lastGap(chunk);
         chunk.fill(0);
       }
-      expect(heard).toEqual([0, 2, 6].map((i) => String(payloads[i])));
+      expect(heard).toEqual([0, 1, 2, 7].map((i) => String(payloads[i])));
     }),
     { numRuns: 40 },
   );

@@ -24,6 +24,17 @@ export const PAGE_TO_HUB: AttackList = {
   file: "egress.test.ts",
   attempts: by(SPELLINGS.map((host) => (host === hostname() ? "this machine's name" : host))),
 };
+/** This machine again: another worker's lanes listen there. */
+export const NEIGHBOUR_SPELLINGS = ["127.0.0.1", "localhost.", "[::1]", "rebound.test"];
+export const PAGE_TO_NEIGHBOUR: AttackList = {
+  what: "A page of a lane: every kind of connection, to the debugging, VNC, viewer and gate port of another worker's lanes on its machine",
+  file: "egress.test.ts",
+  attempts: by(
+    ["debugging port", "VNC port", "viewer bridge", "gate"].flatMap((port) =>
+      NEIGHBOUR_SPELLINGS.map((host) => `${host}, ${port}`),
+    ),
+  ),
+};
 export const PAGE_TO_METADATA: AttackList = {
   what: "A page of a lane: every kind of connection, to metadata and link-local addresses",
   file: "egress.test.ts",

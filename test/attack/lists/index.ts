@@ -3,7 +3,7 @@ import { ASSET_TYPES } from "./asset-types.ts";
 import { HOSTS, ORIGINS } from "./callers.ts";
 import { CDP } from "./cdp.ts";
 import { DEEP_JSON } from "./deep-json.ts";
-import { PAGE_TO_HUB, PAGE_TO_METADATA } from "./egress.ts";
+import { PAGE_TO_HUB, PAGE_TO_METADATA, PAGE_TO_NEIGHBOUR } from "./egress.ts";
 import { EXTENSIONS } from "./extensions.ts";
 import { FLOODS } from "./floods.ts";
 import { HEADERS, NAMES, TEXTS } from "./hostile-answers.ts";
@@ -19,6 +19,7 @@ import {
 import { FRAMES, SLOW } from "./slow-clients.ts";
 import { SMUGGLING } from "./smuggled.ts";
 import { SYSTEM_CALLS } from "./system-calls.ts";
+import { VISITS } from "./visits.ts";
 
 /** Every list, in the order in which the guide's table tells of them. */
 export const ATTACK_LISTS: readonly AttackList[] = [
@@ -27,6 +28,7 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   LANE_TO_HUB_PORTS,
   LANE_TO_HUB_STEERED,
   PAGE_TO_HUB,
+  PAGE_TO_NEIGHBOUR,
   PAGE_TO_METADATA,
   PAGE_SCHEMES,
   PAGE_ASKS,
@@ -35,6 +37,7 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   CDP,
   HOSTS,
   ORIGINS,
+  VISITS,
   IN_PATHS,
   IN_QUERIES,
   IN_BODIES,

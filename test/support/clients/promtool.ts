@@ -1,5 +1,5 @@
 /** What Prometheus' own tool says of `args`, with `input` on its standard input. */
-async function promtool(args: readonly string[], input = "", cwd?: string) {
+export async function promtool(args: readonly string[], input = "", cwd?: string) {
   if (!Bun.which("promtool"))
     throw new Error(
       "promtool is not installed, and this suite needs it: apt-get install prometheus",

@@ -119,6 +119,7 @@ function memorySink(
       };
       work.push(store());
     },
+    settled: async () => void (await Promise.all(work)),
     putDocument: (name, content) => {
       if (typeof content === "string") result.documents.set(name, content);
       else if (!("path" in content)) result.pictures.set(name, content);

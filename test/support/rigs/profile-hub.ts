@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
-import type { HubFiles } from "#worker/browser/profile/cache.ts";
+import type { HubFiles } from "#worker/hub-files.ts";
 
 /** The part of a hub that gives out and takes profile archives, for a worker without a hub. */
 export interface ProfileHub {

@@ -87,7 +87,10 @@ export interface SessionRig {
 const START_MS = 180_000;
 
 /** A fleet and a site for all tests of a file: started before the first of them, ended after the last. */
-export function shareSessionFleet(pages: (site: SiteServer) => void): SessionRig {
+export function shareSessionFleet(
+  pages: (site: SiteServer) => void,
+  options?: FleetOptions,
+): SessionRig {
   let fleet: SessionFleet | undefined;
   let site: SiteServer | undefined;
   const started = <T>(what: T | undefined): T => {
@@ -97,7 +100,7 @@ export function shareSessionFleet(pages: (site: SiteServer) => void): SessionRig
   beforeAll(async () => {
     site = await startServer("127.0.0.1");
     pages(site);
-    fleet = await startSessionFleet();
+    fleet = await startSessionFleet(options);
   }, START_MS);
   afterAll(async () => {
     await fleet?.stop();

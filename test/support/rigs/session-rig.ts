@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import type { z } from "zod";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
+import { isSessionAction, SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { newSessionId, newToken } from "#shared/protocol/ids.ts";
 import type { HubOpenSession, SessionReply } from "#shared/protocol/link/messages.ts";
 import { Picture } from "#shared/protocol/schema/session.ts";
@@ -202,9 +203,17 @@ export function callsOf(
     get: async <T>(action: string, args?: Record<string, unknown>, timeout_ms?: number) => {
       const reply = await call(action, args, timeout_ms);
       if (!reply.ok) throw new Error(`${action}: ${reply.kind} ${JSON.stringify(reply.error)}`);
+      if (reply.blob === null) demandDescribed(action, reply.result);
       return reply.result as T;
     },
   };
+}
+
+/** What an action really answers is what the documents of the API say (rules/session-actions#calls-and-answers). */
+function demandDescribed(action: string, result: unknown): void {
+  if (!isSessionAction(action) || action === "keepalive") return;
+  const { error } = SESSION_ACTIONS[action].result.safeParse(result);
+  if (error) throw new Error(`the result of ${action} is not as described: ${error.message}`);
 }
 
 /** Resolves when the lane has become warm after this call: what was told before, and waited for by nobody, does not count. */

@@ -27,7 +27,7 @@ export interface UiRig {
   readonly admin_password: string;
   /** Of the server; its plugins lie below it. */
   readonly data_dir: string;
-  /** A site on loopback: `/`, `/page` with pictures, `/slow` that waits for `release`, `/form`. */
+  /** A site on loopback: `/`, `/page` with pictures, `/slow` that waits for `release`, `/form`, `/files`. */
   readonly site: string;
   release(): void;
   /** Calls the API. @throws when the answer is no success. */
@@ -69,8 +69,8 @@ const DEPLOY = JSON.stringify([
   'echo "deploys $*"; case "$1" in waits) until [ -e deploy-ends ]; do sleep 0.1; done; echo ended;; fails) exit 3;; esac',
   "sh",
 ]);
-/** The wall may ask for the picture of a session that ends, or of a worker that is slow, at that moment; no page can keep that from the console. */
-const LATE_PICTURE = /status of (404|504) .*\/preview\.jpg$/;
+/** A page may ask for the picture of a session that ends or starts, or of a worker that is slow, at that moment; no page can keep that from the console. */
+const LATE_PICTURE = /status of (404|503|504) .*\/preview\.jpg$/;
 /** A job that has just begun, or that is not recorded, has no recording; a page learns that by asking. */
 const NOT_RECORDED = /status of 404 .*\/recording$/;
 /** The live screen of a job that ended while it was being connected. */
@@ -130,6 +130,10 @@ function startSite() {
         return html(
           '<form><label>Name <input id="name"></label><button id="go" type="button">Go</button></form>',
         );
+      if (pathname === "/files")
+        return html(
+          '<label>Letter <input id="letter" type="file"></label><p></p><label>Pictures <input id="pictures" type="file" multiple></label>',
+        );
       if (pathname === "/missing") return new Response("no", { status: 404 });
       return html(
         '<h1>Hello</h1><img src="/a.png" alt=""><img src="/b.png" alt=""><script>fetch("/data.json")</script>',
@@ -167,6 +171,8 @@ async function start(screens: boolean): Promise<UiRig> {
         FLOTILLA_TEST: dir,
         SVC_DEPLOY_ARGV: DEPLOY,
         SVC_ALLOWED_HOSTS: "hub.test",
+        // What a test leaves in the queue stays there, however long the tests before its turn take.
+        SVC_QUEUE_TIMEOUT_S: "3600",
         ...lanePorts(),
       },
     },
@@ -254,6 +260,8 @@ async function openPage(
   const context = await contextFor(browser, { width, height, colors, zone });
   const page = idle.get(context)?.pop() ?? (await context.newPage());
   page.setDefaultTimeout(PAGE_MS);
+  // Its last test may have made it smaller.
+  await page.setViewportSize({ width, height });
   const errors: string[] = [];
   const foreign: string[] = [];
   const look = (at: string) => {

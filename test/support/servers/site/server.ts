@@ -48,7 +48,10 @@ export interface SiteServer {
   stop(): Promise<void>;
 }
 
-/** @param host name in the origin; the server listens on 127.0.0.1, where `*.localhost` names lead */
+/**
+ * @param host in the origin: an address of loopback, on which the server listens, or a name of `*.localhost`, which leads
+ * to 127.0.0.1
+ */
 export async function startServer(host: string): Promise<SiteServer> {
   const handlers = new Map<string, Handler>();
   const sent = createMoments();
@@ -72,7 +75,7 @@ export async function startServer(host: string): Promise<SiteServer> {
   server.on("connection", () => {
     connections += 1;
   });
-  const port = await listen(server);
+  const port = await listen(server, host.startsWith("127.") ? host : "127.0.0.1");
   const origin = `http://${host}:${port}`;
   const expected: ExpectedBody[] = [];
   const expectBody = (path: string, bytes: Uint8Array) =>
@@ -139,12 +142,12 @@ async function drip(res: ServerResponse, over: Promise<unknown>): Promise<void> 
   res.end();
 }
 
-function listen(server: Server): Promise<number> {
+function listen(server: Server, address: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      if (address && typeof address === "object") resolve(address.port);
+    server.listen(0, address, () => {
+      const at = server.address();
+      if (at && typeof at === "object") resolve(at.port);
     });
   });
 }
