@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import type { Guide, Page } from "./contents.ts";
+import { MAX_QUERY } from "./guide-search.ts";
 import { addressOf, type Heading } from "./markdown.ts";
-import { MAX_QUERY } from "./search.ts";
 
 type Html = ReturnType<typeof html>;
 

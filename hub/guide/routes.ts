@@ -14,9 +14,9 @@ import script from "./assets/guide.js" with { type: "text" };
 import text_style from "./assets/text.css" with { type: "text" };
 import { type Guide, readGuidePages } from "./contents.ts";
 import { guideFiles } from "./guide-files.ts";
+import { createSearch, type Found, type GuideSearch, MAX_QUERY } from "./guide-search.ts";
 import { GUIDE_POLICY } from "./layout.ts";
 import { llmsText } from "./llms-text.ts";
-import { createSearch, type Found, type GuideSearch, MAX_QUERY } from "./search.ts";
 import { contentsView, missingView, pageView, searchView } from "./views.ts";
 
 type C = Context<HttpEnv>;

@@ -1,8 +1,8 @@
 import { html, raw } from "hono/html";
 import type { Chapter, Guide, Page } from "./contents.ts";
+import type { Found } from "./guide-search.ts";
 import { guidePage } from "./layout.ts";
 import { addressOf, renderPage, sectionsOf } from "./markdown.ts";
-import type { Found } from "./search.ts";
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
