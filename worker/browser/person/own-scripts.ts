@@ -2,14 +2,14 @@ import type { CdpSession } from "../cdp/connection.ts";
 
 /**
  * Makes getters of `owner` answer with these values. Each is replaced by a proxy of itself, which refuses what the
- * browser's own refuses.
+ * browser's own refuses. One that answers so already is left as it is, unless the browser may `forget` its answer.
  */
-const SAY = `(owner, self, values) => {
+const SAY = `(owner, self, values, forgets) => {
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   for (const name of owner ? Object.keys(values) : []) {
     const had = getOwnPropertyDescriptor(owner, name);
     if (!had?.configurable || typeof had.get !== "function") continue;
-    if (apply(had.get, self, []) === values[name]) continue;
+    if (!forgets.includes(name) && apply(had.get, self, []) === values[name]) continue;
     const get = new Proxy(had.get, {
       apply: (real, self, given) => {
         apply(real, self, given);
@@ -20,19 +20,21 @@ const SAY = `(owner, self, values) => {
   }
 }`;
 
-const say = (owner: string, self: string, values: object): string =>
-  `(${SAY})(${owner}, ${self}, ${JSON.stringify(values)});`;
+const say = (owner: string, self: string, values: object, forgets: string[] = []): string =>
+  `(${SAY})(${owner}, ${self}, ${JSON.stringify(values)}, ${JSON.stringify(forgets)});`;
 
 /**
  * After it `navigator` says what a browser of this name does. Chromium forgets `platform` when a page with a second
- * session changes its process, and shows shared and service workers its own `userAgent` (measured with Chromium 156).
+ * session changes its process, now and then after the document's first scripts, and shows shared and service workers its
+ * own `userAgent` (measured with Chromium 156).
  */
 export const navigatorScript = (user_agent: string, platform: string): string =>
-  say("(globalThis.Navigator ?? globalThis.WorkerNavigator)?.prototype", "navigator", {
-    userAgent: user_agent,
-    appVersion: user_agent.replace(/^Mozilla\//, ""),
-    platform,
-  });
+  say(
+    "(globalThis.Navigator ?? globalThis.WorkerNavigator)?.prototype",
+    "navigator",
+    { userAgent: user_agent, appVersion: user_agent.replace(/^Mozilla\//, ""), platform },
+    ["platform"],
+  );
 
 export const pixelsScript = (scale: number): string =>
   say("globalThis", "globalThis", { devicePixelRatio: scale });
