@@ -230,6 +230,33 @@ test("a reader that takes nothing for 30 s is cut off, and holds one message of 
   expect(await closed.next()).toBe(4408);
 });
 
+test("a last event that is stored while the stream looks for it is sent (rules/events#end-of-the-stream)", async () => {
+  const job = await run();
+  worker.result(job);
+  expect((await follow(job.job_id).closed).code).toBe(1000);
+  const { db } = hub.ctx;
+  const row = await db.jobs.get(job.job_id);
+  if (!row) throw new Error("no row");
+  let reads = 0;
+  // The job has ended, and its last event is stored after the stream's second look.
+  const list: typeof db.events.list = async (...args) => {
+    reads += 1;
+    const page = await db.events.list(...args);
+    return reads <= 2 ? page.filter(({ type }) => type === "log") : page;
+  };
+  const sent: JobEvent[] = [];
+  const closed = createQueue<number>();
+  startEventStream({ ...hub.ctx, db: { ...db, events: { ...db.events, list } } }, row, 0, {
+    send: (text) => {
+      sent.push(JSON.parse(text));
+      return true;
+    },
+    close: (code) => closed.push(code),
+  });
+  expect(await closed.next()).toBe(1000);
+  expect(sent.map(({ type }) => type)).toEqual(["log", "done"]);
+});
+
 test("the hub's stop closes streams with 1012 after the last event of what it failed", async () => {
   // Of a fleet that stops as one, the hub with the stream may be gone before the one with the link.
   const own = await startTestHub({ alone: true });

@@ -101,8 +101,10 @@ function createEventReader(
     await readOn();
     if (out.over.aborted) return;
     const end = await missingEnd(ctx, row, last);
-    if (end) await send(end);
-    else out.close(EVENT_CLOSE.done, row.status === "failed" ? "error" : "done");
+    if (end) return void (await send(end));
+    // It was seen, or it has been stored since the last look.
+    await readOn();
+    out.close(EVENT_CLOSE.done, row.status === "failed" ? "error" : "done");
   };
   return async (): Promise<void> => {
     const news = await readOn();
