@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { changesIn } from "#hub/fleet/watches/decide.ts";
-import { ignoredBy, isLike } from "#hub/fleet/watches/ignored.ts";
+import { ignoredBy } from "#hub/fleet/watches/ignored.ts";
 import { checkTiming, nextTime, type Timing } from "#hub/fleet/watches/next-time.ts";
+import { isLike } from "#shared/kit/is-like.ts";
 import type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 import type { ChangePart } from "#shared/protocol/schema/job-changes.ts";
 

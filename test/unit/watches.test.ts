@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { changesIn } from "#hub/fleet/watches/decide.ts";
-import { ignoredBy, isLike } from "#hub/fleet/watches/ignored.ts";
+import { ignoredBy } from "#hub/fleet/watches/ignored.ts";
 import { checkTiming, nextTime } from "#hub/fleet/watches/next-time.ts";
 import { changesText, linesOf, scheduleText } from "#hub/ui/client/fleet/watches/watch-words.ts";
+import { isLike } from "#shared/kit/is-like.ts";
 import type { JobComparison } from "#shared/protocol/schema/comparison.ts";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
 
