@@ -26,6 +26,8 @@ export const WORKER_LAYERS: readonly Layer[] = [
   },
   // Who the browser says that it is.
   { name: "person", files: /^worker\/browser\/person\//, may: ["cdp", "lanes"], packages: [] },
+  // What pages do not request.
+  { name: "block", files: /^worker\/browser\/block\//, may: ["cdp", "record"], packages: [] },
   // Engines as the worker asks the hub for them, and what they are told of pages.
   { name: "browser-llm", files: /^worker\/browser\/llm\//, may: [], packages: [] },
   // The one place that knows Playwright: recipes of a fetch job and the actions of a session.
@@ -85,6 +87,7 @@ export const WORKER_LAYERS: readonly Layer[] = [
       "one-shot",
       "profile",
       "person",
+      "block",
       "picker",
       "clicks",
     ],

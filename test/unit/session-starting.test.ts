@@ -4,6 +4,7 @@ import { silentLog } from "#shared/kit/log.ts";
 import { BROWSER_STARTING } from "#shared/protocol/link/messages.ts";
 import { createFakeBrowser } from "#test/support/fakes/fake-browser.ts";
 import { objectsHeld } from "#test/support/models/heap.ts";
+import { createTypicalSizes } from "#worker/browser/block/typical-sizes.ts";
 import { answerCall, type CallDeps } from "#worker/browser/session/calls.ts";
 import type { SessionLink } from "#worker/browser/session/link.ts";
 import { Live } from "#worker/browser/session/live.ts";
@@ -19,6 +20,7 @@ const newLive = () =>
       guard: createJudge({ navigation_block: [], own_ports: [] }),
       log: silentLog,
       download_max_bytes: 1,
+      sizes: createTypicalSizes(),
     },
     {
       session_id: "s1",

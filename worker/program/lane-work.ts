@@ -1,3 +1,4 @@
+import { createTypicalSizes } from "#worker/browser/block/typical-sizes.ts";
 import {
   type Assignments,
   createAssignments,
@@ -41,7 +42,14 @@ export function createLaneWork(deps: LaneWorkDeps): LaneWork {
     clock,
     log,
     pool,
-    live: { sessions, clock, guard, log, download_max_bytes: config.fetch.spool_max_bytes },
+    live: {
+      sessions,
+      clock,
+      guard,
+      log,
+      download_max_bytes: config.fetch.spool_max_bytes,
+      sizes: createTypicalSizes(),
+    },
     refusal: guard.checkUrl,
     record: deps.recordings.ofSession,
     reasonToRefuse: assignments.reasonToRefuse,

@@ -4,6 +4,7 @@ import { maskProxy } from "#shared/protocol/proxy.ts";
 import { withoutBrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
+import { adHostsFor } from "../registries/ad-hosts.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
@@ -79,7 +80,12 @@ export async function sendJob(
       // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
     },
-    extras: { ...extras, browser_options, in_session: in_session?.session_id ?? null },
+    extras: {
+      ...extras,
+      browser_options,
+      ...(await adHostsFor(browser_options)),
+      in_session: in_session?.session_id ?? null,
+    },
     record: await recordModeOf(ctx, record, host.settings),
     ...(traceparent && { traceparent }),
   });

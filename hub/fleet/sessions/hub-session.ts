@@ -2,6 +2,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { BlockedReport } from "#shared/protocol/schema/block.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { LanePlace } from "../links/parts.ts";
@@ -30,6 +31,8 @@ export interface HubSession {
   readonly proxy: ProxyOption | null;
   /** How its replay goes, as its worker last reported it; null: it shows the web. */
   replay: ReplayReport | null;
+  /** What was not requested, as its worker last reported it; null: it blocks nothing. */
+  blocked: BlockedReport | null;
   /** Its worker makes a Playwright trace of it. */
   readonly trace: boolean;
   /** The bodies that its pages receive are kept. */

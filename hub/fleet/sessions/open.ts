@@ -13,6 +13,7 @@ import { distrustLane, freeLane, laneChanged } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
 import type { AssignAnswer, WorkerLink } from "../links/worker-link.ts";
+import { adHostsFor } from "../registries/ad-hosts.ts";
 import { browserOptionsFor, forWorker } from "../registries/browser-options.ts";
 import type { SettingsContext } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
@@ -169,6 +170,7 @@ async function offerLane(
       ...(input.trace && { trace: true }),
       ...(input.capture && { capture: true }),
       ...(browser_options && { browser_options }),
+      ...(await adHostsFor(browser_options)),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);

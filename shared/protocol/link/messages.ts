@@ -3,6 +3,7 @@ import { EgressOption } from "../egress.ts";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
+import { BlockedReport } from "../schema/block.ts";
 import { Viewport } from "../schema/browser-options.ts";
 import { StoredCookie } from "../schema/cookie.ts";
 import { Dialog, DialogPolicy } from "../schema/dialog.ts";
@@ -156,6 +157,9 @@ export const SessionEnded = SessionOnLane.extend({
 });
 export type SessionEnded = z.infer<typeof SessionEnded>;
 
+/** Hosts that `block.ads` of the browser's options means; sent where it is true. */
+const ad_hosts = z.array(z.string().max(253)).max(20_000).nullish();
+
 /** Where a session's active tab is. */
 const SessionPlace = {
   url: z.string().max(70_000),
@@ -164,6 +168,8 @@ const SessionPlace = {
   dialogs: z.array(Dialog).max(20).default([]),
   /** Of a session that shows a capture. */
   replay: ReplayReport.optional(),
+  /** Of a session that blocks requests. */
+  blocked: BlockedReport.optional(),
 };
 
 /**
@@ -264,6 +270,7 @@ export const RunExtras = z.object({
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
   browser_options: SentBrowserOptions.nullish(),
+  ad_hosts,
 });
 export type RunExtras = z.infer<typeof RunExtras>;
 
@@ -343,6 +350,7 @@ export const HubOpenSession = SessionOnLane.extend({
   /** Keep the bodies that its pages receive. Sent only to workers that report `session_bodies`. */
   capture: z.boolean().nullish(),
   browser_options: SentBrowserOptions.nullish(),
+  ad_hosts,
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { DEVICES } from "../devices.gen.ts";
+import { Block } from "./block.ts";
 import { HEADER_NAME, OF_CONNECTIONS } from "./header-names.ts";
 
 /**
@@ -166,6 +167,10 @@ const OPTIONS = {
     description:
       "True: sites are opened whose certificates are invalid. The job or session gets a browser that is started for it.",
   }),
+  block: Block.meta({
+    description:
+      "Requests that the browser does not make: ads, kinds of requests, hosts, patterns.",
+  }),
 };
 
 export type BrowserOptionName = keyof typeof OPTIONS;
@@ -189,6 +194,7 @@ export const ownBrowserOptions = {
   init_scripts: unset(OPTIONS.init_scripts),
   javascript: unset(OPTIONS.javascript),
   ignore_https_errors: unset(OPTIONS.ignore_https_errors),
+  block: unset(OPTIONS.block),
 };
 
 /** The options in a record of their own, with those that are set. */

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
 import { targetFault } from "../target-url.ts";
+import { BlockedReport } from "./block.ts";
 import { RegistrySlug } from "./engine.ts";
 import { Fingerprint } from "./fingerprint.ts";
 import { JobChanges } from "./job-changes.ts";
@@ -101,6 +102,9 @@ export const CaptureReport = z
       .meta({ description: "Of a job that was imported from a web archive" }),
     replay: ReplayReport.optional().meta({
       description: "How the replay went, for a job with the option replay",
+    }),
+    blocked: BlockedReport.optional().meta({
+      description: "What was not requested, for a job with the option block",
     }),
     traffic: z.object({ received_bytes: z.int(), sent_bytes: z.int() }).optional().meta({
       description:

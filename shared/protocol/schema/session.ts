@@ -3,6 +3,7 @@ import { idle_ttl_s, picture, StartUrl } from "../actions/arguments.ts";
 import { EgressOption } from "../egress.ts";
 import { RECONNECT_S, SESSION_TTL_S } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
+import { BlockedReport } from "./block.ts";
 import { ownBrowserOptions } from "./browser-options.ts";
 import { SessionCookie } from "./cookie.ts";
 import { Dialog, DialogPolicy } from "./dialog.ts";
@@ -101,6 +102,9 @@ export const Session = z
     }),
     replay: ReplayReport.nullable().meta({
       description: "The capture that answers its browser, and how that goes; null: the web does.",
+    }),
+    blocked: BlockedReport.nullable().optional().meta({
+      description: "What was not requested, for a session that blocks requests.",
     }),
     trace: z.boolean().optional().meta({
       description:

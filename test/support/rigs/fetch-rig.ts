@@ -75,6 +75,7 @@ export async function runFetchJob(
       policy: () => run.options.dialog_policy,
       log: silentLog,
     }),
+    blocks: null,
     is_recorded: false,
     sink: memorySink(result, request.verify ?? true, request.onAsset),
     signal: request.signal ?? new AbortController().signal,

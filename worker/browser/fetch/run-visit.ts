@@ -110,7 +110,7 @@ function record(
       const reason = guard.refusalOfUrl(url);
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
-    pauses: popups.pauses,
+    pauses: [...(run.blocks ? [run.blocks] : []), ...popups.pauses],
     refuses_logins:
       run.tab === null && options.mode === "fetch" && options.dialog_policy !== "wait",
     stops_blank_windows: run.extras.popup_policy === "block",

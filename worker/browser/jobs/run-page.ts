@@ -77,6 +77,12 @@ async function scriptOver(
   await clock.sleep(budget_ms, signal);
 }
 
+/** Says in the report what was blocked. */
+const withBlocked = (outcome: JobOutcome, { blocking }: Live): JobOutcome =>
+  blocking && outcome.capture
+    ? { ...outcome, capture: { ...outcome.capture, blocked: blocking.report() } }
+    : outcome;
+
 /** Says in the report how the replay went, and fails a job whose page the capture does not have. */
 function withReplay(outcome: JobOutcome, { replay }: Live): JobOutcome {
   if (!replay || !outcome.capture) return outcome;
@@ -125,7 +131,8 @@ export async function runPage(
     const { browser, tab } = taken;
     const { dialogs } = live;
     const asked = { job_id, url, options, extras, is_recorded: live.recorders.size > 0 };
-    const page = { ...asked, browser, tab, dialogs, story, sink, signal: overdue.signal };
+    const blocks = live.blocking?.pause(browser.connection) ?? null;
+    const page = { ...asked, browser, tab, dialogs, blocks, story, sink, signal: overdue.signal };
     if (!scripted) return deps.runFetch(page);
     const ready: ScriptedRun["ready"] = async (script) => {
       live.script = script;
@@ -142,7 +149,7 @@ export async function runPage(
       stage = next;
     });
     return run(taken)
-      .then((outcome) => withReplay(outcome, live))
+      .then((outcome) => withReplay(withBlocked(outcome, live), live))
       .finally(() => taken.leave());
   };
   const over = new AbortController();

@@ -4,6 +4,7 @@ import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { AssetSink } from "#worker/upload/asset-sink.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import type { Pause } from "../record/pauses.ts";
 import type { Dialogs } from "../session/dialogs.ts";
 
 /** Why a browser process ended. */
@@ -82,6 +83,8 @@ export interface JobRun {
   tab: JobTab | null;
   /** Follows the dialogs of its pages and answers them. */
   dialogs: Pick<Dialogs, "follow">;
+  /** Requests of its pages that are blocked, before anything else holds them; null: none are. */
+  blocks: Pause | null;
   story: JobStory;
   /** Its story goes into a recording too, which has where the elements of its steps are. */
   is_recorded: boolean;

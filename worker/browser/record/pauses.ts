@@ -5,8 +5,8 @@ type Paused = Protocol.Fetch.RequestPausedEvent;
 
 /** Requests of one kind that the browser holds back. */
 export interface Pause {
-  /** `any`: of every kind, while `holdAll` is on. */
-  type: Protocol.Network.ResourceType | "any";
+  /** `every`: of every kind. `any`: of every kind, while `holdAll` is on. */
+  type: Protocol.Network.ResourceType | "every" | "any";
   /** Before the request is sent, or when the headers of its answer have arrived. */
   stage: Protocol.Fetch.RequestStage;
   /**
@@ -41,17 +41,19 @@ export async function holdRequests(
   root.on("Fetch.requestPaused", (paused) => {
     const stage = stageOf(paused);
     const mine = ({ type, ...p }: Pause) =>
-      p.stage === stage && (type === "any" || type === paused.resourceType) && p.takes(paused);
+      p.stage === stage &&
+      (type === "any" || type === "every" || type === paused.resourceType) &&
+      p.takes(paused);
     if (pauses.some(mine)) return;
     const { requestId } = paused;
     root.post("Fetch.continueRequest", stage === "Request" ? goingOn(root, paused) : { requestId });
   });
-  const usual = pauses
-    .filter(({ type }) => type !== "any")
-    .map(({ type, stage }) => ({
-      resourceType: type as Protocol.Network.ResourceType,
-      requestStage: stage,
-    }));
+  const usual = pauses.flatMap(({ type, stage }): Protocol.Fetch.RequestPattern[] => {
+    if (type === "any") return [];
+    return type === "every"
+      ? [{ urlPattern: "*", requestStage: stage }]
+      : [{ resourceType: type, requestStage: stage }];
+  });
   const handleAuthRequests = refuses_logins;
   await root.send("Fetch.enable", { patterns: usual, handleAuthRequests });
   const every = { urlPattern: "*", requestStage: "Request" as const };

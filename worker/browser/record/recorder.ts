@@ -111,7 +111,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     deps.tab?.downloads === false ? undefined : startDownloads(),
     holdRequests(
       deps.connection,
-      [...(deps.bodies ? [media.pause] : []), ...deps.pauses, ...windows.pauses],
+      [...deps.pauses, ...(deps.bodies ? [media.pause] : []), ...windows.pauses],
       deps.refuses_logins,
     ),
     targets.start(),

@@ -93,6 +93,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           viewport: isSized(message) ? null : message.viewport,
           dialog_policy: message.dialog_policy,
           browser_options: knownOptions(deps.log, message.browser_options),
+          ad_hosts: message.ad_hosts,
         },
       );
       if (message.trace) deps.traces.ofSession(live);
@@ -158,7 +159,7 @@ const isSized = ({ browser_options }: HubOpenSession): boolean =>
 
 const liveForJob = (
   deps: LiveDeps,
-  { job_id, session_id, lease_token, extras: { browser_options } }: HubAssignJob,
+  { job_id, session_id, lease_token, extras: { browser_options, ad_hosts } }: HubAssignJob,
   hold: LaneHold,
 ): Live =>
   new Live(deps, {
@@ -168,6 +169,7 @@ const liveForJob = (
     job_id,
     hold,
     browser_options: knownOptions(deps.log, browser_options),
+    ad_hosts,
   });
 
 async function answerCounted(

@@ -1,3 +1,4 @@
+import type { BlockedReport } from "#shared/protocol/schema/block.ts";
 import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { JobStory } from "#worker/link/story.ts";
@@ -43,6 +44,8 @@ export interface Place {
   dialogs: Dialog[];
   /** Of a session that shows a capture. */
   replay?: ReplayReport;
+  /** Of a session that blocks requests. */
+  blocked?: BlockedReport;
 }
 
 /** The job that runs in a session. */

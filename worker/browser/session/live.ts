@@ -9,6 +9,8 @@ import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
+import { type Blocking, createBlocking } from "../block/blocking.ts";
+import type { TypicalSizes } from "../block/typical-sizes.ts";
 import { trueNetError } from "../fetch/net-errors.ts";
 import { factsOf } from "../fetch/way-out.ts";
 import type { JobTab, LaneBrowser } from "../lanes/lane-browser.ts";
@@ -22,7 +24,7 @@ import { listDialogs } from "./dialog-calls.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import type { LiveSession, Place, RulingJob, Sessions } from "./live-session.ts";
-import { createNetworkLog, heardToo } from "./network-log.ts";
+import { createNetworkLog, heardToo, type NetworkWatch } from "./network-log.ts";
 import { createSessionFiles, type OwnFiles } from "./session-files.ts";
 import type { TabInfo } from "./tabs.ts";
 import { dialogEvent, failedEvent, hearLog, tellConsole, toldOf } from "./told.ts";
@@ -40,6 +42,8 @@ export interface LiveDeps {
   log: Log;
   /** Limit of all downloads of one session, in bytes. */
   download_max_bytes: number;
+  /** Of what the pages of all sessions have received. */
+  sizes: TypicalSizes;
 }
 
 export interface NewLive {
@@ -51,6 +55,8 @@ export interface NewLive {
   viewport?: Viewport | null;
   dialog_policy?: DialogPolicy;
   browser_options?: BrowserOptions | null | undefined;
+  /** Hosts that its option `block.ads` means. */
+  ad_hosts?: readonly string[] | null | undefined;
 }
 
 interface Use {
@@ -75,10 +81,7 @@ export class Live implements LiveSession {
   readonly files: OwnFiles;
   readonly clients: CdpClients;
   readonly dialogs: Dialogs;
-  readonly network = createNetworkLog(
-    (error_text, url) => trueNetError(error_text, url, this.browser()?.gate ?? null),
-    (entry, origin) => this.tell(failedEvent(entry, origin)),
-  );
+  readonly network: NetworkWatch;
   /** What is told to `tell` goes to all of them. */
   readonly recorders = new Set<Pick<RunRecorder, "tell" | "hide">>();
   /** Notes its requests in its recording; null where it is not recorded. */
@@ -98,6 +101,8 @@ export class Live implements LiveSession {
   readonly guard: Judge;
   /** What its pages see of the browser, and what that is started with. */
   readonly browser_options: BrowserOptions | null;
+  /** What its pages are kept from requesting; null: nothing. */
+  readonly blocking: Blocking | null;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
   private readonly log: Log;
@@ -121,6 +126,13 @@ export class Live implements LiveSession {
     this.viewport = input.viewport ?? null;
     this.dialog_policy = input.dialog_policy ?? "wait";
     this.browser_options = input.browser_options ?? null;
+    const { block } = input.browser_options ?? {};
+    this.blocking = block ? createBlocking(block, input.ad_hosts ?? [], deps.sizes) : null;
+    this.network = createNetworkLog(
+      (error_text, url) => trueNetError(error_text, url, this.browser()?.gate ?? null),
+      (entry, origin) => this.tell(failedEvent(entry, origin)),
+      deps.sizes.add,
+    );
     this.signal = this.over.signal;
     this.guard = deps.guard;
     this.clients = toldOf(createCdpClients(deps.clock), (event) => this.tell(event));
@@ -184,6 +196,7 @@ export class Live implements LiveSession {
       alone,
       only: only ?? null,
       keeps_bodies: this.bodies !== null,
+      ...(this.blocking && { blocks: this.blocking.pause(browser.connection) }),
       network: heardToo(
         this.network,
         this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
@@ -331,6 +344,7 @@ export class Live implements LiveSession {
       tabs: watch.tabs().length,
       dialogs: listDialogs(this),
       ...(this.replay && { replay: this.replay.report() }),
+      ...(this.blocking && { blocked: this.blocking.report() }),
     };
   }
 

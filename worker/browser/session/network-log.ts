@@ -70,6 +70,7 @@ function originOf({
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
   onFailed: (entry: NetworkEntry, origin: RequestOrigin | null) => void = () => {},
+  onReceived: (type: string, bytes: number) => void = () => {},
 ): NetworkWatch {
   let rows: NetworkEntry[] = [];
   const open = new Map<string, Row>();
@@ -110,6 +111,7 @@ export function createNetworkLog(
         withRow(p.requestId, (row) => {
           row.entry.size = Math.round(p.encodedDataLength);
           finish(p.requestId, row, p.timestamp);
+          onReceived(row.entry.type, row.entry.size);
         }),
       );
       session.on("Network.loadingFailed", (p) =>

@@ -2,7 +2,7 @@ import type { PendingLoad, ShownDocument } from "../actions/loads.ts";
 import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/lane-browser.ts";
-import { holdRequests } from "../record/pauses.ts";
+import { holdRequests, type Pause } from "../record/pauses.ts";
 import { countDialogs } from "./dialog-floods.ts";
 import type { Dialogs } from "./dialogs.ts";
 import { createKeepAway } from "./keep-away.ts";
@@ -35,6 +35,8 @@ export interface WatchDeps {
   only: JobTab | null;
   /** Whether the browser is to keep bodies until they are read. */
   keeps_bodies?: boolean;
+  /** Requests that are blocked, before anything else holds them, while nothing records the browser. */
+  blocks?: Pause;
   /** Why a URL may not be shown or requested, or null. */
   refusal(url: string): string | null;
   /** The same for the address a document came from. */
@@ -129,7 +131,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.attachedToTarget", onAttached);
   if (alone)
     await Promise.all([
-      holdRequests(connection, [windows.pause], false),
+      holdRequests(connection, [...(deps.blocks ? [deps.blocks] : []), windows.pause], false),
       root.send("Target.setDiscoverTargets", { discover: true }),
       attachToAll(root),
     ]);

@@ -1,7 +1,7 @@
 import { Group, Paper, Progress, Table, Text, Title } from "@mantine/core";
 import { counted } from "#shared/kit/words.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import { countText, percentText } from "../../lib/units.ts";
+import { bytesText, countText, percentText } from "../../lib/units.ts";
 
 const REASONS: Record<string, string> = {
   evicted: "left the browser's buffer before they were read",
@@ -19,7 +19,7 @@ const REASONS: Record<string, string> = {
 /** What happened to the bodies that the browser received. */
 export function Capture({ report }: { report: CaptureReport }) {
   const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
-  const { late = 0, unanswered = 0, warnings = [] } = report;
+  const { late = 0, unanswered = 0, warnings = [], blocked } = report;
   const parts = [
     { name: "captured", n: captured, color: "teal" },
     { name: "partial", n: partial, color: "yellow" },
@@ -62,6 +62,12 @@ export function Capture({ report }: { report: CaptureReport }) {
         {skipped > 0 && (
           <Text size="sm" title="Smaller than min_asset_size_bytes">
             {countText(skipped)} left out as too small
+          </Text>
+        )}
+        {blocked && (
+          <Text size="sm" title="The job's option block says what is not requested">
+            {countText(blocked.requests)} not requested
+            {blocked.bytes_saved > 0 && `, which saved about ${bytesText(blocked.bytes_saved)}`}
           </Text>
         )}
         {late > 0 && (

@@ -32,6 +32,7 @@ const NOT_IN_FORMS = [
   "init_scripts",
   "javascript",
   "ignore_https_errors",
+  "block",
 ];
 
 /** "min_asset_size_bytes" reads "Min asset size": its unit is shown beside the number. */
