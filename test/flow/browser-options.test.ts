@@ -98,6 +98,21 @@ test("what a host says is left out on a worker that cannot show it, and the job'
   expect(log.text).toContain("cannot show pages locale: left out");
 });
 
+test("a worker gets the hosts that ads are at only with a run that blocks them (rules/browser-options#blocking)", async () => {
+  const worker = await start();
+  await submit({ block: { types: ["image"] } });
+  const plain = await worker.assigned.next();
+  expect(plain.extras.browser_options).toEqual({ block: { types: ["image"] } });
+  expect(plain.extras.ad_hosts).toBeUndefined();
+  await submit({ block: { ads: true } });
+  expect((await worker.assigned.next()).extras.ad_hosts).toContain("doubleclick.net");
+  await hostSays({ block: { ads: true, hosts: ["ads.test"] } });
+  await hub.call("POST", "/sessions", { url: TARGET });
+  const opening = await worker.opening.next();
+  expect(opening.browser_options).toEqual({ block: { ads: true, hosts: ["ads.test"] } });
+  expect(opening.ad_hosts).toContain("doubleclick.net");
+});
+
 test("a host's options stay while their key is missing, and null removes them", async () => {
   await start();
   await hostSays({ locale: "it-IT" });
