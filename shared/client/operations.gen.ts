@@ -646,42 +646,42 @@ export interface Operations {
   };
   /** Open a page and answer a picture of it */
   "POST /screenshot": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["screenshot"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["screenshot"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open a page and answer it as a PDF */
   "POST /pdf": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["pdf"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["pdf"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open a page and answer its HTML, as its scripts have made it */
   "POST /content": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["content"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["content"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open a page and answer it as Markdown */
   "POST /markdown": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["markdown"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["markdown"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open a page and answer its elements, or the whole of it in several formats */
   "POST /scrape": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["scrape"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["scrape"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };
   };
   /** Open a page, run JavaScript in it and answer the result */
   "POST /evaluate": {
-    query?: { timeout?: string; token?: string };
+    query?: { timeout?: string; blockAds?: "true" | "false" | ""; token?: string };
     json: z.input<(typeof ONE_SHOTS)["evaluate"]>;
     answer: z.output<(typeof ONE_SHOT_ANSWERS)["evaluate"]>;
     refusals: Plain<400 | 404 | 413 | 415 | 502 | 503 | 504> & { 422: z.output<typeof ActionFailure> };

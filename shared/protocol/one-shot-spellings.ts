@@ -102,6 +102,19 @@ const elements: Read = (value, out) => {
   });
 };
 
+/** Adds to what the call blocks, unless it says so in this API's own words. */
+function blocking(out: Raw, name: string, value: unknown): void {
+  const block = isObject(out.block) ? out.block : {};
+  if (out.block !== undefined && !isObject(out.block)) return;
+  set(block, name, value);
+  out.block = block;
+}
+const rejectResourceTypes: Read = (value, out) => blocking(out, "types", value);
+const blockAds: Read = (value, out) => {
+  if (typeof value !== "boolean") return value;
+  if (value) blocking(out, "ads", true);
+};
+
 /** Fields of every call. */
 const OF_PAGES: Record<string, Read> = {
   gotoOptions: (value, out) => (isObject(value) ? readFields(value, GOTO, out) : value),
@@ -112,6 +125,10 @@ const OF_PAGES: Record<string, Read> = {
   waitForEvent: waitOf("wait_for_event", {}),
   bestAttempt: as("best_attempt"),
   setExtraHTTPHeaders: as("extra_headers"),
+  setJavaScriptEnabled: as("javascript"),
+  userAgent: as("user_agent"),
+  rejectResourceTypes,
+  blockAds,
   proxyUrl: as("proxy"),
   viewport,
 };

@@ -78,6 +78,63 @@ async function sizeOfPng(body: object): Promise<[number, number]> {
   return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 }
 
+describe("what a page sees of the browser (rules/browser-options)", () => {
+  const FACTS = `[navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone,
+    matchMedia("(prefers-color-scheme: dark)").matches, navigator.userAgent, innerWidth]`;
+
+  test("is what its call says, and the next call sees none of it", async () => {
+    const url = at("/tall");
+    const facts = async (more: object) =>
+      (await json("evaluate", { url, code: FACTS, ...more })).result;
+    const plain = await facts({});
+    const viewport = { width: 500, height: 400 };
+    const said = { locale: "de-DE", timezone: "Asia/Tokyo", color_scheme: "dark" };
+    expect(await facts({ ...said, userAgent: "me/1", viewport })).toEqual([
+      "de-DE",
+      "Asia/Tokyo",
+      true,
+      "me/1",
+      500,
+    ]);
+    expect(await facts({})).toEqual(plain);
+  });
+
+  test("a page without scripts is as its server sent it", async () => {
+    const html = await ask("content", { url: at("/tall"), setJavaScriptEnabled: false });
+    const text = await html.text();
+    expect(text).toContain("Hello");
+    expect(text).not.toContain("Hello there");
+  });
+
+  test("pictures that a call blocks are not requested, with as_job neither, and the job's report counts them", async () => {
+    page("/pictured", `<title>Pictured</title><img src="/picture.png">`);
+    const asked = () => site.hits.filter(({ path }) => path === "/picture.png").length;
+    const url = at("/pictured");
+    await ask("content", { url });
+    expect(asked()).toBe(1);
+    await ask("content", { url, rejectResourceTypes: ["image"] });
+    const answer = await ask("content", { url, block: { types: ["image"] }, as_job: true });
+    expect(asked()).toBe(1);
+    const { capture } = await fleet.job(answer.headers.get("flotilla-job") ?? "");
+    expect(capture?.blocked).toMatchObject({ requests: 1, by: { types: 1 } });
+  });
+
+  test("ads are blocked by the address as well, and other values there are refused", async () => {
+    page("/with-ads", `<title>Ads</title><img src="http://stats.doubleclick.net/a.gif">`);
+    const withQuery = (query: string) =>
+      fetch(`${fleet.url}/content?${query}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ url: at("/with-ads"), as_job: true }),
+      });
+    const answer = await withQuery("blockAds=true");
+    expect(answer.status).toBe(200);
+    const { capture } = await fleet.job(answer.headers.get("flotilla-job") ?? "");
+    expect(capture?.blocked).toMatchObject({ requests: 1, by: { ads: 1 } });
+    expect((await withQuery("blockAds=perhaps")).status).toBe(422);
+  });
+});
+
 describe("what is answered (rules/one-shot-calls#answers)", () => {
   test("a picture of the window, of its scale, of the whole page, of an element and of a part", async () => {
     const viewport = { width: 800, height: 600 };

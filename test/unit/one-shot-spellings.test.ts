@@ -113,7 +113,7 @@ test("what Steel calls delay, fullPage, format and proxyUrl is understood (rules
 
 test("what has no counterpart is refused by the name that its caller knows (rules/one-shot-calls#spellings-of-others)", () => {
   for (const [raw, name] of [
-    [{ url, rejectResourceTypes: ["image"] }, "rejectResourceTypes"],
+    [{ url, rejectRequestPattern: ["/ads/"] }, "rejectRequestPattern"],
     [{ url, gotoOptions: { signal: 1 } }, "gotoOptions"],
     [{ url, options: { encoding: "base64" } }, "encoding"],
     [{ url, viewport: { width: 800, height: 600, isMobile: true } }, "isMobile"],
@@ -175,4 +175,26 @@ test("a call names one page, and bounds hold before a lane is taken (rules/one-s
     { url, dialog_policy: "wait" },
   ])
     expect({ raw, ok: ok("content", raw) }).toEqual({ raw, ok: false });
+});
+
+test("what a page sees of the browser, and does not request, has browserless's names too", () => {
+  const call = callOf("content", {
+    url,
+    userAgent: "me/1",
+    setJavaScriptEnabled: false,
+    rejectResourceTypes: ["image", "font"],
+    blockAds: true,
+  });
+  expect(call).toMatchObject({
+    user_agent: "me/1",
+    javascript: false,
+    block: { types: ["image", "font"], ads: true },
+  });
+  expect(callOf("content", { url, blockAds: false }).block).toBeNull();
+  const own = { hosts: ["ads.test"], types: ["media"] };
+  expect(callOf("content", { url, block: own, rejectResourceTypes: ["image"] }).block).toEqual(own);
+  expect(
+    ONE_SHOTS.content.safeParse(read("content", { url, rejectResourceTypes: ["document"] }))
+      .success,
+  ).toBe(false);
 });

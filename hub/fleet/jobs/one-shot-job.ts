@@ -1,6 +1,7 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { isTerminal, SubmitJob } from "#shared/protocol/schema/job.ts";
+import { browserOptionsOfCall } from "#shared/protocol/schema/one-shot.ts";
 import type { FleetContext } from "../context.ts";
 import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
@@ -30,6 +31,7 @@ const jobOf = (one_shot: OneShot): SubmitJob => {
       idle_seconds: 0.5,
       max_wait_seconds: Math.floor(one_shot.call.timeout_s / 2),
       headless,
+      ...browserOptionsOfCall(one_shot.call),
       egress,
       proxy,
       dialog_policy,

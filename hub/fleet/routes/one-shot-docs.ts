@@ -69,6 +69,9 @@ const OneShotQuery = z.object({
   timeout: z.string().optional().meta({
     description: "timeout_s in milliseconds, as browserless takes it.",
   }),
+  blockAds: z.enum(["true", "false", ""]).optional().meta({
+    description: "block.ads, as browserless takes it.",
+  }),
   token: z.string().optional().meta({ description: "In the place of the header." }),
 });
 

@@ -64,17 +64,31 @@ const OF_JOB = "of_job";
 const isOfJob = (ctx: Pick<FleetContext, "config" | "hub_id">, c: C): boolean =>
   c.req.query(OF_JOB) !== undefined && wasPassedOn(ctx, c);
 
-/** Options are fields of the body; two of them are what clients of browserless have in the address. */
-function timeoutOf(ctx: Pick<FleetContext, "config" | "hub_id">, c: C): number | undefined {
-  const query = c.req.query();
-  for (const name of Object.keys(query))
-    if (name !== "token" && name !== "timeout" && !(name === OF_JOB && isOfJob(ctx, c)))
+const IN_QUERY = ["token", "timeout", "blockAds"];
+
+/** Options are fields of the body; these are what clients of browserless have in the address. */
+function demandKnownQuery(ctx: Pick<FleetContext, "config" | "hub_id">, c: C): void {
+  for (const name of Object.keys(c.req.query()))
+    if (!IN_QUERY.includes(name) && !(name === OF_JOB && isOfJob(ctx, c)))
       throw invalid(["query", name], "is not known here: options are fields of the body");
+}
+
+function timeoutOf(c: C): number | undefined {
+  const query = c.req.query();
   if (query.timeout === undefined) return undefined;
   const ms = Number(query.timeout);
   if (!Number.isFinite(ms) || query.timeout === "")
     throw invalid(["query", "timeout"], "must be a number of milliseconds");
   return ms / 1_000;
+}
+
+/** `?blockAds` and `?blockAds=true`, as a field of the body. */
+function withBlockAds(c: C, raw: unknown): unknown {
+  const wish = c.req.query("blockAds");
+  if (wish === undefined || typeof raw !== "object" || raw === null) return raw;
+  if (!["", "true", "false"].includes(wish))
+    throw invalid(["query", "blockAds"], "must be true or false");
+  return { ...raw, blockAds: wish !== "false" };
 }
 
 function readCall(
@@ -83,8 +97,9 @@ function readCall(
   kind: OneShotKind,
   raw: unknown,
 ): OneShot["call"] {
-  const own = inOwnWords(kind, raw);
-  const timeout_s = timeoutOf(ctx, c);
+  demandKnownQuery(ctx, c);
+  const own = inOwnWords(kind, withBlockAds(c, raw));
+  const timeout_s = timeoutOf(c);
   if (timeout_s !== undefined && typeof own === "object" && own !== null && !("timeout_s" in own))
     Object.assign(own, { timeout_s });
   const parsed = ONE_SHOTS[kind].safeParse(own);

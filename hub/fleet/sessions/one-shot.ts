@@ -1,8 +1,12 @@
 import { asciiUrl } from "#shared/kit/ascii-url.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { ONE_SHOT } from "#shared/protocol/limits.ts";
-import type { OneShotCall, OneShotKind } from "#shared/protocol/schema/one-shot.ts";
-import { OneShotResult } from "#shared/protocol/schema/one-shot.ts";
+import {
+  browserOptionsOfCall,
+  type OneShotCall,
+  type OneShotKind,
+  OneShotResult,
+} from "#shared/protocol/schema/one-shot.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "./bridge.ts";
@@ -36,6 +40,7 @@ export function sessionFor({ kind, call }: OneShot): CreateSession {
   return CreateSession.parse({
     headless: call.headless ?? prints,
     viewport: size,
+    ...browserOptionsOfCall(call),
     dialog_policy,
     egress,
     proxy,
@@ -48,7 +53,10 @@ export function sessionFor({ kind, call }: OneShot): CreateSession {
 
 /** What the worker is told of it; the rest was for the hub. */
 const argsOf = ({ kind, call, as_json, job }: OneShot): Record<string, unknown> => {
-  const { egress: _egress, proxy: _proxy, worker_id: _worker, as_job: _job, ...page } = call;
+  const { egress: _egress, proxy: _proxy, worker_id: _worker, as_job: _job, ...rest } = call;
+  // Its session has been told what the page sees of the browser.
+  const told = Object.keys(browserOptionsOfCall(call));
+  const page = Object.fromEntries(Object.entries(rest).filter(([name]) => !told.includes(name)));
   const wish = { kind, as_json, call: page };
   return job ? { ...wish, is_open: { status: job.http_status } } : wish;
 };

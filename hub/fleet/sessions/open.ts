@@ -203,9 +203,9 @@ async function browserOptionsOfSession(
   link: Pick<WorkerLink, "worker_id" | "capabilities">,
   { input, host, kind }: Pick<Asked, "input" | "host" | "kind">,
 ): Promise<BrowserOptions | null> {
-  // It says all of it itself.
-  if (kind === "call") return null;
-  const options = await browserOptionsFor(ctx, input, host);
+  // A call says all of it itself.
+  const options =
+    kind === "call" ? mergeBrowserOptions([input]) : await browserOptionsFor(ctx, input, host);
   // Where no device is named, it is that of the session's own field.
   const { viewport: _own, ...rest } = options ?? {};
   const asked = input.viewport && !options?.device ? mergeBrowserOptions([rest]) : options;

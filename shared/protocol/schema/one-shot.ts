@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { frame, load_state, selector } from "../actions/arguments.ts";
 import { pdf_shape, screenshot_shape, screenshotFault } from "../actions/pictures.ts";
 import { MAX_CODE_BYTES, MAX_JSON_BODY_BYTES, MAX_URL_LENGTH, ONE_SHOT } from "../limits.ts";
-import { Viewport } from "./browser-options.ts";
+import { type BrowserOptionName, ownBrowserOptions, Viewport } from "./browser-options.ts";
 import { SessionCookie } from "./cookie.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { HEADER_NAME, OF_CONNECTIONS } from "./header-names.ts";
@@ -70,6 +70,19 @@ const OneShotViewport = Viewport.extend({
   { error: `must be at most ${ONE_SHOT.pixels / 1e6} million pixels with its scale` },
 );
 
+/** What a call has fields of its own for, of another shape. */
+const { viewport: _viewport, extra_headers: _headers, ...browser_options } = ownBrowserOptions;
+
+type OneShotBrowserOption = Exclude<BrowserOptionName, "viewport" | "extra_headers">;
+
+/** What pages of a call see of the browser, as sessions and jobs name it too. */
+export const browserOptionsOfCall = (
+  call: Pick<OneShotCall, OneShotBrowserOption>,
+): Pick<OneShotCall, OneShotBrowserOption> =>
+  Object.fromEntries(
+    Object.keys(browser_options).map((name) => [name, call[name as OneShotBrowserOption]]),
+  ) as Pick<OneShotCall, OneShotBrowserOption>;
+
 /** What all of them take. Durations in seconds. */
 const page_shape = {
   url: TargetUrl.optional().meta({ description: "The page to open; either this or html." }),
@@ -121,6 +134,7 @@ const page_shape = {
   dialog_policy: DialogPolicy.exclude(["wait"]).default("dismiss").meta({
     description: "What happens to a dialog that the page opens.",
   }),
+  ...browser_options,
   egress,
   proxy,
   worker_id,
