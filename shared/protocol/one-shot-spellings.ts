@@ -127,6 +127,7 @@ const OF_PAGES: Record<string, Read> = {
   setExtraHTTPHeaders: as("extra_headers"),
   setJavaScriptEnabled: as("javascript"),
   userAgent: as("user_agent"),
+  authenticate: as("http_credentials"),
   rejectResourceTypes,
   blockAds,
   proxyUrl: as("proxy"),

@@ -26,7 +26,8 @@ export const fillSecrets = (text: string, secrets: Readonly<Record<string, strin
 /** Hosts on which a value may be entered, by the name of its variable: `login.site.test`, or `*.site.test` for all below it. */
 export type SecretHosts = Readonly<Record<string, readonly string[]>>;
 
-const isOnHost = (host: string, pattern: string): boolean =>
+/** Whether a host is what such a pattern names. */
+export const isOnHost = (host: string, pattern: string): boolean =>
   pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 
 /**

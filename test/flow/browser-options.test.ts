@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
 import { BROWSER_OPTION_NAMES } from "#shared/protocol/schema/browser-options.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
@@ -111,6 +112,53 @@ test("a worker gets the hosts that ads are at only with a run that blocks them (
   const opening = await worker.opening.next();
   expect(opening.browser_options).toEqual({ block: { ads: true, hosts: ["ads.test"] } });
   expect(opening.ad_hosts).toContain("doubleclick.net");
+});
+
+test("a login for HTTP goes to the worker with the hosts that may have it, and nowhere else (rules/browser-options#http-logins)", async () => {
+  hub = await startTestHub({
+    env: {
+      SVC_RECIPE_ENV: `SHOP@shop.test, SHOP@*.shop.test, LOOSE, EMPTY@shop.test`,
+      SHOP: "hunter2-shop",
+      LOOSE: "hunter2-loose",
+    },
+  });
+  const worker = await hub.worker({ lanes: 8, ...KNOWS });
+  const named = (name: string) => ({ username: "ali", password: placeholderOf(name) });
+  const job = await submit({ http_credentials: { ...named("SHOP"), origin: "https://shop.test" } });
+  expect((await worker.assigned.next()).extras.http_login).toEqual({
+    username: "ali",
+    password: "hunter2-shop",
+    hosts: ["shop.test", "*.shop.test"],
+    origin: "https://shop.test",
+  });
+  const record = await hub.call("GET", `/jobs/${job.body.job_id}`);
+  expect(record.body.options.http_credentials.password).toBe(placeholderOf("SHOP"));
+  expect(record.text).not.toContain("hunter2");
+
+  for (const [name, said] of [
+    ["LOOSE", "is bound to no host"],
+    ["EMPTY", "must be listed in the hub's SVC_RECIPE_ENV and set"],
+    ["HOME", "must be listed in the hub's SVC_RECIPE_ENV and set"],
+  ] as const) {
+    const refused = await submit({ http_credentials: named(name) });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(said)]);
+    const session = await hub.call("POST", "/sessions", { http_credentials: named(name) });
+    expect(session.body.detail[0].loc).toEqual(["body", "http_credentials", "password"]);
+  }
+  const plain = await submit({ http_credentials: { username: "ali", password: "hunter2" } });
+  expect([plain.status, plain.text]).toEqual([422, expect.stringContaining("placeholder")]);
+
+  await hostSays({ http_credentials: named("LOOSE") });
+  await submit({});
+  expect((await worker.assigned.next()).extras.http_login?.hosts).toEqual([HOST]);
+  await hub.call("POST", "/sessions", { url: TARGET });
+  expect((await worker.opening.next()).http_login?.password).toBe("hunter2-loose");
+
+  await hostSays({ http_credentials: named("EMPTY") });
+  const without = await submit({});
+  expect((await worker.assigned.next()).extras.http_login).toBeUndefined();
+  const log = await hub.call("GET", `/jobs/${without.body.job_id}/events.json`);
+  expect(log.text).toContain("the login for HTTP is left out: EMPTY must be listed");
 });
 
 test("a host's options stay while their key is missing, and null removes them", async () => {

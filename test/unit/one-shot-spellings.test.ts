@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { inOwnWords } from "#shared/protocol/one-shot-spellings.ts";
+import { Block } from "#shared/protocol/schema/block.ts";
 import { ONE_SHOT_KINDS, ONE_SHOTS, type OneShotKind } from "#shared/protocol/schema/one-shot.ts";
 
 /** Bodies that clients of browserless and Steel send (rules/one-shot-calls#spellings-of-others). */
@@ -191,7 +192,7 @@ test("what a page sees of the browser, and does not request, has browserless's n
     block: { types: ["image", "font"], ads: true },
   });
   expect(callOf("content", { url, blockAds: false }).block).toBeNull();
-  const own = { hosts: ["ads.test"], types: ["media"] };
+  const own = Block.parse({ hosts: ["ads.test"], types: ["media"] });
   expect(callOf("content", { url, block: own, rejectResourceTypes: ["image"] }).block).toEqual(own);
   expect(
     ONE_SHOTS.content.safeParse(read("content", { url, rejectResourceTypes: ["document"] }))

@@ -6,6 +6,7 @@ import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
 import { adHostsFor } from "../registries/ad-hosts.ts";
 import { hostForJob } from "../registries/hosts.ts";
+import { httpLoginOf } from "../registries/http-login.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { browserOptionsOfJob } from "./browser-options.ts";
@@ -53,6 +54,8 @@ export async function sendJob(
   const host = await hostForJob(ctx, row.host);
   const extras = await runExtras(ctx, row, host);
   const browser_options = await browserOptionsOfJob(ctx, row, host.settings, link);
+  const login = httpLoginOf(ctx, browser_options, row.options, host.settings);
+  if (login.lacks) await tell(ctx, job_id, "warn", "assigned", login.lacks);
   if (replay) link.replays.add(replay);
   // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
@@ -84,6 +87,7 @@ export async function sendJob(
       ...extras,
       browser_options,
       ...(await adHostsFor(browser_options)),
+      ...login.told,
       in_session: in_session?.session_id ?? null,
     },
     record: await recordModeOf(ctx, record, host.settings),

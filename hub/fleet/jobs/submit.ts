@@ -14,6 +14,7 @@ import { storedLabels } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
 import { requireWayOut } from "../links/way-out.ts";
 import { requireEngines } from "../registries/engines.ts";
+import { requireHttpLogin } from "../registries/http-login.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
@@ -105,6 +106,7 @@ async function prepare(
   if (replay !== null) await requireReplayable(ctx, replay, ["body", "options", "replay"]);
   await requireProof(ctx, input.options);
   await requireWayOut(ctx, input.options);
+  requireHttpLogin(ctx, input.options, ["body", "options"]);
   await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const job_id = newJobId();

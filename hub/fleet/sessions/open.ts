@@ -17,6 +17,7 @@ import { adHostsFor } from "../registries/ad-hosts.ts";
 import { browserOptionsFor, forWorker } from "../registries/browser-options.ts";
 import type { SettingsContext } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
+import { httpLoginOf, requireHttpLogin } from "../registries/http-login.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import { closeOnLane } from "./end.ts";
@@ -79,6 +80,7 @@ export async function openSession(
   // Every worker knows the viewport of a session.
   const way_out = { ...input, viewport: null, proxy: proxy.proxy, one_shot };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
+  requireHttpLogin(ctx, input, ["body"]);
   const fits = wayOutFits(way_out);
   const session_id = newSessionId();
   const gone = AbortSignal.any([signal, ctx.stopping]);
@@ -153,6 +155,8 @@ async function offerLane(
     // The recording names the bodies.
     const record = input.capture && mode === "off" ? "events" : mode;
     const browser_options = await browserOptionsOfSession(ctx, link, asked);
+    const login = httpLoginOf(ctx, browser_options, input, host);
+    if (login.lacks) ctx.log.warn({ session_id }, login.lacks);
     const sent = link.send({
       type: "HubOpenSession",
       session_id,
@@ -171,6 +175,7 @@ async function offerLane(
       ...(input.capture && { capture: true }),
       ...(browser_options && { browser_options }),
       ...(await adHostsFor(browser_options)),
+      ...login.told,
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);

@@ -7,6 +7,7 @@ import { BlockedReport } from "../schema/block.ts";
 import { Viewport } from "../schema/browser-options.ts";
 import { StoredCookie } from "../schema/cookie.ts";
 import { Dialog, DialogPolicy } from "../schema/dialog.ts";
+import { HttpLogin } from "../schema/http-credentials.ts";
 import { CaptureReport, FinalState, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
@@ -271,6 +272,8 @@ export const RunExtras = z.object({
   in_session: z.string().max(64).nullable().default(null),
   browser_options: SentBrowserOptions.nullish(),
   ad_hosts,
+  /** The login of `http_credentials` of its browser's options. */
+  http_login: HttpLogin.nullish(),
 });
 export type RunExtras = z.infer<typeof RunExtras>;
 
@@ -351,6 +354,8 @@ export const HubOpenSession = SessionOnLane.extend({
   capture: z.boolean().nullish(),
   browser_options: SentBrowserOptions.nullish(),
   ad_hosts,
+  /** As in RunExtras. */
+  http_login: HttpLogin.nullish(),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

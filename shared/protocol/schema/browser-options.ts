@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { DEVICES } from "../devices.gen.ts";
 import { Block } from "./block.ts";
 import { HEADER_NAME, OF_CONNECTIONS } from "./header-names.ts";
+import { HttpCredentials } from "./http-credentials.ts";
 
 /**
  * What the pages of a browser see of the person at it (rules/browser-options). A job, a session, a host and the fleet's
@@ -167,6 +168,10 @@ const OPTIONS = {
     description:
       "True: sites are opened whose certificates are invalid. The job or session gets a browser that is started for it.",
   }),
+  http_credentials: HttpCredentials.meta({
+    description:
+      "The login for servers that ask for one (HTTP authentication); its password is a placeholder of the hub's.",
+  }),
   block: Block.meta({
     description:
       "Requests that the browser does not make: ads, kinds of requests, hosts, patterns.",
@@ -194,6 +199,7 @@ export const ownBrowserOptions = {
   init_scripts: unset(OPTIONS.init_scripts),
   javascript: unset(OPTIONS.javascript),
   ignore_https_errors: unset(OPTIONS.ignore_https_errors),
+  http_credentials: unset(OPTIONS.http_credentials),
   block: unset(OPTIONS.block),
 };
 

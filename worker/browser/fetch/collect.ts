@@ -64,7 +64,9 @@ function harOfVisit({
   const titleOf = (page_id: string) =>
     trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
   const { trace, assetOf } = recorder;
-  const mask = createMask(Object.values(run.extras.secrets), { shortest: SHORTEST_SECRET }).text;
+  const { http_login, extras } = run;
+  const secrets = [...Object.values(extras.secrets), ...(http_login ? [http_login.password] : [])];
+  const mask = createMask(secrets, { shortest: SHORTEST_SECRET }).text;
   return harOf({ trace, product: run.browser.product, titleOf, assetOf, mask });
 }
 

@@ -111,8 +111,10 @@ function record(
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
     pauses: [...(run.blocks ? [run.blocks] : []), ...popups.pauses],
-    refuses_logins:
-      run.tab === null && options.mode === "fetch" && options.dialog_policy !== "wait",
+    logins: {
+      own: run.http_login,
+      refuses: run.tab === null && options.mode === "fetch" && options.dialog_policy !== "wait",
+    },
     stops_blank_windows: run.extras.popup_policy === "block",
     onTarget: (target) => {
       popups.watch(target);

@@ -129,10 +129,11 @@ export async function runPage(
     stage = "run";
     const { job_id, url, extras } = assignment;
     const { browser, tab } = taken;
-    const { dialogs } = live;
+    const { dialogs, http_login } = live;
     const asked = { job_id, url, options, extras, is_recorded: live.recorders.size > 0 };
     const blocks = live.blocking?.pause(browser.connection) ?? null;
-    const page = { ...asked, browser, tab, dialogs, blocks, story, sink, signal: overdue.signal };
+    const beside = { dialogs, blocks, http_login, story, sink, signal: overdue.signal };
+    const page = { ...asked, browser, tab, ...beside };
     if (!scripted) return deps.runFetch(page);
     const ready: ScriptedRun["ready"] = async (script) => {
       live.script = script;

@@ -1,4 +1,5 @@
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
+import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { CaptureReport, FinalState, JobOptions } from "#shared/protocol/schema/job.ts";
 import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
@@ -85,6 +86,8 @@ export interface JobRun {
   dialogs: Pick<Dialogs, "follow">;
   /** Requests of its pages that are blocked, before anything else holds them; null: none are. */
   blocks: Pause | null;
+  /** The login for servers that ask for one; null: there is none. */
+  http_login: HttpLogin | null;
   story: JobStory;
   /** Its story goes into a recording too, which has where the elements of its steps are. */
   is_recorded: boolean;

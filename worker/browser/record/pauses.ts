@@ -1,5 +1,6 @@
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import { goingOn } from "../cdp/late-headers.ts";
+import { answerLogins, type Logins } from "./logins.ts";
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 
@@ -24,20 +25,13 @@ export interface Pauses {
 const stageOf = ({ responseStatusCode, responseErrorReason }: Paused): Pause["stage"] =>
   responseStatusCode === undefined && responseErrorReason === undefined ? "Request" : "Response";
 
-/**
- * Holds requests of all pages and workers at the browser's root; another `Fetch.enable` there would undo this one.
- * @param refuses_logins A server that asks for a password is refused one at once. Otherwise Chromium would ask a
- * person, and the request, with its answer and the load event of its page, would wait for one forever.
- */
+/** Holds requests of all pages and workers at the browser's root; another `Fetch.enable` there would undo this one. */
 export async function holdRequests(
   { root }: CdpConnection,
   pauses: Pause[],
-  refuses_logins: boolean,
+  logins: Logins,
 ): Promise<Pauses> {
-  root.on("Fetch.authRequired", ({ requestId, authChallenge: { source } }) => {
-    const response = source === "Proxy" ? "Default" : "CancelAuth";
-    root.post("Fetch.continueWithAuth", { requestId, authChallengeResponse: { response } });
-  });
+  answerLogins(root, logins);
   root.on("Fetch.requestPaused", (paused) => {
     const stage = stageOf(paused);
     const mine = ({ type, ...p }: Pause) =>
@@ -54,7 +48,7 @@ export async function holdRequests(
       ? [{ urlPattern: "*", requestStage: stage }]
       : [{ resourceType: type, requestStage: stage }];
   });
-  const handleAuthRequests = refuses_logins;
+  const handleAuthRequests = logins.refuses || logins.own !== null;
   await root.send("Fetch.enable", { patterns: usual, handleAuthRequests });
   const every = { urlPattern: "*", requestStage: "Request" as const };
   return {

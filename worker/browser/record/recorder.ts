@@ -12,6 +12,7 @@ import { type Downloads, denyDownloads, watchDownloads } from "./downloads.ts";
 import { createGaps } from "./gaps.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Unanswered } from "./left-open.ts";
+import type { Logins } from "./logins.ts";
 import { tapMedia } from "./media.ts";
 import { holdRequests, type Pause } from "./pauses.ts";
 import { withoutVolatileParams } from "./ranges.ts";
@@ -54,8 +55,8 @@ export interface RecorderDeps extends DocumentEvents {
   pauses: Pause[];
   /** Whether requests are stopped that a page causes by writing into an empty window. */
   stops_blank_windows: boolean;
-  /** Whether a server that asks for a password is refused one at once, because nobody is there to type it. */
-  refuses_logins: boolean;
+  /** Refused at once where nobody is there to type one. */
+  logins: Logins;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
 }
 
@@ -112,7 +113,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     holdRequests(
       deps.connection,
       [...deps.pauses, ...(deps.bodies ? [media.pause] : []), ...windows.pauses],
-      deps.refuses_logins,
+      deps.logins,
     ),
     targets.start(),
   ]);

@@ -3,6 +3,7 @@ import { type Clock, endsWithin } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import type { HubFiles } from "#worker/hub-files.ts";
@@ -33,6 +34,7 @@ interface AskedRecording {
   headless: boolean;
   /** Of the session; a job that has kept it has its own way out. */
   proxy?: ProxyOption | null;
+  http_login?: HttpLogin | null;
   /** Values of the job that has kept it. */
   secrets?: Readonly<Record<string, string>>;
 }
@@ -68,9 +70,11 @@ interface Run {
 const secretsOf = ({
   secrets = {},
   proxy,
-}: Pick<AskedRecording, "secrets" | "proxy">): string[] => [
+  http_login,
+}: Pick<AskedRecording, "secrets" | "proxy" | "http_login">): string[] => [
   ...Object.values(secrets),
   ...(proxy?.password ? [proxy.password] : []),
+  ...(http_login ? [http_login.password] : []),
 ];
 
 /** Begins to record a run that is to be recorded in that mode. */

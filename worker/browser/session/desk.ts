@@ -94,6 +94,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           dialog_policy: message.dialog_policy,
           browser_options: knownOptions(deps.log, message.browser_options),
           ad_hosts: message.ad_hosts,
+          http_login: message.http_login,
         },
       );
       if (message.trace) deps.traces.ofSession(live);
@@ -159,7 +160,12 @@ const isSized = ({ browser_options }: HubOpenSession): boolean =>
 
 const liveForJob = (
   deps: LiveDeps,
-  { job_id, session_id, lease_token, extras: { browser_options, ad_hosts } }: HubAssignJob,
+  {
+    job_id,
+    session_id,
+    lease_token,
+    extras: { browser_options, ad_hosts, http_login },
+  }: HubAssignJob,
   hold: LaneHold,
 ): Live =>
   new Live(deps, {
@@ -170,6 +176,7 @@ const liveForJob = (
     hold,
     browser_options: knownOptions(deps.log, browser_options),
     ad_hosts,
+    http_login,
   });
 
 async function answerCounted(

@@ -3,6 +3,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { BrowserOptions, Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { Replay } from "#worker/replay/replays.ts";
@@ -55,6 +56,7 @@ export interface NewLive {
   viewport?: Viewport | null;
   dialog_policy?: DialogPolicy;
   browser_options?: BrowserOptions | null | undefined;
+  http_login?: HttpLogin | null | undefined;
   /** Hosts that its option `block.ads` means. */
   ad_hosts?: readonly string[] | null | undefined;
 }
@@ -101,6 +103,8 @@ export class Live implements LiveSession {
   readonly guard: Judge;
   /** What its pages see of the browser, and what that is started with. */
   readonly browser_options: BrowserOptions | null;
+  /** The login for servers that ask for one; null: there is none. */
+  readonly http_login: HttpLogin | null;
   /** What its pages are kept from requesting; null: nothing. */
   readonly blocking: Blocking | null;
   /** Resolves when the session ends. */
@@ -126,6 +130,7 @@ export class Live implements LiveSession {
     this.viewport = input.viewport ?? null;
     this.dialog_policy = input.dialog_policy ?? "wait";
     this.browser_options = input.browser_options ?? null;
+    this.http_login = input.http_login ?? null;
     const { block } = input.browser_options ?? {};
     this.blocking = block ? createBlocking(block, input.ad_hosts ?? [], deps.sizes) : null;
     this.network = createNetworkLog(
@@ -196,6 +201,7 @@ export class Live implements LiveSession {
       alone,
       only: only ?? null,
       keeps_bodies: this.bodies !== null,
+      http_login: this.http_login,
       ...(this.blocking && { blocks: this.blocking.pause(browser.connection) }),
       network: heardToo(
         this.network,

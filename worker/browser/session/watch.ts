@@ -1,3 +1,4 @@
+import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { PendingLoad, ShownDocument } from "../actions/loads.ts";
 import { AUTO_ATTACH, attachToAll, letRun } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
@@ -37,6 +38,8 @@ export interface WatchDeps {
   keeps_bodies?: boolean;
   /** Requests that are blocked, before anything else holds them, while nothing records the browser. */
   blocks?: Pause;
+  /** The login for servers that ask for one; the others ask the person at the session. */
+  http_login?: HttpLogin | null;
   /** Why a URL may not be shown or requested, or null. */
   refusal(url: string): string | null;
   /** The same for the address a document came from. */
@@ -131,7 +134,10 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.attachedToTarget", onAttached);
   if (alone)
     await Promise.all([
-      holdRequests(connection, [...(deps.blocks ? [deps.blocks] : []), windows.pause], false),
+      holdRequests(connection, [...(deps.blocks ? [deps.blocks] : []), windows.pause], {
+        own: deps.http_login ?? null,
+        refuses: false,
+      }),
       root.send("Target.setDiscoverTargets", { discover: true }),
       attachToAll(root),
     ]);

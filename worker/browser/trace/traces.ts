@@ -49,7 +49,9 @@ export async function openTraces({ dir, ...deps }: TracesDeps): Promise<Traces> 
     createRunTrace({ of, dir: join(dir, name), out: join(dir, `${name}.zip`), clock });
   return {
     ofSession: (live) => {
-      live.trace = open("session", live.session_id);
+      const trace = open("session", live.session_id);
+      if (live.http_login) trace.know([live.http_login.password]);
+      live.trace = trace;
     },
     storeSession: async ({ session_id, lease_token, trace }, link) => {
       if (!trace) return;
@@ -79,6 +81,7 @@ export async function openTraces({ dir, ...deps }: TracesDeps): Promise<Traces> 
       const trace = open("job", `${job_id}-${lease_token}`);
       trace.know(Object.values(extras.secrets));
       trace.know(extras.cookies.map(({ value }) => value));
+      if (extras.http_login) trace.know([extras.http_login.password]);
       if (extras.proxy && "password" in extras.proxy) trace.know([extras.proxy.password]);
       live.trace = trace;
       return jobTrace(trace, sink, story);

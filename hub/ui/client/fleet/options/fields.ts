@@ -32,6 +32,7 @@ const NOT_IN_FORMS = [
   "init_scripts",
   "javascript",
   "ignore_https_errors",
+  "http_credentials",
   "block",
 ];
 
