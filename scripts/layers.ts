@@ -106,7 +106,7 @@ export const LAYERS: readonly Layer[] = [
     name: "fleet/registries",
     files: /^hub\/fleet\/registries\//,
     may: ["fleet/pure", "fleet/archive"],
-    packages: ZOD,
+    packages: [...ZOD, "third-party-web"],
   },
   { name: "fleet/links", files: /^hub\/fleet\/links\//, may: ["fleet/pure"], packages: ZOD },
   {

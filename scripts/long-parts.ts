@@ -49,7 +49,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "worker/browser/fetch/collect.ts collect": 72,
   "worker/browser/fetch/trouble.ts watchTrouble": 80,
   "worker/browser/jobs/assignments.ts createAssignments": 71,
-  "worker/browser/jobs/run-page.ts runPage": 80,
+  "worker/browser/jobs/run-page.ts runPage": 78,
   "worker/browser/lanes/display.ts startDisplay": 75,
   "worker/browser/lanes/window-keeper.ts keepWindows": 74,
   "worker/browser/profile/cache.ts openProfileCache": 78,

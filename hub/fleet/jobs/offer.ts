@@ -4,12 +4,10 @@ import { maskProxy } from "#shared/protocol/proxy.ts";
 import { withoutBrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
-import { adHostsFor } from "../registries/ad-hosts.ts";
 import { hostForJob } from "../registries/hosts.ts";
-import { httpLoginOf } from "../registries/http-login.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
-import { browserOptionsOfJob } from "./browser-options.ts";
+import { browserOfJob } from "./browser-options.ts";
 import { tell } from "./events.ts";
 import { runExtras } from "./extras.ts";
 import { traceparentOf } from "./job-trace.ts";
@@ -53,9 +51,7 @@ export async function sendJob(
   } = row.options;
   const host = await hostForJob(ctx, row.host);
   const extras = await runExtras(ctx, row, host);
-  const browser_options = await browserOptionsOfJob(ctx, row, host.settings, link);
-  const login = httpLoginOf(ctx, browser_options, row.options, host.settings);
-  if (login.lacks) await tell(ctx, job_id, "warn", "assigned", login.lacks);
+  const browser = await browserOfJob(ctx, row, host.settings, link);
   if (replay) link.replays.add(replay);
   // Written before the message leaves, so that it precedes the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
@@ -83,13 +79,7 @@ export async function sendJob(
       // The login comes only with the extras.
       ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
     },
-    extras: {
-      ...extras,
-      browser_options,
-      ...(await adHostsFor(browser_options)),
-      ...login.told,
-      in_session: in_session?.session_id ?? null,
-    },
+    extras: { ...extras, ...browser, in_session: in_session?.session_id ?? null },
     record: await recordModeOf(ctx, record, host.settings),
     ...(traceparent && { traceparent }),
   });

@@ -1,4 +1,5 @@
 import type { HostRow } from "#hub/platform/db/rows.ts";
+import type { SentBrowser } from "#shared/protocol/link/sent-browser-options.ts";
 import {
   BROWSER_OPTION_NAMES,
   type BrowserOptionName,
@@ -8,7 +9,9 @@ import {
   unknownOptions,
 } from "#shared/protocol/schema/browser-options.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
+import { adHosts } from "./ad-hosts.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
+import { httpLoginOf } from "./http-login.ts";
 
 /** What a run asks for, else what its host says, else the setting (rules/browser-options#who-decides). */
 export const browserOptionsFor = async (
@@ -22,7 +25,7 @@ export const browserOptionsFor = async (
  * What a worker can show of them. What a run asks for itself brings it only to workers that can; what a host or the
  * setting says does not keep it from the others.
  */
-export function forWorker(
+function forWorker(
   options: BrowserOptions | null,
   { capabilities }: Pick<WorkerLink, "capabilities">,
 ): { shown: BrowserOptions | null; left_out: BrowserOptionName[] } {
@@ -31,4 +34,30 @@ export function forWorker(
   const kept: readonly string[] = BROWSER_OPTION_NAMES.filter((name) => !left_out.includes(name));
   const shown = Object.entries(options).filter(([name]) => kept.includes(name));
   return { shown: mergeBrowserOptions([Object.fromEntries(shown)]), left_out };
+}
+
+/** Who says what of the browser of a run. */
+interface Said {
+  /** The job or session itself. */
+  asked: SomeBrowserOptions;
+  host: Pick<HostRow, "host" | "browser_options"> | null;
+  /** All of it together. */
+  merged: BrowserOptions | null;
+}
+
+/** What a worker is told of the browser of a run, and sentences about what it is not told. */
+export async function browserFor(
+  ctx: SettingsContext,
+  link: Pick<WorkerLink, "worker_id" | "capabilities">,
+  { asked, host, merged }: Said,
+): Promise<{ told: SentBrowser; troubles: string[] }> {
+  const { shown, left_out } = forWorker(merged, link);
+  const { http_login, lacks } = httpLoginOf(ctx, shown, asked, host);
+  const ad_hosts = shown?.block?.ads ? await adHosts() : undefined;
+  const troubles = lacks === null ? [] : [`the login for HTTP is left out: ${lacks}`];
+  if (left_out.length > 0)
+    troubles.unshift(
+      `worker ${link.worker_id} is of a version that cannot show pages ${left_out.join(", ")}: left out`,
+    );
+  return { told: { browser_options: shown, ad_hosts, http_login }, troubles };
 }

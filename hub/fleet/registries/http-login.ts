@@ -45,23 +45,18 @@ export function requireHttpLogin(
     throw invalid([...loc, "http_credentials", "password"], found.lacks);
 }
 
-/** What a worker is told of a login, and why it is told nothing although host or setting name one. */
-interface RunLogin {
-  told: { http_login?: HttpLogin };
-  lacks: string | null;
-}
-
-/** The login of a run: that of the job or session, else that of the host, else the setting's. */
+/**
+ * The login of a run: that of the job or session, else that of the host, else the setting's. `lacks`: why there is none
+ * although one of them names it.
+ */
 export function httpLoginOf(
   ctx: LoginContext,
   merged: SomeBrowserOptions | null,
   asked: SomeBrowserOptions,
   host: Pick<HostRow, "host" | "browser_options"> | null,
-): RunLogin {
+): { http_login?: HttpLogin; lacks: string | null } {
   const is_hosts = !asked.http_credentials && host?.browser_options?.http_credentials;
   const found = merged && findLogin(ctx, merged, is_hosts ? host.host : null);
-  if (found === null) return { told: {}, lacks: null };
-  return "login" in found
-    ? { told: { http_login: found.login }, lacks: null }
-    : { told: {}, lacks: `the login for HTTP is left out: ${found.lacks}` };
+  if (found === null) return { lacks: null };
+  return "login" in found ? { http_login: found.login, lacks: null } : found;
 }

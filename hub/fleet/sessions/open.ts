@@ -2,10 +2,8 @@ import type { HostRow } from "#hub/platform/db/rows.ts";
 import { AppError, invalid, notFound } from "#shared/kit/errors.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
-import {
-  type BrowserOptions,
-  mergeBrowserOptions,
-} from "#shared/protocol/schema/browser-options.ts";
+import type { SentBrowser } from "#shared/protocol/link/sent-browser-options.ts";
+import { mergeBrowserOptions } from "#shared/protocol/schema/browser-options.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
@@ -13,11 +11,10 @@ import { distrustLane, freeLane, laneChanged } from "../links/lanes.ts";
 import type { LanePlace } from "../links/parts.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
 import type { AssignAnswer, WorkerLink } from "../links/worker-link.ts";
-import { adHostsFor } from "../registries/ad-hosts.ts";
-import { browserOptionsFor, forWorker } from "../registries/browser-options.ts";
+import { browserFor, browserOptionsFor } from "../registries/browser-options.ts";
 import type { SettingsContext } from "../registries/fleet-settings.ts";
 import { hostForJob } from "../registries/hosts.ts";
-import { httpLoginOf, requireHttpLogin } from "../registries/http-login.ts";
+import { requireHttpLogin } from "../registries/http-login.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { recordModeOf } from "../registries/record-mode.ts";
 import { closeOnLane } from "./end.ts";
@@ -154,9 +151,7 @@ async function offerLane(
     const mode = await recordModeOf(ctx, input.record, host);
     // The recording names the bodies.
     const record = input.capture && mode === "off" ? "events" : mode;
-    const browser_options = await browserOptionsOfSession(ctx, link, asked);
-    const login = httpLoginOf(ctx, browser_options, input, host);
-    if (login.lacks) ctx.log.warn({ session_id }, login.lacks);
+    const browser = await browserOfSession(ctx, link, asked);
     const sent = link.send({
       type: "HubOpenSession",
       session_id,
@@ -173,9 +168,7 @@ async function offerLane(
       ...(input.replay_clock === "capture" && { replay_clock: input.replay_clock }),
       ...(input.trace && { trace: true }),
       ...(input.capture && { capture: true }),
-      ...(browser_options && { browser_options }),
-      ...(await adHostsFor(browser_options)),
-      ...login.told,
+      ...(browser.browser_options && browser),
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);
@@ -202,22 +195,21 @@ async function offerLane(
   }
 }
 
-/** What its browser shows pages; null: what it is. */
-async function browserOptionsOfSession(
+/** What the worker is told of its browser. */
+async function browserOfSession(
   ctx: SettingsContext & Pick<FleetContext, "log">,
   link: Pick<WorkerLink, "worker_id" | "capabilities">,
   { input, host, kind }: Pick<Asked, "input" | "host" | "kind">,
-): Promise<BrowserOptions | null> {
+): Promise<SentBrowser> {
   // A call says all of it itself.
   const options =
     kind === "call" ? mergeBrowserOptions([input]) : await browserOptionsFor(ctx, input, host);
   // Where no device is named, it is that of the session's own field.
   const { viewport: _own, ...rest } = options ?? {};
-  const asked = input.viewport && !options?.device ? mergeBrowserOptions([rest]) : options;
-  const { shown, left_out } = forWorker(asked, link);
-  if (left_out.length > 0)
-    ctx.log.warn({ worker_id: link.worker_id, left_out }, "a worker cannot show these options");
-  return shown;
+  const merged = input.viewport && !options?.device ? mergeBrowserOptions([rest]) : options;
+  const { told, troubles } = await browserFor(ctx, link, { asked: input, host, merged });
+  for (const trouble of troubles) ctx.log.warn({}, trouble);
+  return told;
 }
 
 const away = (worker_id: string): AppError =>

@@ -3,20 +3,19 @@ import { EgressOption } from "../egress.ts";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
 import { ProxyOption } from "../proxy.ts";
-import { BlockedReport } from "../schema/block.ts";
 import { Viewport } from "../schema/browser-options.ts";
 import { StoredCookie } from "../schema/cookie.ts";
-import { Dialog, DialogPolicy } from "../schema/dialog.ts";
-import { HttpLogin } from "../schema/http-credentials.ts";
+import { DialogPolicy } from "../schema/dialog.ts";
 import { CaptureReport, FinalState, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
 import { RecordMode } from "../schema/record-mode.ts";
-import { ReplayClock, ReplayReport } from "../schema/replay.ts";
+import { ReplayClock } from "../schema/replay.ts";
 import { ActionError } from "../schema/session.ts";
 import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
-import { SentBrowserOptions } from "./sent-browser-options.ts";
+import { sentBrowser } from "./sent-browser-options.ts";
+import { SessionPlace } from "./session-place.ts";
 import { HubRunEvents, HubViewerEvents } from "./told.ts";
 
 /**
@@ -158,21 +157,6 @@ export const SessionEnded = SessionOnLane.extend({
 });
 export type SessionEnded = z.infer<typeof SessionEnded>;
 
-/** Hosts that `block.ads` of the browser's options means; sent where it is true. */
-const ad_hosts = z.array(z.string().max(253)).max(20_000).nullish();
-
-/** Where a session's active tab is. */
-const SessionPlace = {
-  url: z.string().max(70_000),
-  title: z.string().max(4_096),
-  tabs: z.int().min(0),
-  dialogs: z.array(Dialog).max(20).default([]),
-  /** Of a session that shows a capture. */
-  replay: ReplayReport.optional(),
-  /** Of a session that blocks requests. */
-  blocked: BlockedReport.optional(),
-};
-
 /**
  * Name of the error for a call that comes while the session's browser starts: worth another try (503). Its kind is
  * `broken`, because a hub of an earlier version would cut the link over a kind that it does not know.
@@ -192,7 +176,7 @@ export const SessionReply = z.object({
   blob: z.string().max(64).nullable().default(null),
   kind: z.enum(["page", "timeout", "gone", "invalid", "broken"]).nullable().default(null),
   error: ActionError.nullable().default(null),
-  place: z.object(SessionPlace).nullable().default(null),
+  place: SessionPlace.nullable().default(null),
   ms: z.number(),
 });
 export type SessionReply = z.infer<typeof SessionReply>;
@@ -270,10 +254,7 @@ export const RunExtras = z.object({
   final_state: z.boolean().default(false),
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
-  browser_options: SentBrowserOptions.nullish(),
-  ad_hosts,
-  /** The login of `http_credentials` of its browser's options. */
-  http_login: HttpLogin.nullish(),
+  ...sentBrowser,
 });
 export type RunExtras = z.infer<typeof RunExtras>;
 
@@ -352,10 +333,7 @@ export const HubOpenSession = SessionOnLane.extend({
   trace: z.boolean().nullish(),
   /** Keep the bodies that its pages receive. Sent only to workers that report `session_bodies`. */
   capture: z.boolean().nullish(),
-  browser_options: SentBrowserOptions.nullish(),
-  ad_hosts,
-  /** As in RunExtras. */
-  http_login: HttpLogin.nullish(),
+  ...sentBrowser,
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

@@ -4,7 +4,7 @@ import { canonicalHost } from "../../kit/host-name.ts";
 /** Requests that a browser does not make (rules/browser-options#blocking). */
 
 /** Chromium's kinds of requests, but for documents and WebSockets. */
-export const BLOCKABLE_TYPES = [
+const BLOCKABLE_TYPES = [
   "stylesheet",
   "image",
   "media",

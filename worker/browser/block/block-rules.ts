@@ -2,7 +2,7 @@ import { isLike } from "#shared/kit/is-like.ts";
 import type { Block, BlockReason } from "#shared/protocol/schema/block.ts";
 
 /** A request before it is made. */
-export interface Asked {
+interface Asked {
   url: string;
   /** Chromium's kind in lower case. */
   type: string;

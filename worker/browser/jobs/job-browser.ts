@@ -54,7 +54,7 @@ async function ownBrowser(
   const browser = await hold.browser({
     headless,
     archive,
-    ignore_https_errors: live.browser_options?.ignore_https_errors === true,
+    ignore_https_errors: live.shown.ignore_https_errors,
     ...(profile ? { seed: profile.seed } : {}),
   });
   story.log("info", "lane", `${browser.product} is ready on lane ${hold.lane_idx}`, {

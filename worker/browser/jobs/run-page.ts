@@ -77,8 +77,20 @@ async function scriptOver(
   await clock.sleep(budget_ms, signal);
 }
 
+/** What the run has of its browser. */
+const browserOf = (
+  { dialogs, shown: { blocking, http_login } }: Live,
+  { browser, tab }: JobBrowser,
+): Pick<JobRun, "browser" | "tab" | "dialogs" | "blocks" | "http_login"> => ({
+  browser,
+  tab,
+  dialogs,
+  blocks: blocking?.pause(browser.connection) ?? null,
+  http_login,
+});
+
 /** Says in the report what was blocked. */
-const withBlocked = (outcome: JobOutcome, { blocking }: Live): JobOutcome =>
+const withBlocked = (outcome: JobOutcome, { shown: { blocking } }: Live): JobOutcome =>
   blocking && outcome.capture
     ? { ...outcome, capture: { ...outcome.capture, blocked: blocking.report() } }
     : outcome;
@@ -128,12 +140,8 @@ export async function runPage(
     overdue.signal.throwIfAborted();
     stage = "run";
     const { job_id, url, extras } = assignment;
-    const { browser, tab } = taken;
-    const { dialogs, http_login } = live;
     const asked = { job_id, url, options, extras, is_recorded: live.recorders.size > 0 };
-    const blocks = live.blocking?.pause(browser.connection) ?? null;
-    const beside = { dialogs, blocks, http_login, story, sink, signal: overdue.signal };
-    const page = { ...asked, browser, tab, ...beside };
+    const page = { ...asked, ...browserOf(live, taken), story, sink, signal: overdue.signal };
     if (!scripted) return deps.runFetch(page);
     const ready: ScriptedRun["ready"] = async (script) => {
       live.script = script;

@@ -1,6 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { parseTraceparent } from "#shared/kit/tracing/trace-context.ts";
 import type { Tracer } from "#shared/kit/tracing/tracer.ts";
 import type {
@@ -11,18 +10,15 @@ import type {
   SessionReply,
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
-import type { SentBrowserOptions } from "#shared/protocol/link/sent-browser-options.ts";
 import type { HubRunEvents, HubViewerEvents } from "#shared/protocol/link/told.ts";
-import {
-  type BrowserOptions,
-  readBrowserOptions,
-} from "#shared/protocol/schema/browser-options.ts";
 import { narrowedBy } from "../fetch/way-out.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
 import { answerCall, type CallDeps, isKnownCall } from "./calls.ts";
 import { type KeepDeps, keepSession } from "./keep-session.ts";
 import type { SessionLink } from "./link.ts";
-import { Live, type LiveDeps, SessionEnd } from "./live.ts";
+import { Live, SessionEnd } from "./live.ts";
+import type { LiveDeps } from "./live-deps.ts";
+import { shownBrowser } from "./shown-browser.ts";
 
 export interface DeskDeps extends CallDeps, KeepDeps {
   clock: Clock;
@@ -92,9 +88,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
           hold,
           viewport: isSized(message) ? null : message.viewport,
           dialog_policy: message.dialog_policy,
-          browser_options: knownOptions(deps.log, message.browser_options),
-          ad_hosts: message.ad_hosts,
-          http_login: message.http_login,
+          shown: shownBrowser(deps.live, message),
         },
       );
       if (message.trace) deps.traces.ofSession(live);
@@ -142,30 +136,13 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
   };
 }
 
-/** What this worker can show of what a hub of a later version may say. */
-function knownOptions(
-  log: Log,
-  given: SentBrowserOptions | null | undefined,
-): BrowserOptions | null {
-  if (!given) return null;
-  const { options, left_out } = readBrowserOptions(given);
-  if (left_out.length > 0)
-    log.warn({ left_out }, "these options of a browser are of a later version: update this worker");
-  return options;
-}
-
 /** Its pages get their size with what else they see of the browser. */
 const isSized = ({ browser_options }: HubOpenSession): boolean =>
   browser_options?.viewport != null || browser_options?.device != null;
 
 const liveForJob = (
   deps: LiveDeps,
-  {
-    job_id,
-    session_id,
-    lease_token,
-    extras: { browser_options, ad_hosts, http_login },
-  }: HubAssignJob,
+  { job_id, session_id, lease_token, extras }: HubAssignJob,
   hold: LaneHold,
 ): Live =>
   new Live(deps, {
@@ -174,9 +151,7 @@ const liveForJob = (
     lease_token,
     job_id,
     hold,
-    browser_options: knownOptions(deps.log, browser_options),
-    ad_hosts,
-    http_login,
+    shown: shownBrowser(deps, extras),
   });
 
 async function answerCounted(

@@ -104,7 +104,7 @@ async function openPage(
     const browser = await live.hold.browser({
       headless,
       archive,
-      ignore_https_errors: live.browser_options?.ignore_https_errors === true,
+      ignore_https_errors: live.shown.ignore_https_errors,
       ...(seeded && { seed: seeded.seed }),
     });
     narrow(deps, message, live, browser);

@@ -1,17 +1,13 @@
-import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import type { BrowserOptions, Viewport } from "#shared/protocol/schema/browser-options.ts";
+import type { Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
-import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
-import { type Blocking, createBlocking } from "../block/blocking.ts";
-import type { TypicalSizes } from "../block/typical-sizes.ts";
 import { trueNetError } from "../fetch/net-errors.ts";
 import { factsOf } from "../fetch/way-out.ts";
 import type { JobTab, LaneBrowser } from "../lanes/lane-browser.ts";
@@ -24,9 +20,11 @@ import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { listDialogs } from "./dialog-calls.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
-import type { LiveSession, Place, RulingJob, Sessions } from "./live-session.ts";
+import type { LiveDeps, NewLive } from "./live-deps.ts";
+import type { LiveSession, Place, RulingJob } from "./live-session.ts";
 import { createNetworkLog, heardToo, type NetworkWatch } from "./network-log.ts";
 import { createSessionFiles, type OwnFiles } from "./session-files.ts";
+import { AS_IT_IS, type ShownBrowser } from "./shown-browser.ts";
 import type { TabInfo } from "./tabs.ts";
 import { dialogEvent, failedEvent, hearLog, tellConsole, toldOf } from "./told.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
@@ -34,31 +32,6 @@ import { type BrowserWatch, watchBrowser } from "./watch.ts";
 /** Why a session ended; its message is for people. */
 export class SessionEnd extends Error {
   override readonly name = "SessionEnd";
-}
-
-export interface LiveDeps {
-  sessions: Sessions;
-  clock: Clock;
-  guard: Judge;
-  log: Log;
-  /** Limit of all downloads of one session, in bytes. */
-  download_max_bytes: number;
-  /** Of what the pages of all sessions have received. */
-  sizes: TypicalSizes;
-}
-
-export interface NewLive {
-  session_id: string;
-  lane_idx: number;
-  lease_token: number;
-  job_id: string | null;
-  hold: LaneHold;
-  viewport?: Viewport | null;
-  dialog_policy?: DialogPolicy;
-  browser_options?: BrowserOptions | null | undefined;
-  http_login?: HttpLogin | null | undefined;
-  /** Hosts that its option `block.ads` means. */
-  ad_hosts?: readonly string[] | null | undefined;
 }
 
 interface Use {
@@ -102,11 +75,7 @@ export class Live implements LiveSession {
   script: ScriptPage | null = null;
   readonly guard: Judge;
   /** What its pages see of the browser, and what that is started with. */
-  readonly browser_options: BrowserOptions | null;
-  /** The login for servers that ask for one; null: there is none. */
-  readonly http_login: HttpLogin | null;
-  /** What its pages are kept from requesting; null: nothing. */
-  readonly blocking: Blocking | null;
+  readonly shown: ShownBrowser;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
   private readonly log: Log;
@@ -129,10 +98,7 @@ export class Live implements LiveSession {
     this.hold = input.hold;
     this.viewport = input.viewport ?? null;
     this.dialog_policy = input.dialog_policy ?? "wait";
-    this.browser_options = input.browser_options ?? null;
-    this.http_login = input.http_login ?? null;
-    const { block } = input.browser_options ?? {};
-    this.blocking = block ? createBlocking(block, input.ad_hosts ?? [], deps.sizes) : null;
+    this.shown = input.shown ?? AS_IT_IS;
     this.network = createNetworkLog(
       (error_text, url) => trueNetError(error_text, url, this.browser()?.gate ?? null),
       (entry, origin) => this.tell(failedEvent(entry, origin)),
@@ -195,14 +161,15 @@ export class Live implements LiveSession {
   ): Promise<void> {
     const held = () => browser.gate?.wayOut().judge ?? this.guard;
     if (!only) this.clients.follow(browser.connection);
-    if (!only && this.browser_options) showPerson(browser, this.browser_options, this.log);
+    const { options, http_login, blocking } = this.shown;
+    if (!only && options) showPerson(browser, options, this.log);
     const watch = await watchBrowser({
       connection: browser.connection,
       alone,
       only: only ?? null,
       keeps_bodies: this.bodies !== null,
-      http_login: this.http_login,
-      ...(this.blocking && { blocks: this.blocking.pause(browser.connection) }),
+      http_login,
+      blocks: blocking?.pause(browser.connection) ?? null,
       network: heardToo(
         this.network,
         this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
@@ -350,7 +317,7 @@ export class Live implements LiveSession {
       tabs: watch.tabs().length,
       dialogs: listDialogs(this),
       ...(this.replay && { replay: this.replay.report() }),
-      ...(this.blocking && { blocked: this.blocking.report() }),
+      ...(this.shown.blocking && { blocked: this.shown.blocking.report() }),
     };
   }
 

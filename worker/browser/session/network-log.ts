@@ -66,6 +66,18 @@ function originOf({
   return url === undefined ? null : { url, line: lineNumber ?? 0, column: columnNumber };
 }
 
+/** @param seq that of the last entry */
+function readFrom(rows: NetworkEntry[], seq: number, since: number): NetworkLog {
+  const kept = rows.slice(-MAX_ENTRIES);
+  const first = kept[0]?.seq ?? seq + 1;
+  const entries = kept.filter((entry) => entry.seq > since).slice(0, MAX_AT_ONCE);
+  return {
+    entries,
+    next: entries.at(-1)?.seq ?? Math.max(0, Math.min(since, seq)),
+    dropped: Math.max(0, first - 1 - Math.max(0, since)),
+  };
+}
+
 /** Records the requests of a browser as they come (rules/sessions#network-log). Bounded; it only listens. */
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
@@ -126,16 +138,7 @@ export function createNetworkLog(
       const row = rows.findLast(({ type, error }) => type === "Document" && error !== null);
       return row?.error ? { url: row.url, error: row.error } : null;
     },
-    read: (since) => {
-      const kept = rows.slice(-MAX_ENTRIES);
-      const first = kept[0]?.seq ?? seq + 1;
-      const entries = kept.filter((entry) => entry.seq > since).slice(0, MAX_AT_ONCE);
-      return {
-        entries,
-        next: entries.at(-1)?.seq ?? Math.max(0, Math.min(since, seq)),
-        dropped: Math.max(0, first - 1 - Math.max(0, since)),
-      };
-    },
+    read: (since) => readFrom(rows, seq, since),
   };
 }
 

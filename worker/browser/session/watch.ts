@@ -37,7 +37,7 @@ export interface WatchDeps {
   /** Whether the browser is to keep bodies until they are read. */
   keeps_bodies?: boolean;
   /** Requests that are blocked, before anything else holds them, while nothing records the browser. */
-  blocks?: Pause;
+  blocks?: Pause | null;
   /** The login for servers that ask for one; the others ask the person at the session. */
   http_login?: HttpLogin | null;
   /** Why a URL may not be shown or requested, or null. */
@@ -65,6 +65,13 @@ function followTabs({ connection, onFlood, onShown }: WatchDeps) {
   });
   return { tabs, sessions };
 }
+
+/** The requests that are held while nothing records the browser. A login that is not known is the person's to type. */
+const holdFor = ({ connection, blocks, http_login = null }: WatchDeps, windows: Pause) =>
+  holdRequests(connection, blocks ? [blocks, windows] : [windows], {
+    own: http_login,
+    refuses: false,
+  });
 
 export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const { connection, alone, only } = deps;
@@ -134,10 +141,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.attachedToTarget", onAttached);
   if (alone)
     await Promise.all([
-      holdRequests(connection, [...(deps.blocks ? [deps.blocks] : []), windows.pause], {
-        own: deps.http_login ?? null,
-        refuses: false,
-      }),
+      holdFor(deps, windows.pause),
       root.send("Target.setDiscoverTargets", { discover: true }),
       attachToAll(root),
     ]);

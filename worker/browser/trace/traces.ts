@@ -50,7 +50,8 @@ export async function openTraces({ dir, ...deps }: TracesDeps): Promise<Traces> 
   return {
     ofSession: (live) => {
       const trace = open("session", live.session_id);
-      if (live.http_login) trace.know([live.http_login.password]);
+      const { http_login } = live.shown;
+      if (http_login) trace.know([http_login.password]);
       live.trace = trace;
     },
     storeSession: async ({ session_id, lease_token, trace }, link) => {
