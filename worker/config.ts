@@ -229,6 +229,9 @@ export const WorkerEnv = z.object({
   SVC_METRICS_TOKEN: secretText().describe("Bearer token that its `/metrics` needs; unset: none."),
   ...OtelEnv,
   WORKER_VERSION: optionalText().describe("Version to report if none can be computed."),
+  SVC_SHOW_AUTOMATION: flag(false).describe(
+    "1: `navigator.webdriver` is true in pages, as the WebDriver standard wants it of browsers that a program steers; by default pages see what they see in a person's browser.",
+  ),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
     "1: jobs also open sites with invalid TLS certificates.",
   ),
@@ -304,6 +307,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       user: v.SVC_BROWSER_USER ?? null,
       sandbox: v.SVC_BROWSER_SANDBOX,
       ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
+      shows_automation: v.SVC_SHOW_AUTOMATION,
       environment: inheritedEnvironment(env),
     },
     pipeline: {

@@ -24,6 +24,7 @@ const flags = (change: Partial<FlagOptions> = {}) =>
     sandbox: "on",
     small_shm: false,
     ignore_https_errors: false,
+    shows_automation: false,
     trusted_key: null,
     gate_port: 4321,
     ...change,

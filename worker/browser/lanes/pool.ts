@@ -284,6 +284,7 @@ async function startBrowser(
     user: shop.user,
     environment: config.browser.environment,
     ignore_https_errors: ignore_https_errors || config.browser.ignore_certificate_errors,
+    shows_automation: config.browser.shows_automation,
     archive,
     gate,
     capture: shop.capture,

@@ -12,6 +12,8 @@ export interface FlagOptions {
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
   ignore_https_errors: boolean;
+  /** Whether pages may tell by `navigator.webdriver` that a program can steer it. */
+  shows_automation: boolean;
   /** SHA-256 of a public key, in base64: certificates with this key are valid for every name. */
   trusted_key: string | null;
   /** Port on 127.0.0.1 of the gate through which everything leaves; null for direct connections. */
@@ -97,6 +99,9 @@ const GRAPHICS = ["--use-angle=swiftshader-webgl", "--enable-unsafe-webgpu"];
 const POINTER =
   "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
 
+/** A port or a pipe for debugging makes `navigator.webdriver` true, whoever is at it. */
+const NO_WEBDRIVER = "--disable-blink-features=AutomationControlled";
+
 /** The command line of a lane's Chromium, ending with its first page. The port accepts no foreign web origin. */
 export function browserFlags(options: FlagOptions): string[] {
   return [
@@ -109,6 +114,7 @@ export function browserFlags(options: FlagOptions): string[] {
     ...FULL_SPEED,
     ...GRAPHICS,
     POINTER,
+    ...(options.shows_automation ? [] : [NO_WEBDRIVER]),
     "--disable-quic",
     `--disable-features=${DISABLED_FEATURES.join(",")}`,
     ...(options.gate_port === null ? [] : gateFlags(options.gate_port)),

@@ -34,6 +34,8 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_https_errors: boolean;
+  /** Whether pages may tell that a program can steer it. */
+  shows_automation: boolean;
   /** What answers it in place of the network, through its gate. */
   archive: LaneArchive | null;
   /** Its egress, which its owner opens and closes. */
