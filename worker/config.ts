@@ -229,6 +229,9 @@ export const WorkerEnv = z.object({
   SVC_METRICS_TOKEN: secretText().describe("Bearer token that its `/metrics` needs; unset: none."),
   ...OtelEnv,
   WORKER_VERSION: optionalText().describe("Version to report if none can be computed."),
+  SVC_BROWSER_CA: optionalText().describe(
+    "File of authorities (PEM) that browsers trust besides Chromium's own, such as that of your network; needs certutil, of Debian's `libnss3-tools`.",
+  ),
   SVC_SHOW_AUTOMATION: flag(false).describe(
     "1: `navigator.webdriver` is true in pages, as the WebDriver standard wants it of browsers that a program steers; by default pages see what they see in a person's browser.",
   ),
@@ -308,6 +311,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       sandbox: v.SVC_BROWSER_SANDBOX,
       ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
       shows_automation: v.SVC_SHOW_AUTOMATION,
+      authorities: v.SVC_BROWSER_CA ?? null,
       environment: inheritedEnvironment(env),
     },
     pipeline: {

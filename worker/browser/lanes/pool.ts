@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type BrowserUser, findBrowserUser } from "#shared/kit/browser-user.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
@@ -10,6 +11,7 @@ import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import type { Gate } from "#worker/egress/gate.ts";
 import { markPorts, type PortMarks, seesMarks } from "#worker/egress/port-marks.ts";
 import { egressSettings, lanePorts } from "#worker/egress/settings.ts";
+import { type Authorities, openAuthorities } from "../process/authorities.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "../process/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "../process/launch.ts";
 import { findPrograms } from "../process/program.ts";
@@ -65,6 +67,8 @@ interface Workshop {
   /** Null on headless lanes. */
   xvnc: string | null;
   user: BrowserUser | null;
+  /** What browsers trust besides their own; null: nothing. */
+  authorities: Authorities | null;
   small_shm: boolean;
   /** Chromium has said that it gets no sandbox on this machine. */
   has_no_sandbox: boolean;
@@ -192,6 +196,10 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
     marks.remove();
     throw err;
   });
+  const authorities = await trusted(config, scratch).catch(async (err) => {
+    await scratch.close().finally(marks.remove);
+    throw err;
+  });
   return {
     config,
     log,
@@ -199,6 +207,7 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
     chromium,
     xvnc,
     user,
+    authorities,
     egress: egress ?? createEgress(egressSettings(config), { clock, log }),
     scratch,
     marks,
@@ -209,6 +218,15 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
     runs: 0,
   };
 }
+
+/** @throws ConfigError */
+const trusted = async (
+  { browser: { authorities, environment } }: WorkerConfig,
+  { dir }: Scratch,
+): Promise<Authorities | null> =>
+  authorities === null
+    ? null
+    : openAuthorities(authorities, join(dir, "authorities"), environment.PATH ?? "");
 
 /** What a lane keeps while its browsers come and go. */
 interface Berth {
@@ -302,11 +320,15 @@ async function startBrowser(
 }
 
 async function makeRunDirs(shop: Workshop, run: string, seed: UserData["seed"]): Promise<RunDirs> {
-  const dirs = await createRunDirs(shop.scratch.runs, run, shop.user);
-  if (!seed) return dirs;
+  const { authorities, user } = shop;
+  const dirs = await createRunDirs(shop.scratch.runs, run, user);
+  if (!seed && !authorities) return dirs;
   try {
-    await seed(dirs.user_data);
-    if (shop.user !== null) await giveTreeTo(shop.user, dirs.user_data);
+    await seed?.(dirs.user_data);
+    if (seed && user) await giveTreeTo(user, dirs.user_data);
+    // Chromium's HOME.
+    await authorities?.giveTo(dirs.root);
+    if (authorities && user) await giveTreeTo(user, join(dirs.root, ".pki"));
     return dirs;
   } catch (err) {
     await removeRunDirs(dirs);
