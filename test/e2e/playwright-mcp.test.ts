@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type StdioMcp, startStdioMcp } from "#test/support/clients/stdio-mcp.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
 
@@ -21,86 +20,15 @@ const rig = shareSessionFleet((site) => {
   page("/second", "<title>Second</title><h1>Second page</h1>");
 });
 
-interface Mcp {
-  /** The text of a tool's answer. @throws when the tool failed */
-  tool(name: string, args?: Record<string, unknown>): Promise<string>;
-  close(): Promise<void>;
-}
+/** Five seconds by default, which is too little for a busy machine. */
+const ACTION_MS = 60_000;
 
-const CALL_MS = 60_000;
-
-async function startMcp(cdp_endpoint: string): Promise<Mcp> {
+function startMcp(cdp_endpoint: string): Promise<StdioMcp> {
   const home = dirname(fileURLToPath(import.meta.resolve("@playwright/mcp/package.json")));
-  // It writes what it saw of pages below its working directory.
-  const dir = await mkdtemp(join(tmpdir(), "flotilla-mcp-"));
-  const program = Bun.spawn(
-    [
-      ...[process.execPath, join(home, "cli.js"), "--cdp-endpoint", cdp_endpoint],
-      // Five seconds by default, which is too little for a busy machine.
-      `--timeout-action=${CALL_MS}`,
-    ],
-    {
-      cwd: dir,
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "inherit",
-    },
-  );
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  const fail = (why: string) => {
-    for (const { reject } of waiting.values()) reject(new Error(why));
-  };
-  const read = async () => {
-    let rest = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of program.stdout) {
-      rest += decoder.decode(chunk, { stream: true });
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const { id, result, error } = JSON.parse(line);
-        if (error) waiting.get(id)?.reject(new Error(error.message));
-        else waiting.get(id)?.resolve(result);
-      }
-    }
-    fail("the server has ended");
-  };
-  void read();
-  let id = 0;
-  const say = (message: object) => {
-    program.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    void program.stdin.flush();
-  };
-  const ask = async (method: string, params: object): Promise<unknown> => {
-    id += 1;
-    const answered = Promise.withResolvers<unknown>();
-    waiting.set(id, answered);
-    const late = setTimeout(() => answered.reject(new Error(`${method}: no answer`)), CALL_MS);
-    say({ id, method, params });
-    return answered.promise.finally(() => clearTimeout(late));
-  };
-  await ask("initialize", {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  });
-  say({ method: "notifications/initialized" });
-  return {
-    tool: async (name, args = {}) => {
-      const answer = (await ask("tools/call", { name, arguments: args })) as {
-        isError?: boolean;
-        content: { text?: string }[];
-      };
-      const text = answer.content.map((part) => part.text ?? "").join("\n");
-      if (answer.isError) throw new Error(`${name}: ${text}`);
-      return text;
-    },
-    close: async () => {
-      program.stdin.end();
-      await program.exited;
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
+  return startStdioMcp([
+    ...[process.execPath, join(home, "cli.js"), "--cdp-endpoint", cdp_endpoint],
+    `--timeout-action=${ACTION_MS}`,
+  ]);
 }
 
 /** The handle that a snapshot gives an element. */
