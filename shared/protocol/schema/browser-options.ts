@@ -168,6 +168,15 @@ const OPTIONS = {
     description:
       "True: sites are opened whose certificates are invalid. The job or session gets a browser that is started for it.",
   }),
+  max_download_bytes: z
+    .int()
+    .min(0)
+    .max(2 ** 40)
+    .meta({
+      description:
+        "How much the files may have in all that the browser downloads; 0: none are kept. What exceeds it is cancelled.",
+      "x-unit": "bytes",
+    }),
   http_credentials: HttpCredentials.meta({
     description:
       "The login for servers that ask for one (HTTP authentication); its password is a placeholder of the hub's.",
@@ -199,6 +208,7 @@ export const ownBrowserOptions = {
   init_scripts: unset(OPTIONS.init_scripts),
   javascript: unset(OPTIONS.javascript),
   ignore_https_errors: unset(OPTIONS.ignore_https_errors),
+  max_download_bytes: unset(OPTIONS.max_download_bytes),
   http_credentials: unset(OPTIONS.http_credentials),
   block: unset(OPTIONS.block),
 };

@@ -76,6 +76,7 @@ export async function runFetchJob(
       log: silentLog,
     }),
     blocks: null,
+    max_download_bytes: null,
     http_login: request.extras?.http_login ?? null,
     is_recorded: false,
     sink: memorySink(result, request.verify ?? true, request.onAsset),

@@ -93,6 +93,7 @@ function record(
     bodies: options.capture_assets,
     min_size: options.min_asset_size_bytes,
     spool_max_bytes: settings.spool_max_bytes,
+    max_download_bytes: run.max_download_bytes,
     clock: settings.clock,
     store: (meta, body) => sink.putAsset(meta, body),
     facts,

@@ -79,12 +79,16 @@ async function scriptOver(
 
 /** What the run has of its browser. */
 const browserOf = (
-  { dialogs, shown: { blocking, http_login } }: Live,
+  { dialogs, shown: { options, blocking, http_login } }: Live,
   { browser, tab }: JobBrowser,
-): Pick<JobRun, "browser" | "tab" | "dialogs" | "blocks" | "http_login"> => ({
+): Pick<
+  JobRun,
+  "browser" | "tab" | "dialogs" | "blocks" | "max_download_bytes" | "http_login"
+> => ({
   browser,
   tab,
   dialogs,
+  max_download_bytes: options?.max_download_bytes ?? null,
   blocks: blocking?.pause(browser.connection) ?? null,
   http_login,
 });

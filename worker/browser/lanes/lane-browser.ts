@@ -86,6 +86,8 @@ export interface JobRun {
   dialogs: Pick<Dialogs, "follow">;
   /** Requests of its pages that are blocked, before anything else holds them; null: none are. */
   blocks: Pause | null;
+  /** How much its downloads may have in all; null: as much as the spool has room for. */
+  max_download_bytes: number | null;
   /** The login for servers that ask for one; null: there is none. */
   http_login: HttpLogin | null;
   story: JobStory;

@@ -13,6 +13,8 @@ export interface DownloadDeps {
   dir: string;
   stores: Pick<Stores, "spool" | "ledger" | "min_size">;
   activity: Activity;
+  /** How much all files may have; null: as much as the spool has room for. */
+  max_bytes: number | null;
   /** What the network reported about this URL: type, status and page. */
   describe(url: string): Pick<BodySource, "mime" | "status" | "page_url" | "frame_url">;
   onProgress(message: string): void;
@@ -51,6 +53,7 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
   const urls = new Set<string>();
   const storing = new Set<Promise<void>>();
   let count = 0;
+  let received = 0;
 
   const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent) => {
     count += 1;
@@ -72,19 +75,27 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
     if (!download) return;
     activity.progress(p.guid);
     const grown = p.receivedBytes - download.received;
+    received += Math.max(0, grown);
     download.received = p.receivedBytes;
     download.total = p.totalBytes;
     if (p.state === "inProgress") return reserve(download, grown);
     active.delete(p.guid);
     activity.end(p.guid);
     const path = p.filePath ?? join(deps.dir, p.guid);
+    // A small file is whole before anybody hears that it grows.
+    if (isTooMuch()) {
+      rmSync(path, { force: true });
+      return ledger.lost(download.source, "too_large");
+    }
     const work = store(download, p.state === "completed", path, stores)
       .catch(deps.onError)
       .finally(() => storing.delete(work));
     storing.add(work);
   };
+  const isTooMuch = () => deps.max_bytes !== null && received > deps.max_bytes;
   const reserve = (download: Download, bytes: number) => {
     if (bytes <= 0 || download.stop_reason) return;
+    if (isTooMuch()) return cancel(download, "too_large");
     try {
       spool.reserve(bytes);
     } catch (err) {

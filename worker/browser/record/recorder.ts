@@ -38,6 +38,8 @@ export interface RecorderDeps extends DocumentEvents {
   bodies: boolean;
   min_size: number;
   spool_max_bytes: number;
+  /** How much downloads may have in all; null: as much as the spool has room for. */
+  max_download_bytes: number | null;
   clock: Clock;
   /** Takes over a whole body and removes its file. */
   store(meta: AssetMeta, body: SpooledBody): void;
@@ -142,6 +144,7 @@ function createParts(deps: RecorderDeps) {
     dir: deps.dirs.downloads,
     stores,
     activity,
+    max_bytes: deps.max_download_bytes,
     describe: documents.describe,
     onProgress: (message) => deps.onNote("info", message),
     onError: warn("storing a download failed"),

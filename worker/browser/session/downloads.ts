@@ -85,6 +85,11 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
       }
       byGuid.delete(p.guid);
       row.state = p.state === "completed" ? "completed" : "canceled";
+      // A small file is whole before anybody hears that it grows.
+      if (alone && row.state === "completed" && bytes() > max_bytes) {
+        row.state = "canceled";
+        rmSync(row.path, { force: true });
+      }
       if (!alone) row.path = keep(row.path);
       const left = row.state === "completed" ? row.size : 0;
       row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? left;

@@ -118,7 +118,9 @@ export class Live implements LiveSession {
       onDialog: (dialog, answer) => this.tell(dialogEvent(dialog, answer)),
       log: this.log,
     });
-    this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
+    const { max_download_bytes = deps.download_max_bytes } = this.shown.options ?? {};
+    const max_bytes = Math.min(max_download_bytes, deps.download_max_bytes);
+    this.downloads = createDownloads({ max_bytes });
     this.files = createSessionFiles({
       root: () => this.use?.browser.dirs.root ?? null,
       downloads: this.downloads,
