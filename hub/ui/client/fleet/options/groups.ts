@@ -18,7 +18,14 @@ const GROUPS: { title: string; names: string[] }[] = [
   },
   {
     title: "What is kept",
-    names: ["capture_assets", "download_video", "min_asset_size_bytes", "final_state", "record"],
+    names: [
+      "capture_assets",
+      "download_video",
+      "min_asset_size_bytes",
+      "max_download_bytes",
+      "final_state",
+      "record",
+    ],
   },
   { title: "Recipes and request", names: ["fetch_strategy", "referer", "cookies_from"] },
   { title: "Network", names: ["egress", "proxy", "replay", "replay_clock"] },
