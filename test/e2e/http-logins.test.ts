@@ -69,6 +69,13 @@ document.title = "open " + status;
     "text/html",
     `<!doctype html><title>repeats</title><img src="/it?is=${PASSWORD}">`,
   );
+  site.on("/open", (_req, res) => {
+    res.writeHead(200, { "content-type": "text/html" });
+    res.end(
+      `<!doctype html><title>waits</title><script type="module">
+document.title = "data " + (await fetch("/data")).status;</script>`,
+    );
+  });
   lock(far, "/frame", "text/html", "<!doctype html><title>far</title>far");
 });
 afterAll(() => Promise.all([site.stop(), far.stop()]));
@@ -106,13 +113,13 @@ describe.each([
   });
   afterAll(() => rig.close());
 
-  const run = async (http_login: HttpLogin | null) => {
+  const run = async (http_login: HttpLogin | null, path = "/") => {
     jobs += 1;
     const job_id = `login${jobs}`;
     const warm = laneWarm(rig.peer, 0);
     rig.peer.send({
       ...assignment(job_id, 0, 900 + jobs),
-      url: site.origin,
+      url: `${site.origin}${path}`,
       options: JobOptions.parse({ idle_seconds: 0.5 }),
       extras: RunExtras.parse({ http_login }),
     });
@@ -136,6 +143,14 @@ describe.each([
       "/deep": BASIC,
     });
     expect(sent(far)).toEqual({ "/frame": null });
+  });
+
+  test("a call of a page that is open to everybody is given it, too", async () => {
+    expect(await run(LOGIN, "/open")).toMatchObject({ title: "data 200" });
+    const session = await rig.open({ url: `${site.origin}/open`, http_login: LOGIN });
+    const code = `fetch("/data", { cache: "reload" }).then((answer) => answer.status)`;
+    expect(await session.get<number>("evaluate", { code })).toBe(200);
+    await session.close();
   });
 
   test("a login that is refused is given once, and the refusal is the page", async () => {
