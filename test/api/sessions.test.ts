@@ -51,6 +51,7 @@ test("POST /sessions answers 201 with the session's record and takes a lane (rul
     egress: null,
     proxy: null,
     replay: null,
+    blocked: null,
     trace: false,
     novnc_url: `/sessions/${sid}/novnc/?path=sessions/${sid}/novnc/websockify&autoconnect=1&resize=scale&reconnect=1`,
     cdp_url: `/sessions/${sid}/cdp`,
