@@ -9,4 +9,6 @@ export const LANE_PACKAGES = {
   /** Needed only for authorities of one's own (SVC_BROWSER_CA). */
   authorities: ["libnss3-tools"],
   fonts: ["fontconfig", "fonts-liberation"],
+  /** Needed only for clients that speak WebDriver. */
+  webdriver: ["chromium-driver"],
 } as const;

@@ -117,6 +117,15 @@ export const ONE_SHOT = {
   /** Pixels of the window, and of what a picture shows of the page, with the scale. */
   pixels: 40_000_000,
 } as const;
+/** Clients that speak WebDriver (rules/webdriver#limits). */
+export const WEBDRIVER = {
+  /** How long a command may take, whatever timeouts the client has set. */
+  call_ms: 600_000,
+  /** How long a browser's answer to a new client may take, with the start of chromedriver. */
+  start_ms: 60_000,
+  /** What chromedriver's answer to a new client may have. */
+  answer_bytes: 1024 * 1024,
+} as const;
 /** Recipes of a host, actions of a recipe, cookies of a host. */
 export const MAX_RECIPES = 500;
 export const MAX_RECIPE_ACTIONS = 500;

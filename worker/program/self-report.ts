@@ -24,6 +24,8 @@ export interface SelfReportDeps {
   /** Names of the profiles in the cache (rules/workers#heartbeats). */
   profiles(): string[];
   update(): UpdateReport | null;
+  /** Looked for at each registration, so that it may be installed later. */
+  hasChromedriver(): boolean;
 }
 
 /** What a worker tells the hub about itself. */
@@ -79,6 +81,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         run_events: true,
         session_bodies: true,
         one_shot: true,
+        webdriver: deps.hasChromedriver(),
         browser_options: BROWSER_OPTION_NAMES,
       },
       load: await deps.load.sample(),

@@ -18,6 +18,7 @@ import { openRecordings } from "#worker/browser/recording/recordings.ts";
 import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
 import { createSessions } from "#worker/browser/session/live-session.ts";
 import { openTraces } from "#worker/browser/trace/traces.ts";
+import { findChromedriver } from "#worker/browser/webdriver/program.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import { egressReport, egressSettings } from "#worker/egress/settings.ts";
@@ -199,6 +200,7 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
     headless: config.lanes.headless,
     sessions,
     refusalOfUrl: egress.judge.refusalOfUrl,
+    program_path: config.browser.environment.PATH,
     resizeScreen: pool.resizeScreen,
     vncSecret: pool.vncSecret,
     token: secret.current,
@@ -249,6 +251,7 @@ const reportOf = (
     in_flight: assignments.in_flight,
     profiles: profiles.names,
     update,
+    hasChromedriver: () => findChromedriver(config.browser.environment.PATH) !== null,
     load: createHostLoad({ data_dir: config.data_dir, clock }),
   });
 

@@ -70,6 +70,10 @@ export const Capabilities = z
       description:
         "Whether it answers one-shot calls (rules/one-shot-calls). Null in versions that cannot.",
     }),
+    webdriver: z.boolean().nullish().meta({
+      description:
+        "Whether its sessions can be steered over WebDriver: it has a chromedriver (rules/webdriver). Null in versions that cannot.",
+    }),
     run_events: z.boolean().nullish().meta({
       description:
         "Whether its recordings show what the hub does with a scripted job (rules/recordings). Null in versions that record none of it.",

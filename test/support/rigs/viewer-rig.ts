@@ -114,6 +114,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
       activeTarget: () => null,
       replaceBrowser: () => Promise.reject(new Error("not in this rig")),
       signal: over.signal,
+      end: (why) => over.abort(why),
     };
     const remove = sessions.add(live);
     const session = await addLiveSession(hub.ctx, { link, session_id, lane_idx, headless });

@@ -1,5 +1,4 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Clock } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
@@ -9,10 +8,11 @@ import type { Log } from "#shared/kit/log.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts";
 import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/protocol/rfb-handshake.ts";
-import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { Size } from "../lanes/x11.ts";
 import type { LiveSession, Sessions } from "../session/live-session.ts";
-import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
+import { createWebDrivers, type WebDrivers } from "../webdriver/web-drivers.ts";
+import { askBrowser } from "./cdp.ts";
+import { type DialedClient, dialSession } from "./dial-session.ts";
 import { serveRfb } from "./rfb-server.ts";
 import { serveFiles } from "./serve-files.ts";
 import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
@@ -35,6 +35,8 @@ export interface BridgeDeps {
   vncSecret(lane_idx: number): string;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
+  /** Where to look for chromedriver; the usual places by default. */
+  program_path?: string | undefined;
   /** The secret that the hub must show; null while there is no link, when nothing is answered. */
   token(): string | null;
   log: Log;
@@ -75,6 +77,7 @@ interface Bridge {
   lane_idx: number;
   casts: SharedCasts;
   dialVnc: ReturnType<typeof createVncDialer>;
+  drivers: WebDrivers;
 }
 
 interface Call {
@@ -108,10 +111,9 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
   const { clock, log, cdp_port_base } = deps;
   const casts = createSharedCasts({ port: cdp_port_base + lane_idx, clock, log });
   const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx, () => deps.vncSecret(lane_idx));
-  const bridge: Bridge = { deps, lane_idx, casts, dialVnc };
-  const server = http.createServer((request, response) =>
-    answer(deps, lane_idx, request, response),
-  );
+  const drivers = createWebDrivers(deps);
+  const bridge: Bridge = { deps, lane_idx, casts, dialVnc, drivers };
+  const server = http.createServer((request, response) => answer(bridge, request, response));
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
@@ -123,6 +125,7 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
     close: async () => {
       for (const socket of open) socket.destroy();
       server.closeAllConnections();
+      await drivers.close();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
@@ -166,8 +169,7 @@ function refusalOf(err: unknown): Refusal {
 }
 
 function answer(
-  deps: BridgeDeps,
-  lane_idx: number,
+  { deps, lane_idx, drivers }: Bridge,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -190,6 +192,7 @@ function answer(
       return response.writeHead(204).end();
     }
     if (await serveFiles(session.files, rest, request, response)) return;
+    if (await drivers.serve(session, rest, request, response)) return;
     throw new Refusal(404, "no such path");
   };
   work().catch((err) => {
@@ -283,37 +286,15 @@ async function showScreen(
   serveRfb(socket, cast.screencast, deps);
 }
 
-/** @throws Refusal for pages that Chromium does not list: a client could attach to the browser's own UI by its id. */
-async function pagePath(port: number, id: string): Promise<string> {
-  const listed = (await askBrowser(port, "/json/list")) as {
-    id: string;
-    type: string;
-    url: string;
-  }[];
-  const target = listed.find((one) => one.id === id);
-  if (!target || isBrowserUi(target)) throw new Refusal(502, "the browser has no such page");
-  return `/devtools/page/${id}`;
-}
-
-/** One target of the lane's browser as WebSocket frames. A browser target is always the browser that runs now. */
+/** One target of the lane's browser as WebSocket frames. */
 async function openTarget(
   deps: BridgeDeps,
-  { session, by }: { session: LiveSession; by: string | undefined },
+  client: DialedClient,
   socket: Duplex,
   [, kind, id]: RegExpExecArray,
 ): Promise<void> {
-  const running = session.browser();
-  if (!running) throw new Refusal(502, "the lane has no browser at the moment");
-  const port = deps.cdp_port_base + session.lane_idx;
-  const path = kind === "page" ? await pagePath(port, id ?? "") : await browserPath(port);
-  const browser = await dialTarget(port, path);
-  if (socket.destroyed) return void browser.destroy();
-  const { root, downloads } = running.dirs;
+  const target = await dialSession(deps, client, kind === "page" ? (id ?? "") : null);
+  if (socket.destroyed) return target.close();
   socket.write(`${SWITCHING}cdp\r\n\r\n`);
-  const rules = {
-    downloads,
-    readable: [downloads, join(root, "uploads"), join(root, "inputs")],
-    refusalOfUrl: deps.refusalOfUrl,
-  };
-  relayCdp(socket, browser, rules, session.clients.join(kind === "page" ? (id ?? null) : null, by));
+  target.relay(socket);
 }

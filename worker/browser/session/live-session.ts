@@ -34,6 +34,8 @@ export interface LiveSession {
   replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void>;
   /** Aborts when the session ends; its reason's message is for people. */
   readonly signal: AbortSignal;
+  /** Ends it. Idempotent. */
+  end(why: Error): void;
 }
 
 /** Where a session is, for the hub's record of it. */

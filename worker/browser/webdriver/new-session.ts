@@ -1,0 +1,62 @@
+import { readUpTo } from "#shared/kit/read-up-to.ts";
+import { WEBDRIVER } from "#shared/protocol/limits.ts";
+import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
+
+/** chromedriver's own session on the browser. */
+export interface DriverSession {
+  /** What the paths of its commands follow. */
+  readonly base: string;
+  /** What it told of itself, without what concerns this machine alone. */
+  readonly capabilities: Record<string, unknown>;
+}
+
+const OPTIONS = "goog:chromeOptions";
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Attaches chromedriver to the browser behind `address`, with capabilities that the hub has judged.
+ * @throws WebDriverError with chromedriver's own words
+ */
+export async function newDriverSession(
+  base: string,
+  address: string,
+  capabilities: Json,
+): Promise<DriverSession> {
+  const options = isObject(capabilities[OPTIONS]) ? capabilities[OPTIONS] : {};
+  const alwaysMatch = {
+    ...capabilities,
+    [OPTIONS]: { ...options, debuggerAddress: address },
+  };
+  const answer = await fetch(`${base}/session`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ capabilities: { alwaysMatch } }),
+    signal: AbortSignal.timeout(WEBDRIVER.start_ms),
+  });
+  const { bytes } = await readUpTo(answer, WEBDRIVER.answer_bytes);
+  const { value } = JSON.parse(new TextDecoder().decode(bytes)) as {
+    value?: Json;
+  };
+  if (!answer.ok || typeof value?.sessionId !== "string")
+    throw new WebDriverError("session not created", firstLine(value?.message));
+  const told = isObject(value.capabilities) ? value.capabilities : {};
+  return {
+    base: `${base}/session/${encodeURIComponent(value.sessionId)}`,
+    capabilities: ofBrowser(told),
+  };
+}
+
+/** The rest of chromedriver's messages is the stack of its own program. */
+const firstLine = (message: unknown): string =>
+  String(message ?? "chromedriver gave no reason").split("\n")[0] ?? "";
+
+/** Without the address of the relay, and the directories of the run. */
+function ofBrowser(told: Json): Json {
+  const { [OPTIONS]: _options, chrome, ...rest } = told;
+  if (!isObject(chrome)) return rest;
+  const { userDataDir: _dir, ...shown } = chrome;
+  return { ...rest, chrome: shown };
+}

@@ -1,0 +1,197 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts";
+import { MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
+import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
+import type { DialedClient, DialRules } from "../bridge/dial-session.ts";
+import { SessionEnd } from "../session/live.ts";
+import type { LiveSession } from "../session/live-session.ts";
+import { type Driver, startDriver } from "./driver.ts";
+import { forward } from "./forward.ts";
+import { type DriverSession, newDriverSession } from "./new-session.ts";
+import { findChromedriver, INSTALL_CHROMEDRIVER } from "./program.ts";
+import { openRelay, type Relay } from "./relay.ts";
+
+/** The chromedrivers of a lane's sessions: one for each session that a WebDriver client has. */
+export interface WebDrivers {
+  /**
+   * Serves one call below the session's `webdriver`: `POST webdriver` starts one and answers what it can do, anything below
+   * it is a command. False when the call is about something else. Whatever it answers is as WebDriver's clients know it.
+   */
+  serve(
+    session: LiveSession,
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface WebDriversDeps extends DialRules {
+  program_path?: string | undefined;
+  log: Log;
+}
+
+/** One session's. */
+interface Running {
+  driver: Driver;
+  relay: Relay;
+  /** Its own session, once the browser has answered. */
+  at: DriverSession | null;
+}
+
+const PLACE = /^webdriver(?:\/(.*))?$/s;
+/** A broken connection comes before the exit of the process that explains it. */
+const EXIT_MS = 1_000;
+
+export function createWebDrivers(deps: WebDriversDeps): WebDrivers {
+  const running = new Map<LiveSession, Promise<Running>>();
+
+  const start = (client: DialedClient): Promise<Running> => {
+    const { session } = client;
+    if (running.has(session))
+      throw new WebDriverError("session not created", "the session has a WebDriver client already");
+    const starting = startRunning(deps, client);
+    running.set(session, starting);
+    const forget = () => running.delete(session);
+    starting.then((found) => {
+      void found.driver.ended.then((why) => {
+        found.relay.close();
+        forget();
+        // Its client cannot steer it any more.
+        if (found.at) session.end(new SessionEnd(why));
+      });
+      session.signal.addEventListener("abort", () => void end(starting), {
+        once: true,
+      });
+      if (session.signal.aborted) void end(starting);
+    }, forget);
+    return starting;
+  };
+  const end = async (starting: Promise<Running>): Promise<void> => {
+    const found = await starting.catch(() => null);
+    found?.relay.close();
+    await found?.driver
+      .end()
+      .catch((err) => deps.log.error({ err: errorMessage(err) }, "chromedriver did not end"));
+  };
+  const create = async (
+    session: LiveSession,
+    request: IncomingMessage,
+  ): Promise<Record<string, unknown>> => {
+    const capabilities = await readCapabilities(request);
+    const by = readCdpClient(request.headers[CDP_CLIENT_HEADER]);
+    const found = await start({
+      session,
+      by: by === undefined ? "WebDriver" : `${by}, WebDriver`,
+    });
+    try {
+      found.at = await newDriverSession(found.driver.base, found.relay.address, capabilities);
+      return found.at.capabilities;
+    } catch (err) {
+      await end(Promise.resolve(found));
+      throw err instanceof WebDriverError
+        ? err
+        : new WebDriverError("session not created", errorMessage(err), {
+            cause: err,
+          });
+    }
+  };
+  const command = async (
+    session: LiveSession,
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const found = await running.get(session);
+    if (!found?.at)
+      throw new WebDriverError("invalid session id", "the session has no WebDriver client");
+    try {
+      const closed_last = await forward(found.at, path, request, response);
+      if (closed_last) session.end(new SessionEnd("its WebDriver client closed the last window"));
+    } catch (err) {
+      if (err instanceof WebDriverError) throw err;
+      const ended = withDeadline("the end of chromedriver", EXIT_MS, found.driver.ended);
+      throw new WebDriverError("unknown error", await ended.catch(() => errorMessage(err)), {
+        cause: err,
+      });
+    }
+  };
+
+  return {
+    serve: async (session, path, request, response) => {
+      const place = PLACE.exec(path);
+      if (!place) return false;
+      const [, below] = place;
+      try {
+        if (below !== undefined) await command(session, below, request, response);
+        else
+          say(response, 200, {
+            value: { capabilities: await create(session, request) },
+          });
+      } catch (err) {
+        if (response.headersSent) response.destroy();
+        else {
+          const { status, body } = toldOf(err, session);
+          say(response, status, body);
+        }
+      }
+      return true;
+    },
+    close: async () => void (await Promise.all([...running.values()].map(end))),
+  };
+}
+
+async function startRunning(deps: WebDriversDeps, client: DialedClient): Promise<Running> {
+  const { session } = client;
+  const path = deps.program_path ?? "/usr/local/bin:/usr/bin:/bin";
+  const program = findChromedriver(path);
+  if (program === null) throw new WebDriverError("session not created", INSTALL_CHROMEDRIVER);
+  const browser = session.browser();
+  if (!browser) throw new WebDriverError("session not created", "the browser is still starting");
+  const log = deps.log.child({
+    session_id: session.session_id,
+    lane_idx: session.lane_idx,
+  });
+  const relay = await openRelay(deps, client, log);
+  try {
+    const driver = await startDriver({
+      program,
+      path,
+      browser,
+      signal: session.signal,
+      log,
+    });
+    return { driver, relay, at: null };
+  } catch (err) {
+    relay.close();
+    throw new WebDriverError("session not created", errorMessage(err), {
+      cause: err,
+    });
+  }
+}
+
+async function readCapabilities(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_JSON_BODY_BYTES)
+      throw new WebDriverError("session not created", "the capabilities are too large");
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+}
+
+function toldOf(err: unknown, { signal }: LiveSession): WebDriverError {
+  if (err instanceof WebDriverError) return err;
+  const why = signal.aborted ? signal.reason : err;
+  return new WebDriverError("unknown error", errorMessage(why), { cause: err });
+}
+
+function say(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "Content-Type": "application/json" });
+  response.end(JSON.stringify(body));
+}
