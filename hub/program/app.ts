@@ -43,6 +43,8 @@ import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
 import { viewerRoutes } from "#hub/fleet/routes/viewer.ts";
 import { watchRoutes } from "#hub/fleet/routes/watches.ts";
 import { importRoutes, webArchiveRoutes } from "#hub/fleet/routes/web-archive.ts";
+import { webDriverRoutes } from "#hub/fleet/routes/webdriver.ts";
+import { webDriverPath } from "#hub/fleet/routes/webdriver-addresses.ts";
 import { workerLinkRoutes } from "#hub/fleet/routes/worker-link.ts";
 import { workerProfileRoutes } from "#hub/fleet/routes/worker-profiles.ts";
 import { workerRecordingRoutes } from "#hub/fleet/routes/worker-recordings.ts";
@@ -50,6 +52,7 @@ import { workerReplayRoutes } from "#hub/fleet/routes/worker-replays.ts";
 import { workerSourceRoutes } from "#hub/fleet/routes/worker-source.ts";
 import { workerUploadRoutes } from "#hub/fleet/routes/worker-uploads.ts";
 import { workerRoutes } from "#hub/fleet/routes/workers.ts";
+import { toldAsWebDriver } from "#hub/fleet/webdriver/told-error.ts";
 import { guideRoutes } from "#hub/guide/routes.ts";
 import { controlRoutes } from "#hub/pipeline/app.ts";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
@@ -68,7 +71,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { type GateDeps, gate } from "#hub/platform/http/gate.ts";
 import { metricsRoutes } from "#hub/platform/http/metrics-route.ts";
 import { type App, newApp } from "#hub/platform/http/new-app.ts";
-import { onError } from "#hub/platform/http/on-error.ts";
+import { onError, type ToldOtherwise } from "#hub/platform/http/on-error.ts";
 import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
 import { probeRoutes } from "#hub/platform/http/probes.ts";
@@ -103,6 +106,8 @@ interface Fleet {
   readonly passOn: GateDeps["passOn"];
   /** By which path a call is routed. */
   readonly pathOf: (request: Request) => string;
+  /** Errors of paths that have a form of their own. */
+  readonly toldOtherwise: ToldOtherwise;
   /** Judges what says that another hub passed it on. */
   readonly relayed: MiddlewareHandler<HttpEnv>;
 }
@@ -131,7 +136,7 @@ function baseApp(
   const app = newApp(fleet?.pathOf);
   const public_host = config.public_base_url && new URL(config.public_base_url).host;
   const origins = { allowed, public_host };
-  app.onError(onError(log));
+  app.onError(onError(log, fleet?.toldOtherwise));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log, call_counts));
   if (tracer) app.use(tracedCalls(tracer));
@@ -157,7 +162,8 @@ const fleetOf = (ctx: FleetContext): Fleet => ({
     isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
   },
   passOn: toOwner(ctx),
-  pathOf: cdpPath,
+  pathOf: (request) => webDriverPath(cdpPath(request)),
+  toldOtherwise: toldAsWebDriver,
   relayed: relayGuesses(ctx),
 });
 
@@ -233,6 +239,7 @@ export function createHubApp(ctx: ProgramContext): App {
     viewerRoutes(ctx),
     cdpRoutes(ctx),
     cdpConnectionRoutes(ctx),
+    webDriverRoutes(ctx),
     linkRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),

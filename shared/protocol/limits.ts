@@ -125,6 +125,8 @@ export const WEBDRIVER = {
   start_ms: 60_000,
   /** What chromedriver's answer to a new client may have. */
   answer_bytes: 1024 * 1024,
+  /** The call that brings a file for a page, which is a zip in base64. */
+  file_bytes: 64 * 1024 * 1024,
 } as const;
 /** Recipes of a host, actions of a recipe, cookies of a host. */
 export const MAX_RECIPES = 500;

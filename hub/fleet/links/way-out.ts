@@ -1,4 +1,5 @@
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
+import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
@@ -25,6 +26,8 @@ export interface WayOut extends SomeBrowserOptions {
   capture?: boolean;
   /** It is a one-shot call. */
   one_shot?: boolean;
+  /** A WebDriver client is to steer it. */
+  webdriver?: boolean | undefined;
 }
 
 interface Reporting {
@@ -37,9 +40,16 @@ interface Reporting {
     trace?: boolean | null | undefined;
     session_bodies?: boolean | null | undefined;
     one_shot?: boolean | null | undefined;
+    webdriver?: boolean | null | undefined;
     browser_options?: readonly string[] | null | undefined;
   };
 }
+
+/** Null in versions before WebDriver. */
+const withoutDriver = (worker_id: string, can: boolean | null | undefined): string =>
+  can === false
+    ? `worker ${worker_id} has no chromedriver: install ${LANE_PACKAGES.webdriver.join(" ")} there, and restart it`
+    : `worker ${worker_id} is of a version that cannot do it`;
 
 /** Why this worker's lanes would not go where the job asks; null when they would. */
 function wayOutTrouble(
@@ -49,6 +59,7 @@ function wayOutTrouble(
   const too_old = `worker ${worker_id} is of a version that cannot do it`;
   const { trace = false, capture = false, prove_in_replay = false, one_shot = false } = more;
   if (one_shot && !can.one_shot) return too_old;
+  if (more.webdriver && !can.webdriver) return withoutDriver(worker_id, can.webdriver);
   if (unknownOptions(more, can.browser_options ?? []).length > 0) return too_old;
   if (prove_in_replay && !can.prove_in_replay) return too_old;
   if ((trace && !can.trace) || (capture && !can.session_bodies)) return too_old;
@@ -66,10 +77,11 @@ const needsAbility = ({
   capture,
   prove_in_replay,
   one_shot,
+  webdriver,
   ...more
 }: WayOut): boolean =>
   Boolean(replay) ||
-  [trace, capture, prove_in_replay, one_shot].includes(true) ||
+  [trace, capture, prove_in_replay, one_shot, webdriver].includes(true) ||
   unknownOptions(more, []).length > 0;
 
 /** Which workers may get the job or session; null when any may. */
@@ -102,6 +114,8 @@ export async function requireWayOut(
   const named = troubles.slice(0, 3).join("; ");
   if (asked.one_shot && !workers.some(({ capabilities }) => capabilities.one_shot))
     throw new AppError("unavailable", `one-shot calls are not possible: ${named}`);
+  if (asked.webdriver && !workers.some(({ capabilities }) => capabilities.webdriver))
+    throw new AppError("unavailable", `WebDriver is not possible: ${named}`);
   const proves = workers.some(({ capabilities }) => capabilities.prove_in_replay);
   if (asked.prove_in_replay && !proves)
     throw invalid([...loc, "prove_in_replay"], `is not possible: ${named}`);

@@ -15,7 +15,12 @@ import {
   SESSION_ACTIONS,
   type SessionActionName,
 } from "#shared/protocol/actions/session-actions.ts";
-import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
+import {
+  ACTION_GRACE_MS,
+  ACTION_TIMEOUT_S,
+  MAX_JSON_BODY_BYTES,
+  WEBDRIVER,
+} from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { getRow } from "../jobs/read-jobs.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
@@ -152,6 +157,7 @@ const ACTION = /^\/sessions\/[^/]+\/([a-z_]+)$/;
 
 /** An action may take as long as its JSON allows; one whose JSON gives no time gets the longest of all. */
 function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
+  if (c.req.path.startsWith("/session/")) return WEBDRIVER.call_ms + 2 * RELAY_GRACE_MS;
   if (c.req.method !== "POST") return ANSWER_MS;
   if (c.req.path.endsWith("/profile/save")) return SAVE_MS + ACTION_GRACE_MS + RELAY_GRACE_MS;
   const action = ACTION.exec(c.req.path)?.[1];

@@ -3,6 +3,7 @@ import { findHub, type HubEntry, otherHubs } from "#hub/platform/cluster/hubs.ts
 import type { Peer } from "#hub/platform/cluster/peers.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
+import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { type CreateSession, Session } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";
@@ -33,6 +34,8 @@ export interface OpenCall {
   passed_on: boolean;
   /** Absent: it is POST /sessions. */
   one_shot?: OneShotOpen;
+  /** It is POST /session: the hub that has the lane answers as WebDriver does. */
+  webdriver?: boolean;
 }
 
 /** A session for a one-shot call, which the hub that has the lane answers as a whole. */
@@ -92,8 +95,9 @@ const askedBy = ({
   opened_by,
   signal,
   one_shot,
+  webdriver = false,
 }: OpenCall): Omit<OpenOptions, "wait_ms" | "elsewhere"> =>
-  one_shot ? { opened_by, signal, one_shot_of: one_shot.url } : { opened_by, signal };
+  one_shot ? { opened_by, signal, one_shot_of: one_shot.url } : { opened_by, signal, webdriver };
 
 /** The hub that passed it on does the waiting, for all hubs at once. */
 async function openPassedOn(ctx: FleetContext, call: OpenCall): Promise<HubSession> {
@@ -151,7 +155,7 @@ async function askBetter(
     if (!answer) lost.add(peer.hub_id);
     else if (answer.status === 503) peer.best = null;
     // A hub of an earlier version has no such path.
-    else if (answer.status === 404 && call.one_shot) lost.add(peer.hub_id);
+    else if (answer.status === 404 && (call.one_shot || call.webdriver)) lost.add(peer.hub_id);
     else return answer;
   }
   return null;
@@ -163,18 +167,19 @@ const knownHub = (ctx: FleetContext, { hub_id }: Peer): Promise<HubEntry | null>
 function passOpenOn(
   ctx: FleetContext,
   hub: HubEntry,
-  { headers: given, body, signal, one_shot }: OpenCall,
+  { headers: given, body, signal, one_shot, webdriver }: OpenCall,
   wait_ms: number,
 ): Promise<Response> {
+  const { work_ms = 0 } = one_shot ?? {};
   const headers = new Headers(given);
   for (const name of ["idempotency-key", "content-length"]) headers.delete(name);
   return passOn(ctx, hub, {
     method: "POST",
-    path: one_shot?.path ?? "/sessions",
+    path: one_shot?.path ?? (webdriver ? "/session" : "/sessions"),
     headers,
     body: new TextEncoder().encode(body),
     signal,
-    answer_ms: wait_ms + OPEN_MS + LIST_MS + (one_shot?.work_ms ?? 0),
+    answer_ms: wait_ms + OPEN_MS + LIST_MS + (webdriver ? WEBDRIVER.start_ms : 0) + work_ms,
   });
 }
 

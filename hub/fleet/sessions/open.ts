@@ -51,6 +51,8 @@ export interface OpenOptions {
   host?: HostRow | null;
   /** It is for one call alone, which opens this page itself; null: it brings its own. Absent: it is no such call. */
   one_shot_of?: string | null;
+  /** Its worker must have a chromedriver. */
+  webdriver?: boolean;
 }
 
 /**
@@ -62,7 +64,16 @@ export interface OpenOptions {
 export async function openSession(
   ctx: FleetContext,
   input: CreateSession,
-  { opened_by, signal, wait_ms, since, elsewhere, host: of_host, one_shot_of }: OpenOptions,
+  {
+    opened_by,
+    signal,
+    wait_ms,
+    since,
+    elsewhere,
+    host: of_host,
+    one_shot_of,
+    webdriver,
+  }: OpenOptions,
 ): Promise<HubSession | null> {
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
@@ -75,7 +86,7 @@ export async function openSession(
   const host = of_host === undefined ? await hostOfSession(ctx, { url }) : of_host;
   const proxy = proxyOfSession({ url, proxy: input.proxy, replay: input.replay }, host);
   // Every worker knows the viewport of a session.
-  const way_out = { ...input, viewport: null, proxy: proxy.proxy, one_shot };
+  const way_out = { ...input, viewport: null, proxy: proxy.proxy, one_shot, webdriver };
   await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
   requireHttpLogin(ctx, input, ["body"]);
   const fits = wayOutFits(way_out);

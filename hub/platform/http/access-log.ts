@@ -19,7 +19,7 @@ export const accessLog = (log: Log, counts: CallCounts): MiddlewareHandler<HttpE
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
     counts.answered(c.req.method, c.res.status);
-    const level = levelOf(c.res.status);
+    const level = c.get("told_in_protocol") ? "debug" : levelOf(c.res.status);
     if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
     log[level](

@@ -59,6 +59,10 @@ export interface RouteRules {
   readonly takes_over?: true;
   /** It changes nothing but by calls of other routes, each of which is recorded: as such it is not. */
   readonly calls_others?: true;
+  /** It is one of many commands of a client whose beginning was recorded: as such it is not. */
+  readonly of_client?: true;
+  /** A token may also be the user or the password of `Authorization: Basic`: some clients take no more than an address. */
+  readonly token_in_basic?: true;
   /** A token may also be shown as `token` of the query: clients of CDP often take no more than an address. */
   readonly token_in_query?: true;
   /** `never`: no page of another origin, even one that CORS allows. `extensions`: also pages of browser extensions. */

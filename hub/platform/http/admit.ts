@@ -10,7 +10,7 @@ import type { Tokens } from "../access/tokens.ts";
 import type { Access, RouteRules } from "./access.ts";
 import { type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
-import { bearerOf, SESSION_COOKIE } from "./guards.ts";
+import { basicTokenOf, bearerOf, SESSION_COOKIE } from "./guards.ts";
 import { type Administrator, givenPassword, requireAdmin } from "./require-admin.ts";
 import { holderOf, refusalOf, refuseWhileWaiting } from "./token-guesses.ts";
 import { isWorker } from "./worker-guesses.ts";
@@ -113,8 +113,14 @@ async function know(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
 }
 
 /** A token in the header, or in the query of a route that takes it there (rules/cdp#tokens). */
-const tokenOf = (c: C, { token_in_query }: RouteRules): string | null =>
-  bearerOf(c) ?? ((token_in_query === true && c.req.query("token")) || null);
+const tokenOf = (c: C, { token_in_query, token_in_basic }: RouteRules): string | null =>
+  bearerOf(c) ??
+  (token_in_basic === true ? basicTokenOf(c) : null) ??
+  ((token_in_query === true && c.req.query("token")) || null);
+
+/** A password of `Authorization: Basic` that is no token here. */
+const passwordGiven = (c: C, { token_in_basic }: RouteRules): boolean =>
+  givenPassword(c) !== null && !(token_in_basic === true && basicTokenOf(c) !== null);
 
 interface Shown {
   readonly bearer: string | null;
@@ -144,7 +150,7 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   const needed = NEEDED[rules.access] ?? "viewer";
   if (holds(caller, needed)) return;
   if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
-  if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
+  if (passwordGiven(c, rules) && mayGivePassword(c, deps)) return requireAdmin(deps, c);
   throw caller.role === null
     ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing(needed, caller);

@@ -5,6 +5,7 @@ export const TAGS = {
   "job files": "What a job captured: its assets, page, links, log, HAR and archive.",
   watches: "Pages that are captured again and again: schedules, and what has changed.",
   sessions: "A browser that stays open: its life, cookies, network log, downloads, viewer and CDP.",
+  webdriver: "Sessions for Selenium clients, over W3C WebDriver.",
   "session actions": "What a session can do. Names and arguments are Playwright's.",
   "one-shot calls": "A page in one call, in a browser that nothing remembers.",
   mcp: "The tools for agents, over the Model Context Protocol.",

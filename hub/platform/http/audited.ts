@@ -35,6 +35,7 @@ const takesOver = (c: C, rules: RouteRules | undefined): boolean =>
  */
 function changesSomething(c: C, rules: RouteRules | undefined): boolean {
   if (rules?.access === "worker" || rules?.calls_others === true) return false;
+  if (rules?.of_client === true) return false;
   if (!SAFE_METHODS.includes(c.req.method)) return true;
   return rules?.by_visit?.test(c.req.path) === true || takesOver(c, rules);
 }

@@ -67,8 +67,8 @@ export function createRoute<P extends string, R extends Config<P>>(
 ): Described<R> {
   const { access: who, proof, until_password, admin_for, operator_for, ...others } = config;
   const { also, opens, owner, changes, by_visit, new_work, ...some } = others;
-  const { takes_over, calls_others, ...more } = some;
-  const { token_in_query, origins, ...rest } = more;
+  const { takes_over, calls_others, of_client, ...more } = some;
+  const { token_in_query, token_in_basic, origins, ...rest } = more;
   const rules: RouteRules = {
     access: who,
     proof,
@@ -83,7 +83,9 @@ export function createRoute<P extends string, R extends Config<P>>(
     new_work,
     takes_over,
     calls_others,
+    of_client,
     token_in_query,
+    token_in_basic,
     origins,
   };
   const route = zodRoute({

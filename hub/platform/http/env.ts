@@ -11,6 +11,8 @@ export interface HttpEnv {
     caller: Caller;
     /** Whether the token or session that let the caller in is still valid; absent where nothing ends. */
     still?: () => Promise<boolean>;
+    /** Its status is that of a protocol in which 500 is the caller's matter, too. */
+    told_in_protocol?: true;
     /** Set by the gate: what the signed link of this call opens. */
     link?: LinkGrant;
   };

@@ -15,6 +15,18 @@ export const KNOWN_COOKIE = "flotilla_known";
 export const bearerOf = (c: Context): string | null =>
   /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 
+/**
+ * The token of a client that was given `http://user:TOKEN@hub` or `http://TOKEN@hub`; null for the administrator, whose
+ * password is not a token.
+ */
+export function basicTokenOf(c: Context): string | null {
+  const basic = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  if (basic === undefined) return null;
+  const [, user = "", password = ""] =
+    /^([^:]*):?(.*)$/s.exec(Buffer.from(basic, "base64").toString("utf8")) ?? [];
+  return user === "admin" ? null : password || user || null;
+}
+
 /** The answer to an unknown caller. */
 export const tokenRequired = (): AppError =>
   new AppError("unauthorized", "a bearer token is required", {

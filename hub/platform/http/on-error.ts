@@ -16,10 +16,23 @@ function detailOf({ status, message }: HTTPException): string {
 /** A store that is away is tried again within a second or two. */
 export const RETRY_AFTER_S = "2";
 
+/** How a protocol of its own says an error on this path; null where it is `{detail}`. */
+export type ToldOtherwise = (
+  c: Context<HttpEnv>,
+  err: Error,
+) => { readonly status: number; readonly body: object } | null;
+
 /** The one place that turns thrown errors into `{detail}` (rules/http#errors); internals stay in the log. */
 export const onError =
-  (log: Log) =>
+  (log: Log, otherwise: ToldOtherwise = () => null) =>
   (err: Error, c: Context<HttpEnv>): Response => {
+    const told = otherwise(c, err);
+    if (told !== null) {
+      if (err instanceof AppError)
+        for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
+      c.set("told_in_protocol", true);
+      return c.json(told.body, told.status as ContentfulStatusCode);
+    }
     if (err instanceof AppError) {
       const socket = refuseSocket(c, err);
       if (socket) return socket;

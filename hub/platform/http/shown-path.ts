@@ -5,7 +5,7 @@ const MAX_PATH = 300;
  * A session's id opens its viewer (rules/access#session-id-as-key), and a link opens what it names, so only the
  * beginning of both is shown.
  */
-const KEYS = /(\/(?:sessions|links)\/[^/]{4})[^/]+/g;
+const KEYS = /(\/(?:sessions?|links)\/[^/]{4})[^/]+/g;
 
 /** The path of a call as it was sent, for logs: no query, no credentials, no keys. It may be a target URL. */
 export const shownPath = (url: string): string =>

@@ -5,7 +5,7 @@ import type { JobStory } from "#worker/link/story.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import type { LaneHold } from "../lanes/pool.ts";
 import type { CdpClients } from "./cdp-clients.ts";
-import type { SessionFiles } from "./session-files.ts";
+import type { OwnFiles, SessionFiles } from "./session-files.ts";
 
 export type { SessionFiles, StoredFile } from "./session-files.ts";
 
@@ -22,7 +22,7 @@ export interface LiveSession {
   readonly hold: LaneHold;
   /** The browser in use; replaced when a profile was saved from it. Null while there is none yet. */
   browser(): LaneBrowser | null;
-  readonly files: SessionFiles;
+  readonly files: SessionFiles & Pick<OwnFiles, "takeInput">;
   /** The programs that are connected to its browser. */
   readonly clients: CdpClients;
   /** CDP target id of the tab that actions go to; null while there is no tab. */

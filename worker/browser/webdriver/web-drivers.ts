@@ -3,7 +3,7 @@ import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts";
-import { MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
+import { MAX_JSON_BODY_BYTES, WEBDRIVER } from "#shared/protocol/limits.ts";
 import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
 import type { DialedClient, DialRules } from "../bridge/dial-session.ts";
 import { SessionEnd } from "../session/live.ts";
@@ -13,6 +13,7 @@ import { forward } from "./forward.ts";
 import { type DriverSession, newDriverSession } from "./new-session.ts";
 import { findChromedriver, INSTALL_CHROMEDRIVER } from "./program.ts";
 import { openRelay, type Relay } from "./relay.ts";
+import { takeFile } from "./take-file.ts";
 
 /** The chromedrivers of a lane's sessions: one for each session that a WebDriver client has. */
 export interface WebDrivers {
@@ -33,6 +34,8 @@ export interface WebDriversDeps extends DialRules {
   program_path?: string | undefined;
   log: Log;
 }
+
+type Json = Record<string, unknown>;
 
 /** One session's. */
 interface Running {
@@ -77,11 +80,8 @@ export function createWebDrivers(deps: WebDriversDeps): WebDrivers {
       .end()
       .catch((err) => deps.log.error({ err: errorMessage(err) }, "chromedriver did not end"));
   };
-  const create = async (
-    session: LiveSession,
-    request: IncomingMessage,
-  ): Promise<Record<string, unknown>> => {
-    const capabilities = await readCapabilities(request);
+  const create = async (session: LiveSession, request: IncomingMessage): Promise<Json> => {
+    const capabilities = (await readBody(request, MAX_JSON_BODY_BYTES)) as Json;
     const by = readCdpClient(request.headers[CDP_CLIENT_HEADER]);
     const found = await start({
       session,
@@ -126,7 +126,10 @@ export function createWebDrivers(deps: WebDriversDeps): WebDrivers {
       if (!place) return false;
       const [, below] = place;
       try {
-        if (below !== undefined) await command(session, below, request, response);
+        if (below === "file") {
+          const body = await readBody(request, WEBDRIVER.file_bytes);
+          say(response, 200, { value: await takeFile(session, body) });
+        } else if (below !== undefined) await command(session, below, request, response);
         else
           say(response, 200, {
             value: { capabilities: await create(session, request) },
@@ -173,16 +176,15 @@ async function startRunning(deps: WebDriversDeps, client: DialedClient): Promise
   }
 }
 
-async function readCapabilities(request: IncomingMessage): Promise<Record<string, unknown>> {
+async function readBody(request: IncomingMessage, most: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_JSON_BODY_BYTES)
-      throw new WebDriverError("session not created", "the capabilities are too large");
+    if (size > most) throw new WebDriverError("invalid argument", `at most ${most} bytes`);
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+  return JSON.parse(Buffer.concat(chunks).toString());
 }
 
 function toldOf(err: unknown, { signal }: LiveSession): WebDriverError {
