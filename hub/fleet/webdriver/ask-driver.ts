@@ -43,7 +43,9 @@ export async function askDriver(
   const late = new AbortController();
   const over = new AbortController();
   const limit_ms = WEBDRIVER.call_ms + GRACE_MS;
-  void ctx.clock.sleep(limit_ms, over.signal).then(() => late.abort());
+  void ctx.clock.sleep(limit_ms, over.signal).then(() => {
+    if (!over.signal.aborted) late.abort();
+  });
   touchSession(ctx, session);
   session.actions += 1;
   session.calls += 1;

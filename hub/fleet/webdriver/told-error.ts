@@ -10,6 +10,8 @@ import {
 
 /** An error in the form that WebDriver's clients read (rules/webdriver#errors). */
 export interface ToldError {
+  /** Nobody has foreseen it: it belongs into the log. */
+  readonly is_failure?: true;
   readonly status: number;
   readonly body: WebDriverErrorBody;
 }
@@ -27,7 +29,11 @@ export function toldAsWebDriver(c: Context<HttpEnv>, err: Error): ToldError | nu
   const is_command = COMMAND.test(c.req.path);
   if (err instanceof HTTPException && err.status === 405)
     return { status: 405, body: webDriverError("unknown method", "the path has no such method") };
-  if (!(err instanceof AppError)) return null;
+  if (!(err instanceof AppError)) {
+    const left = err.name === "AbortError" && c.req.raw.signal.aborted;
+    const { status, body } = new WebDriverError("unknown error", "internal error");
+    return { status, body, ...(!left && { is_failure: true }) };
+  }
   const message = wordsOf(err);
   const name = is_command ? "unknown error" : "session not created";
   if (KEPT.has(err.status)) return { status: err.status, body: webDriverError(name, message) };

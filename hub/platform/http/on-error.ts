@@ -20,7 +20,7 @@ export const RETRY_AFTER_S = "2";
 export type ToldOtherwise = (
   c: Context<HttpEnv>,
   err: Error,
-) => { readonly status: number; readonly body: object } | null;
+) => { readonly status: number; readonly body: object; readonly is_failure?: true } | null;
 
 /** The one place that turns thrown errors into `{detail}` (rules/http#errors); internals stay in the log. */
 export const onError =
@@ -31,6 +31,7 @@ export const onError =
       if (err instanceof AppError)
         for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
       c.set("told_in_protocol", true);
+      if (told.is_failure) log.error({ err, method: c.req.method }, "request failed");
       return c.json(told.body, told.status as ContentfulStatusCode);
     }
     if (err instanceof AppError) {
