@@ -56,11 +56,15 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
   /** Requests of new windows that were reported. */
   const told = new Set<string>();
   const unseen = new Set<string>();
+  const reports = new Map<WatchedWindow, Promise<void>>();
 
+  /** A window without an opener has no renderer that could answer before its document comes, but reports its request. */
+  const isVisible = (window: WatchedWindow): Promise<unknown> =>
+    Promise.race([window.seen, ...(reports.has(window) ? [reports.get(window)] : [])]);
   const whenSeen = async (waited: WatchedWindow[]): Promise<void> => {
     if (waited.length === 0) return;
     const over = new AbortController();
-    const all = Promise.all(waited.map(({ seen }) => seen));
+    const all = Promise.all(waited.map(isVisible));
     await Promise.race([all, clock.sleep(SEEN_MS, over.signal)]);
     over.abort();
   };
@@ -123,7 +127,13 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
     },
     watch: (target) => {
       if (!target.is_new || target.type !== "page") return;
-      target.session.on("Network.requestWillBeSent", onSent);
+      const report = Promise.withResolvers<void>();
+      reports.set(target, report.promise);
+      void target.session.closed.then(() => reports.delete(target));
+      target.session.on("Network.requestWillBeSent", (sent) => {
+        report.resolve();
+        onSent(sent);
+      });
       target.session.on("Network.responseReceived", (p) => onResponse(target, p));
     },
     allSeen: () => whenSeen(unseenWindows()),
