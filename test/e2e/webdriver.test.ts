@@ -1,8 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
-import { Builder, By, error, until, type WebDriver } from "selenium-webdriver";
-import { Options } from "selenium-webdriver/chrome.js";
+import { error, until, type WebDriver } from "selenium-webdriver";
 import { FileDetector } from "selenium-webdriver/remote/index.js";
+import { failureOf, found, openBySelenium, sessionIdOf } from "#test/support/clients/selenium.ts";
+import { processesOf, until as untilThere } from "#test/support/rigs/fleet-process.ts";
 import { shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import { socketTransport } from "#worker/browser/cdp/transport.ts";
 
 /** Selenium's own client for JavaScript, as it comes from npm, at `POST /session`. */
 
@@ -29,14 +32,8 @@ const rig = shareSessionFleet(
   { lanes: 2 },
 );
 
-async function open(more: Record<string, unknown> = {}): Promise<WebDriver> {
-  const options = new Options().addArguments("--headless=new", "--no-sandbox");
-  for (const [name, value] of Object.entries(more)) options.set(name, value);
-  const driver = await new Builder()
-    .usingServer(`${rig.fleet.url}/wd/hub`)
-    .forBrowser("chrome")
-    .setChromeOptions(options)
-    .build();
+async function open(capabilities: Record<string, unknown> = {}): Promise<WebDriver> {
+  const driver = await openBySelenium(`${rig.fleet.url}/wd/hub`, capabilities);
   drivers.push(driver);
   return driver;
 }
@@ -46,21 +43,13 @@ afterEach(async () => {
   rig.site.forget();
 }, 180_000);
 
-const found = (driver: WebDriver, selector: string) => driver.findElement(By.css(selector));
-
-const failed = async (work: PromiseLike<unknown>): Promise<unknown> =>
-  work.then(
-    () => null,
-    (err: unknown) => err,
-  );
-
 test("a page is opened, found, typed into, clicked and read", async () => {
   const driver = await open();
   await driver.get(`${rig.site.origin}/form`);
   expect(await driver.getTitle()).toBe("A form");
-  await driver.findElement(By.css("#text")).sendKeys("typed");
-  await driver.findElement(By.css("#go")).click();
-  expect(await driver.findElement(By.css("h1")).getText()).toBe("typed");
+  await found(driver, "#text").sendKeys("typed");
+  await found(driver, "#go").click();
+  expect(await found(driver, "h1").getText()).toBe("typed");
 }, 180_000);
 
 test("alerts are read, answered and dismissed", async () => {
@@ -72,27 +61,23 @@ test("alerts are read, answered and dismissed", async () => {
   await alert.sendKeys("Ada");
   await alert.accept();
   expect(await found(driver, "button").getText()).toBe("Ada");
-  expect(await failed(driver.switchTo().alert())).toBeInstanceOf(error.NoSuchAlertError);
+  expect(await failureOf(driver.switchTo().alert())).toBeInstanceOf(error.NoSuchAlertError);
 }, 180_000);
 
-test("a window that the client opens is there at once, and one that a page opens is found", async () => {
+test("windows that the client and its pages open are found, entered and closed", async () => {
   const driver = await open();
   await driver.get(`${rig.site.origin}/form`);
   const first = await driver.getWindowHandle();
-  const began = performance.now();
   await driver.switchTo().newWindow("tab");
   await driver.get(`${rig.site.origin}/second`);
-  console.log("new window", performance.now() - began);
   expect(await driver.getTitle()).toBe("The second");
   await driver.close();
   await driver.switchTo().window(first);
-  const at = performance.now();
   await found(driver, "#open").click();
   await driver.wait(async () => (await driver.getAllWindowHandles()).length === 2, 60_000);
   const [opened = ""] = (await driver.getAllWindowHandles()).filter((one) => one !== first);
   await driver.switchTo().window(opened);
   await driver.wait(until.titleIs("The second"), 60_000);
-  console.log("popup", performance.now() - at);
 }, 180_000);
 
 test("frames, cookies, screenshots and scripts are the page's", async () => {
@@ -111,7 +96,7 @@ test("frames, cookies, screenshots and scripts are the page's", async () => {
   expect(
     await driver.executeAsyncScript<string>("setTimeout(arguments[arguments.length - 1], 0, 'later')"),
   ).toBe("later");
-  expect(await failed(driver.executeScript("throw new TypeError('no')"))).toBeInstanceOf(
+  expect(await failureOf(driver.executeScript("throw new TypeError('no')"))).toBeInstanceOf(
     error.JavascriptError,
   );
 }, 180_000);
@@ -119,11 +104,11 @@ test("frames, cookies, screenshots and scripts are the page's", async () => {
 test("implicit waits and page load timeouts are the client's", async () => {
   const driver = await open();
   await driver.get(`${rig.site.origin}/form`);
-  expect(await failed(found(driver, "#there"))).toBeInstanceOf(error.NoSuchElementError);
+  expect(await failureOf(found(driver, "#there"))).toBeInstanceOf(error.NoSuchElementError);
   await driver.manage().setTimeouts({ implicit: 30_000, pageLoad: 1_000 });
   await found(driver, "#late").click();
   await found(driver, "#there");
-  expect(await failed(driver.get(`${rig.site.origin}/hang`))).toBeInstanceOf(error.TimeoutError);
+  expect(await failureOf(driver.get(`${rig.site.origin}/hang`))).toBeInstanceOf(error.TimeoutError);
 }, 180_000);
 
 test("a file of the client is given to a page", async () => {
@@ -136,4 +121,78 @@ test("a file of the client is given to a page", async () => {
   );
   expect(name).toBe("webdriver.test.ts");
   expect(text).toBe(await Bun.file(import.meta.path).text());
+}, 180_000);
+
+const listed = async (status: string): Promise<Record<string, unknown>[]> => {
+  const answer = await fetch(`${rig.fleet.url}/sessions?status=${status}`);
+  return ((await answer.json()) as { sessions: Record<string, unknown>[] }).sessions;
+};
+const endOf = (session_id: string) =>
+  untilThere("the record of the session", 60_000, async () =>
+    (await listed("ended")).find((one) => one.session_id === session_id),
+  );
+
+test("two clients have a session each, which others see; quit ends it, and it is recorded", async () => {
+  const [one, other] = await Promise.all([open(), open({ "flotilla:options": { ttl_s: 600 } })]);
+  const ids = await Promise.all([one, other].map(sessionIdOf));
+  expect((await listed("active")).map((session) => session.session_id).sort()).toEqual(ids.sort());
+  await Promise.all([one, other].map((driver) => driver.get(`${rig.site.origin}/second`)));
+  const id = await sessionIdOf(one);
+  await one.quit();
+  const ended = await endOf(id);
+  expect(ended).toMatchObject({ end_reason: "its WebDriver client quit" });
+  expect(Number(ended.actions)).toBeGreaterThan(0);
+  expect(ended.recording).toMatchObject({ mode: "screen" });
+  expect(await other.getTitle()).toBe("The second");
+  expect(await failureOf(one.getTitle())).toBeInstanceOf(error.NoSuchSessionError);
+}, 180_000);
+
+test("the last window that is closed ends the session", async () => {
+  const driver = await open();
+  const id = await sessionIdOf(driver);
+  await driver.close();
+  expect(await endOf(id)).toMatchObject({
+    end_reason: "its WebDriver client closed the last window",
+  });
+}, 180_000);
+
+test("a chromedriver that is killed ends its session, and the client is told", async () => {
+  const driver = await open();
+  const id = await sessionIdOf(driver);
+  const running = processesOf("").filter(({ command }) => command.includes("--url-base="));
+  const waiting = failureOf(driver.get(`${rig.site.origin}/hang`));
+  await rig.site.asked("/hang");
+  for (const { pid } of running) process.kill(pid, "SIGKILL");
+  expect(await waiting).toBeInstanceOf(error.WebDriverError);
+  expect(String(await waiting)).toContain("chromedriver ended (SIGKILL)");
+  expect(await endOf(id)).toMatchObject({ end_reason: "chromedriver ended (SIGKILL)" });
+  expect(await failureOf(driver.getTitle())).toBeInstanceOf(error.NoSuchSessionError);
+}, 180_000);
+
+test("a client is held to what a CDP client may do, and learns nothing of the worker", async () => {
+  const driver = await open();
+  const words = async (work: PromiseLike<unknown>) => String(await failureOf(work));
+  expect(await words(driver.get("file:///etc/passwd"))).toContain("file: URLs cannot be opened");
+  await driver.get(`${rig.site.origin}/form`);
+  const not_own = await words(found(driver, "#file").sendKeys("/etc/passwd"));
+  expect(not_own).toContain("is not a file of this session");
+  expect(not_own).not.toMatch(/0x[0-9a-f]{8}/);
+  const capabilities = JSON.stringify([...(await driver.getCapabilities()).keys()]);
+  expect(capabilities).not.toContain("debuggerAddress");
+  const id = await sessionIdOf(driver);
+  const crash = await fetch(`${rig.fleet.url}/session/${id}/goog/cdp/execute`, {
+    method: "POST",
+    body: JSON.stringify({ cmd: "Browser.crash", params: {} }),
+  });
+  expect(await crash.text()).toContain("it would end the browser");
+}, 180_000);
+
+test("the answer leads to the same browser over CDP", async () => {
+  const driver = await open();
+  const address = (await driver.getCapabilities()).get("se:cdp") as string;
+  await driver.get(`${rig.site.origin}/second`);
+  const client = new CdpConnection(await socketTransport(address));
+  const { targetInfos } = await client.root.send("Target.getTargets");
+  client.close();
+  expect(targetInfos.map(({ title }) => title)).toContain("The second");
 }, 180_000);
