@@ -52,6 +52,15 @@ want_browser() {
   MISSING="$MISSING chromium chromium-sandbox"
 }
 
+# What Selenium's clients need beside Debian's Chromium. Ubuntu's package is a snap as well, and Chrome's driver has none.
+want_webdriver() {
+  case " $MISSING " in
+    *" chromium "*) ;;
+    *) have chromium || return 0 ;;
+  esac
+  is_ubuntu || want_command chromium-driver chromedriver
+}
+
 # Runs a command as root, or says why that cannot be.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -298,6 +307,7 @@ make_browser_account() {
 MINIMAL=""
 setup() {
   want_browser
+  [ -n "$MINIMAL" ] || want_webdriver
   [ -n "$MINIMAL" ] || want_command tigervnc-standalone-server Xvnc Xtigervnc
   want_command bubblewrap bwrap
   want_command fontconfig fc-match

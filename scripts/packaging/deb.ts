@@ -23,6 +23,7 @@ const RECOMMENDS = [
   "ca-certificates",
 ];
 const SUGGESTS = [
+  "chromium-driver",
   "ffmpeg",
   "fonts-freefont-ttf",
   "fonts-noto-color-emoji",

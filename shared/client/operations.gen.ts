@@ -864,6 +864,41 @@ export interface Operations {
     answer: Record<string, string>;
     refusals: Plain<422>;
   };
+  /** WebDriver: open a session for a Selenium client */
+  "POST /session": {
+    json: { capabilities?: Record<string, unknown> };
+    answer: { value: unknown };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+  };
+  /** WebDriver: end the session and its browser */
+  "DELETE /session/{sid}": {
+    params: { sid: string | number };
+    answer: { value: unknown };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+  };
+  /** WebDriver: a command that reads */
+  "GET /session/{sid}/{command}": {
+    params: { sid: string | number; command: string | number };
+    answer: { value: unknown };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+  };
+  /** WebDriver: a command that acts */
+  "POST /session/{sid}/{command}": {
+    params: { sid: string | number; command: string | number };
+    json: Record<string, unknown>;
+    answer: { value: unknown };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+  };
+  /** WebDriver: a command that removes */
+  "DELETE /session/{sid}/{command}": {
+    params: { sid: string | number; command: string | number };
+    answer: { value: unknown };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+  };
+  /** WebDriver: can a session be opened? */
+  "GET /status": {
+    answer: { value: unknown };
+  };
   /** Create a link that opens one thing for a limited time, without a token */
   "POST /links": {
     json: z.input<typeof CreateSignedLink>;

@@ -1,4 +1,4 @@
-/** Errors as WebDriver's clients know them (W3C WebDriver §6.6), each with its HTTP status. */
+/** Errors as WebDriver's clients know them (W3C WebDriver, Errors), each with its HTTP status. */
 const STATUS = {
   "invalid argument": 400,
   "invalid session id": 404,

@@ -41,6 +41,7 @@ const COMPLETE: Record<string, string> = {
   id: "echo 1000",
   "dpkg-query": "echo install ok installed",
   chromium: ":",
+  chromedriver: ":",
   Xvnc: ":",
   bwrap: ":",
   "fc-match": ":",

@@ -58,6 +58,7 @@ test("doctor names what is missing and the package to install", async () => {
   expect(byName(checks, "ffmpeg")?.status).toBe("ok");
   expect(byName(checks, "ffprobe")).toMatchObject({ status: "warn", found: "not installed" });
   expect(byName(checks, "yt-dlp")).toMatchObject({ status: "warn" });
+  expect(byName(checks, "chromedriver")?.advice).toContain("apt-get install chromium-driver");
   expect(byName(checks, "yt-dlp")?.advice).toContain("apt-get install yt-dlp");
   const headless = await checkPrograms({
     env: { SVC_HEADLESS_LANES: "1", SVC_CHROMIUM: "/nowhere/chrome" },

@@ -130,7 +130,7 @@ function read(capabilities: Json): Reading {
 }
 
 /**
- * What the capabilities of `POST /session` come to (W3C WebDriver §7): the first of `firstMatch` that Chromium on Linux
+ * What the capabilities of `POST /session` come to (rules/webdriver#capabilities): the first of `firstMatch` that Chromium on Linux
  * can be.
  * @throws WebDriverError invalid argument; session not created when none can be
  */

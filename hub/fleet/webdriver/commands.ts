@@ -1,7 +1,7 @@
 /**
  * What becomes of each command below `/session/{sid}/`: the one table. Everything that a client sends is hostile: what is
  * not here is unknown. `pass`: chromedriver answers it. What it does to the browser goes through the same guard as a CDP
- * client's commands (rules/cdp#guard), so a command that opens a file or gives one to a page is refused there.
+ * client's commands (rules/cdp#refused-commands), so a command that opens a file or gives one to a page is refused there.
  * `file`: the hub takes it. `refused`: it would reach the machine, or what is not in a lane.
  */
 type Fate = "pass" | "file" | "refused";

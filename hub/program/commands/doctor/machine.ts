@@ -93,6 +93,13 @@ export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
       missing: "warn",
       advice: `${install("yt-dlp")} (needed by download_video; ffmpeg works without it)`,
     },
+    {
+      name: "chromedriver",
+      commands: ["chromedriver"],
+      version: "--version",
+      missing: "warn",
+      advice: `${install(LANE_PACKAGES.webdriver)} (Selenium's clients; the worker looks for it when it connects)`,
+    },
   ];
   return Promise.all(programs.map((program) => checkProgram(deps, program)));
 }
