@@ -53,9 +53,12 @@ async function entries(
   }
 }
 
-/** What only makes calls of its own is in the audit log by those. */
+/** What only makes calls of its own is in the audit log by those, and a command by the beginning of its client. */
 const isMutating = ({ method, rules }: TableRow) =>
-  method !== "GET" && rules.access !== "worker" && rules.calls_others !== true;
+  method !== "GET" &&
+  rules.access !== "worker" &&
+  rules.calls_others !== true &&
+  rules.of_client !== true;
 const hides = (method: string) => ({
   method,
   headers: {

@@ -17,7 +17,7 @@ afterEach(async () => {
 const EXPORTED = /^\/sessions\/:sid\/recording\/(exports|video\.\w+)$/;
 const OWNERS: readonly [RegExp, Owner | null][] = [
   [EXPORTED, null],
-  [/^\/sessions\/:sid(\/|$)/, "session"],
+  [/^\/sessions?\/:sid(\/|$)/, "session"],
   [/^\/workers\/:worker_id\/link$/, "kept link"],
   [/^\/workers\/:worker_id\//, "worker"],
   // The list of a link's assets and their bodies are in the stores.
@@ -47,6 +47,8 @@ const QUIET: Record<string, string> = {
     "the player follows the recording's own stream",
   "PUT /workers/:worker_id/sessions/:session_id/trace": "the end of the session tells pages",
   "PUT /workers/:worker_id/sessions/:session_id/bodies": "the HAR names them once it is read",
+  "POST /session/:sid/*": "the session's page follows its worker",
+  "DELETE /session/:sid/*": "the session's page follows its worker",
   "POST /mcp": "each tool calls a route, which tells pages",
   "DELETE /mcp": "no page lists the sessions of agents",
   "POST /ui/login": "it is about this browser",
@@ -61,6 +63,7 @@ const ELSEWHERE: readonly [RegExp, string][] = [
   [/^PUT \/workers\/:worker_id\/jobs\//, "jobs"],
   [/^PUT \/workers\/:worker_id\/sessions\/:session_id\/profile\//, "profiles"],
   [/^\w+ \/links\/:link\/cdp\/json\//, "sessions"],
+  [/^\w+ \/session(\/:sid)?$/, "sessions"],
   [/^POST \/api\/v1\/failures\//, "v1/workloads"],
   [/^POST \/api\/v1\/workers\/:id\/(exchange|claim|complete|fail|runs\/logs)$/, "v1/tasks"],
 ];

@@ -74,7 +74,7 @@ const COMMANDS: readonly Command[] = [
 
 /** Nothing in it can lead elsewhere, to whatever reads the path. */
 const PLAIN = /^[A-Za-z0-9._~!$&'()+,;=:@%-]+(\/[A-Za-z0-9._~!$&'()+,;=:@%-]+)*$/;
-const LEADS_ELSEWHERE = /(^|\/)\.{1,2}(\/|$)|%2f|%5c|%00/i;
+const LEADS_ELSEWHERE = /(^|\/)(\.|%2e){1,2}(\/|$)|%2f|%5c|%00/i;
 
 /** `unknown method`: the path is one of WebDriver's, but not with this method. */
 export function fateOf(method: string, path: string): Fate | "unknown command" | "unknown method" {

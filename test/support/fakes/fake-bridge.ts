@@ -6,6 +6,8 @@ export interface FakeBridge {
   files: Map<string, { body: string; mime: string }>;
   /** Whole uploads by id; one that was cut off is not among them. */
   uploads: Map<string, { size: number; sha256: string }>;
+  /** What answers at a session's `webdriver`, by method and what follows that; absent: nobody. */
+  webdriver: Map<string, (body: string) => Response | Promise<Response>>;
   /** Requests with their bearer, oldest first. */
   requests: { method: string; path: string; bearer: string | null }[];
   stop(): Promise<void>;
@@ -15,6 +17,7 @@ export function startFakeBridge(lanes = 1): FakeBridge {
   const blobs: FakeBridge["blobs"] = new Map();
   const files: FakeBridge["files"] = new Map();
   const uploads: FakeBridge["uploads"] = new Map();
+  const webdriver: FakeBridge["webdriver"] = new Map();
   const requests: FakeBridge["requests"] = [];
 
   const take = async (id: string, request: Request): Promise<Response> => {
@@ -29,7 +32,11 @@ export function startFakeBridge(lanes = 1): FakeBridge {
   };
   const none = () => Response.json({ detail: "not found" }, { status: 404 });
   const answer = async (request: Request): Promise<Response> => {
-    const [, , , kind = "", encoded = ""] = new URL(request.url).pathname.split("/");
+    const { pathname } = new URL(request.url);
+    const [, , , kind = "", encoded = ""] = pathname.split("/");
+    const below = /\/webdriver(.*)$/.exec(pathname)?.[1];
+    const driver = webdriver.get(`${request.method} ${below}`);
+    if (driver) return driver(await request.text());
     const id = decodeURIComponent(encoded);
     if (kind === "blobs") return new Response(blobs.get(id) ?? none().body);
     if (kind === "uploads" && request.method === "PUT") return take(id, request);
@@ -62,6 +69,7 @@ export function startFakeBridge(lanes = 1): FakeBridge {
     blobs,
     files,
     uploads,
+    webdriver,
     requests,
     stop: () => server.stop(true),
   };
