@@ -156,10 +156,10 @@ export function webDriverRoutes(ctx: FleetContext) {
     await endSession(ctx, session, "its WebDriver client quit");
     return c.json({ value: null });
   });
-  app.get("/session/:sid/*", access(get.rules), (c) => command(ctx, c, null));
-  app.delete("/session/:sid/*", access(remove.rules), (c) => command(ctx, c, null));
+  app.get("/session/:sid/:command{.+}", access(get.rules), (c) => command(ctx, c, null));
+  app.delete("/session/:sid/:command{.+}", access(remove.rules), (c) => command(ctx, c, null));
   app.post(
-    "/session/:sid/*",
+    "/session/:sid/:command{.+}",
     access(post.rules),
     (c, next) => (FILE.test(c.req.path) ? fileLimit : jsonBodyLimit)(c, next),
     async (c) => command(ctx, c, JSON.stringify(await bodyOf(c))),
