@@ -197,6 +197,13 @@ export const LAYERS: readonly Layer[] = [
   { name: "fleet/update", files: /^hub\/fleet\/update\//, may: [], packages: [] },
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "fleet/viewer", files: /^hub\/fleet\/viewer\//, may: ["fleet/sessions"], packages: [] },
+  // Sessions of clients that speak WebDriver.
+  {
+    name: "fleet/webdriver",
+    files: /^hub\/fleet\/webdriver\//,
+    may: ["fleet/sessions", "fleet/jobs"],
+    packages: HONO,
+  },
   // Files for people's own browsers; nothing of it runs in the hub.
   { name: "fleet/extension", files: /^hub\/fleet\/extension\//, may: [], packages: ["client-zip"] },
   { name: "fleet/routes", files: /^hub\/fleet\/routes\//, packages: HONO },

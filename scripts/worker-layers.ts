@@ -99,6 +99,13 @@ export const WORKER_LAYERS: readonly Layer[] = [
     may: ["cdp", "process", "lanes", "session"],
     packages: [],
   },
+  // A session's chromedriver, and its way to the browser.
+  {
+    name: "webdriver",
+    files: /^worker\/browser\/webdriver\//,
+    may: ["process", "session", "bridge", "video"],
+    packages: [],
+  },
   // What happens in a session, its screen, and what its pages request.
   {
     name: "recording",

@@ -4,9 +4,8 @@ import type { FleetContext } from "#hub/fleet/context.ts";
 import { fleetProbes } from "#hub/fleet/metrics/fleet-probes.ts";
 import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
 import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
-import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
+import { browserClientRoutes } from "#hub/fleet/routes/browser-clients.ts";
 import { cdpPath } from "#hub/fleet/routes/cdp-addresses.ts";
-import { cdpConnectionRoutes } from "#hub/fleet/routes/cdp-connection.ts";
 import { comparisonRoutes } from "#hub/fleet/routes/comparison.ts";
 import { directUploadRoutes } from "#hub/fleet/routes/direct-uploads.ts";
 import { engineRoutes } from "#hub/fleet/routes/engines.ts";
@@ -43,7 +42,6 @@ import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
 import { viewerRoutes } from "#hub/fleet/routes/viewer.ts";
 import { watchRoutes } from "#hub/fleet/routes/watches.ts";
 import { importRoutes, webArchiveRoutes } from "#hub/fleet/routes/web-archive.ts";
-import { webDriverRoutes } from "#hub/fleet/routes/webdriver.ts";
 import { webDriverPath } from "#hub/fleet/routes/webdriver-addresses.ts";
 import { workerLinkRoutes } from "#hub/fleet/routes/worker-link.ts";
 import { workerProfileRoutes } from "#hub/fleet/routes/worker-profiles.ts";
@@ -237,9 +235,7 @@ export function createHubApp(ctx: ProgramContext): App {
     hostRecipeRoutes(ctx),
     hostCookieRoutes(ctx),
     viewerRoutes(ctx),
-    cdpRoutes(ctx),
-    cdpConnectionRoutes(ctx),
-    webDriverRoutes(ctx),
+    ...browserClientRoutes(ctx),
     linkRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),

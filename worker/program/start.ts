@@ -19,6 +19,7 @@ import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
 import { createSessions } from "#worker/browser/session/live-session.ts";
 import { openTraces } from "#worker/browser/trace/traces.ts";
 import { findChromedriver } from "#worker/browser/webdriver/program.ts";
+import { createWebDrivers } from "#worker/browser/webdriver/web-drivers.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import { egressReport, egressSettings } from "#worker/egress/settings.ts";
@@ -191,6 +192,7 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
     config.fetch.spool_max_bytes,
   );
   const sessions = createSessions();
+  const webdriver = scope.add("chromedrivers", webDriversOf(config, egress, log), (w) => w.close());
   const bridges = await parts.startBridges({
     host: bridgeHost(hub.host),
     base_port: config.novnc.base_port,
@@ -200,7 +202,7 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
     headless: config.lanes.headless,
     sessions,
     refusalOfUrl: egress.judge.refusalOfUrl,
-    program_path: config.browser.environment.PATH,
+    webdriver,
     resizeScreen: pool.resizeScreen,
     vncSecret: pool.vncSecret,
     token: secret.current,
@@ -229,6 +231,14 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
   });
   return { pool, profiles, replays, kept, sessions, ways, recordings, traces };
 }
+
+const webDriversOf = ({ browser, lanes }: WorkerConfig, { judge }: Egress, log: Log) =>
+  createWebDrivers({
+    program_path: browser.environment.PATH,
+    cdp_port_base: lanes.cdp_port_base,
+    refusalOfUrl: judge.refusalOfUrl,
+    log,
+  });
 
 const reportOf = (
   { config, clock, version, worker_id, address }: Start,

@@ -19,6 +19,7 @@ import { askDriver } from "../webdriver/ask-driver.ts";
 import { fateOf } from "../webdriver/commands.ts";
 import { openWebDriver } from "../webdriver/open.ts";
 import { SessionParams } from "./params.ts";
+import { wasPassedOn } from "./pass-on.ts";
 
 type C = Context<HttpEnv>;
 
@@ -144,11 +145,11 @@ const status = createRoute({
 });
 
 /** POST /session, its commands, and GET /status (rules/webdriver). */
-export function webDriverRoutes(ctx: FleetContext) {
+export function webDriverRoutes(ctx: Parameters<typeof openWebDriver>[0]) {
   const app = newApp();
   for (const route of [open, quit, get, post, remove, status]) describeRoute(app, route);
   app.post("/session", access(open.rules), jsonBodyLimit, async (c) =>
-    openWebDriver(ctx, c, await bodyOf(c)),
+    openWebDriver(ctx, c, { given: await bodyOf(c), passed_on: wasPassedOn(ctx, c) }),
   );
   app.get("/status", access(status.rules), async (c) => c.json({ value: await readiness(ctx) }));
   app.delete("/session/:sid", access(quit.rules), async (c) => {
@@ -183,7 +184,11 @@ async function bodyOf(c: C): Promise<unknown> {
 
 const SEGMENTS = /^\/session\/[^/]+\/(.*)$/s;
 
-async function command(ctx: FleetContext, c: C, body: string | null): Promise<Response> {
+async function command(
+  ctx: Pick<FleetContext, "sessions" | "awaited" | "clock">,
+  c: C,
+  body: string | null,
+): Promise<Response> {
   const session = requireSession(ctx, c.req.param("sid") ?? "");
   const { method } = c.req;
   const path = SEGMENTS.exec(c.req.path)?.[1] ?? "";
@@ -204,7 +209,7 @@ async function command(ctx: FleetContext, c: C, body: string | null): Promise<Re
   return answer;
 }
 
-async function readiness(ctx: FleetContext): Promise<Record<string, unknown>> {
+async function readiness(ctx: Parameters<typeof countFleet>[0]): Promise<Record<string, unknown>> {
   const workers = await countFleet(ctx).then(
     (fleet) => fleet.workers,
     () => 0,

@@ -8,7 +8,6 @@ import { LINK_TTL_S } from "#shared/protocol/limits.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { withReplayedUrl } from "../jobs/replay-index.ts";
-import { wasPassedOn } from "../routes/pass-on.ts";
 import { openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
@@ -18,13 +17,18 @@ import { negotiate } from "./capabilities.ts";
 import { isObject, type Json, notCreated, type Reading } from "./reading.ts";
 
 type C = Context<HttpEnv>;
+type Addressing = Pick<FleetContext, "clock" | "signed_links">;
 
 /**
  * `POST /session`: a session as POST /sessions opens it, with a chromedriver on it.
  * @returns the answer to the client; that of another hub which has the lane
  * @throws AppError as `openAnywhere` does; WebDriverError. What was opened by then is ended.
  */
-export async function openWebDriver(ctx: FleetContext, c: C, given: unknown): Promise<Response> {
+export async function openWebDriver(
+  ctx: Parameters<typeof openAnywhere>[0],
+  c: C,
+  { given, passed_on }: { given: unknown; passed_on: boolean },
+): Promise<Response> {
   const asked = negotiate(given);
   const parsed = CreateSession.safeParse(asked.session);
   if (!parsed.success) throw validationError(parsed.error.issues, "body", asked.session);
@@ -35,7 +39,7 @@ export async function openWebDriver(ctx: FleetContext, c: C, given: unknown): Pr
     body: JSON.stringify(given),
     signal,
     opened_by: nameOf(c.var.caller),
-    passed_on: wasPassedOn(ctx, c),
+    passed_on,
     webdriver: true,
   });
   if (opened instanceof Response) return opened;
@@ -50,7 +54,7 @@ export async function openWebDriver(ctx: FleetContext, c: C, given: unknown): Pr
 
 /** Starts the session's chromedriver. @returns what the client is told that it has */
 async function attach(
-  ctx: FleetContext,
+  ctx: Addressing,
   c: C,
   session: HubSession,
   { driver, ignored }: Reading,
@@ -84,7 +88,7 @@ const told = ({ session_id }: HubSession, ignored: readonly string[]): Json => (
  * Where the client finds the same browser otherwise. Whoever needed a token has no place to show it at a socket that it
  * finds here, so that address is a signed link.
  */
-async function addresses(ctx: FleetContext, c: C, { session_id }: HubSession): Promise<Json> {
+async function addresses(ctx: Addressing, c: C, { session_id }: HubSession): Promise<Json> {
   const { kind, token_id } = c.var.caller;
   const ws = calledAt(c, "ws");
   const at = `/sessions/${session_id}`;

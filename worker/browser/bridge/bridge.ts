@@ -10,7 +10,7 @@ import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts
 import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/protocol/rfb-handshake.ts";
 import type { Size } from "../lanes/x11.ts";
 import type { LiveSession, Sessions } from "../session/live-session.ts";
-import { createWebDrivers, type WebDrivers } from "../webdriver/web-drivers.ts";
+import type { WebDrivers } from "../webdriver/web-drivers.ts";
 import { askBrowser } from "./cdp.ts";
 import { type DialedClient, dialSession } from "./dial-session.ts";
 import { serveRfb } from "./rfb-server.ts";
@@ -35,8 +35,8 @@ export interface BridgeDeps {
   vncSecret(lane_idx: number): string;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
-  /** Where to look for chromedriver; the usual places by default. */
-  program_path?: string | undefined;
+  /** Absent where no chromedriver is started. */
+  webdriver?: Pick<WebDrivers, "serve">;
   /** The secret that the hub must show; null while there is no link, when nothing is answered. */
   token(): string | null;
   log: Log;
@@ -77,7 +77,6 @@ interface Bridge {
   lane_idx: number;
   casts: SharedCasts;
   dialVnc: ReturnType<typeof createVncDialer>;
-  drivers: WebDrivers;
 }
 
 interface Call {
@@ -111,9 +110,10 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
   const { clock, log, cdp_port_base } = deps;
   const casts = createSharedCasts({ port: cdp_port_base + lane_idx, clock, log });
   const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx, () => deps.vncSecret(lane_idx));
-  const drivers = createWebDrivers(deps);
-  const bridge: Bridge = { deps, lane_idx, casts, dialVnc, drivers };
-  const server = http.createServer((request, response) => answer(bridge, request, response));
+  const bridge: Bridge = { deps, lane_idx, casts, dialVnc };
+  const server = http.createServer((request, response) =>
+    answer(deps, lane_idx, request, response),
+  );
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
@@ -125,7 +125,6 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
     close: async () => {
       for (const socket of open) socket.destroy();
       server.closeAllConnections();
-      await drivers.close();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
@@ -169,7 +168,8 @@ function refusalOf(err: unknown): Refusal {
 }
 
 function answer(
-  { deps, lane_idx, drivers }: Bridge,
+  deps: BridgeDeps,
+  lane_idx: number,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -192,7 +192,7 @@ function answer(
       return response.writeHead(204).end();
     }
     if (await serveFiles(session.files, rest, request, response)) return;
-    if (await drivers.serve(session, rest, request, response)) return;
+    if (await deps.webdriver?.serve(session, rest, request, response)) return;
     throw new Refusal(404, "no such path");
   };
   work().catch((err) => {

@@ -45,6 +45,20 @@ export interface NewWindows {
   isUnseen(request_id: string): boolean;
 }
 
+/** When a window has reported a request. */
+const reports = new WeakMap<WatchedWindow, Promise<void>>();
+
+const hearReport = (window: WatchedWindow): void => {
+  const { session } = window;
+  const first = new Promise<void>((resolve) =>
+    session.on("Network.requestWillBeSent", () => resolve()),
+  );
+  reports.set(window, first);
+};
+/** A window without an opener has no renderer that could answer before its document comes, but reports its request. */
+const isVisible = (window: WatchedWindow): Promise<unknown> =>
+  Promise.race([window.seen, reports.get(window) ?? window.seen]);
+
 /**
  * A window with an opener runs from the start (`cdp/attach.ts` says why), so its network is switched on while it
  * begins to load. Until that is done, its document request is held before it is sent. A request that began earlier
@@ -56,11 +70,6 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
   /** Requests of new windows that were reported. */
   const told = new Set<string>();
   const unseen = new Set<string>();
-  const reports = new Map<WatchedWindow, Promise<void>>();
-
-  /** A window without an opener has no renderer that could answer before its document comes, but reports its request. */
-  const isVisible = (window: WatchedWindow): Promise<unknown> =>
-    Promise.race([window.seen, ...(reports.has(window) ? [reports.get(window)] : [])]);
   const whenSeen = async (waited: WatchedWindow[]): Promise<void> => {
     if (waited.length === 0) return;
     const over = new AbortController();
@@ -127,13 +136,8 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
     },
     watch: (target) => {
       if (!target.is_new || target.type !== "page") return;
-      const report = Promise.withResolvers<void>();
-      reports.set(target, report.promise);
-      void target.session.closed.then(() => reports.delete(target));
-      target.session.on("Network.requestWillBeSent", (sent) => {
-        report.resolve();
-        onSent(sent);
-      });
+      hearReport(target);
+      target.session.on("Network.requestWillBeSent", onSent);
       target.session.on("Network.responseReceived", (p) => onResponse(target, p));
     },
     allSeen: () => whenSeen(unseenWindows()),

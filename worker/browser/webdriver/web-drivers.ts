@@ -49,91 +49,20 @@ const PLACE = /^webdriver(?:\/(.*))?$/s;
 /** A broken connection comes before the exit of the process that explains it. */
 const EXIT_MS = 1_000;
 
+/** What the sessions share. */
+interface Drivers {
+  readonly deps: WebDriversDeps;
+  readonly running: Map<LiveSession, Promise<Running>>;
+}
+
 export function createWebDrivers(deps: WebDriversDeps): WebDrivers {
-  const running = new Map<LiveSession, Promise<Running>>();
-
-  const start = (client: DialedClient): Promise<Running> => {
-    const { session } = client;
-    if (running.has(session))
-      throw new WebDriverError("session not created", "the session has a WebDriver client already");
-    const starting = startRunning(deps, client);
-    running.set(session, starting);
-    const forget = () => running.delete(session);
-    starting.then((found) => {
-      void found.driver.ended.then((why) => {
-        found.relay.close();
-        forget();
-        // Its client cannot steer it any more.
-        if (found.at) session.end(new SessionEnd(why));
-      });
-      session.signal.addEventListener("abort", () => void end(starting), {
-        once: true,
-      });
-      if (session.signal.aborted) void end(starting);
-    }, forget);
-    return starting;
-  };
-  const end = async (starting: Promise<Running>): Promise<void> => {
-    const found = await starting.catch(() => null);
-    found?.relay.close();
-    await found?.driver
-      .end()
-      .catch((err) => deps.log.error({ err: errorMessage(err) }, "chromedriver did not end"));
-  };
-  const create = async (session: LiveSession, request: IncomingMessage): Promise<Json> => {
-    const capabilities = (await readBody(request, MAX_JSON_BODY_BYTES)) as Json;
-    const by = readCdpClient(request.headers[CDP_CLIENT_HEADER]);
-    const found = await start({
-      session,
-      by: by === undefined ? "WebDriver" : `${by}, WebDriver`,
-    });
-    try {
-      found.at = await newDriverSession(found.driver.base, found.relay.address, capabilities);
-      return found.at.capabilities;
-    } catch (err) {
-      await end(Promise.resolve(found));
-      throw err instanceof WebDriverError
-        ? err
-        : new WebDriverError("session not created", errorMessage(err), {
-            cause: err,
-          });
-    }
-  };
-  const command = async (
-    session: LiveSession,
-    path: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> => {
-    const found = await running.get(session);
-    if (!found?.at)
-      throw new WebDriverError("invalid session id", "the session has no WebDriver client");
-    try {
-      const closed_last = await forward(found.at, path, request, response);
-      if (closed_last) session.end(new SessionEnd("its WebDriver client closed the last window"));
-    } catch (err) {
-      if (err instanceof WebDriverError) throw err;
-      const ended = withDeadline("the end of chromedriver", EXIT_MS, found.driver.ended);
-      throw new WebDriverError("unknown error", await ended.catch(() => errorMessage(err)), {
-        cause: err,
-      });
-    }
-  };
-
+  const drivers: Drivers = { deps, running: new Map() };
   return {
     serve: async (session, path, request, response) => {
       const place = PLACE.exec(path);
       if (!place) return false;
-      const [, below] = place;
       try {
-        if (below === "file") {
-          const body = await readBody(request, WEBDRIVER.file_bytes);
-          say(response, 200, { value: await takeFile(session, body) });
-        } else if (below !== undefined) await command(session, below, request, response);
-        else
-          say(response, 200, {
-            value: { capabilities: await create(session, request) },
-          });
+        await answer(drivers, session, place[1], { request, response });
       } catch (err) {
         if (response.headersSent) response.destroy();
         else {
@@ -143,8 +72,102 @@ export function createWebDrivers(deps: WebDriversDeps): WebDrivers {
       }
       return true;
     },
-    close: async () => void (await Promise.all([...running.values()].map(end))),
+    close: async () =>
+      void (await Promise.all([...drivers.running.values()].map((one) => end(deps, one)))),
   };
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+async function answer(
+  drivers: Drivers,
+  session: LiveSession,
+  below: string | undefined,
+  exchange: Exchange,
+): Promise<void> {
+  const { request, response } = exchange;
+  if (below === undefined)
+    return say(response, 200, { value: { capabilities: await begin(drivers, session, request) } });
+  if (below === "file") {
+    const body = await readBody(request, WEBDRIVER.file_bytes);
+    return say(response, 200, { value: await takeFile(session, body) });
+  }
+  return command(drivers, session, below, exchange);
+}
+
+/** Starts a chromedriver for the session. @returns what it says that the browser can do */
+async function begin(
+  drivers: Drivers,
+  session: LiveSession,
+  request: IncomingMessage,
+): Promise<Json> {
+  const capabilities = (await readBody(request, MAX_JSON_BODY_BYTES)) as Json;
+  const name = readCdpClient(request.headers[CDP_CLIENT_HEADER]);
+  const by = name === undefined ? "WebDriver" : `${name}, WebDriver`;
+  const found = await start(drivers, { session, by });
+  try {
+    found.at = await newDriverSession(found.driver.base, found.relay.address, capabilities);
+    return found.at.capabilities;
+  } catch (err) {
+    await end(drivers.deps, Promise.resolve(found));
+    if (err instanceof WebDriverError) throw err;
+    throw new WebDriverError("session not created", errorMessage(err), { cause: err });
+  }
+}
+
+/** @throws WebDriverError when the session has one already, or it cannot be started */
+function start({ deps, running }: Drivers, client: DialedClient): Promise<Running> {
+  const { session } = client;
+  if (running.has(session))
+    throw new WebDriverError("session not created", "the session has a WebDriver client already");
+  const starting = startRunning(deps, client);
+  running.set(session, starting);
+  const forget = () => running.delete(session);
+  starting.then((found) => {
+    void found.driver.ended.then((why) => {
+      found.relay.close();
+      forget();
+      // Its client cannot steer it any more.
+      if (found.at) session.end(new SessionEnd(why));
+    });
+    session.signal.addEventListener("abort", () => void end(deps, starting), { once: true });
+    if (session.signal.aborted) void end(deps, starting);
+  }, forget);
+  return starting;
+}
+
+async function end(
+  { log }: Pick<WebDriversDeps, "log">,
+  starting: Promise<Running>,
+): Promise<void> {
+  const found = await starting.catch(() => null);
+  found?.relay.close();
+  await found?.driver
+    .end()
+    .catch((err) => log.error({ err: errorMessage(err) }, "chromedriver did not end"));
+}
+
+async function command(
+  { running }: Drivers,
+  session: LiveSession,
+  path: string,
+  { request, response }: Exchange,
+): Promise<void> {
+  const found = await running.get(session);
+  if (!found?.at)
+    throw new WebDriverError("invalid session id", "the session has no WebDriver client");
+  try {
+    const closed_last = await forward(found.at, path, request, response);
+    if (closed_last) session.end(new SessionEnd("its WebDriver client closed the last window"));
+  } catch (err) {
+    if (err instanceof WebDriverError) throw err;
+    const ended = withDeadline("the end of chromedriver", EXIT_MS, found.driver.ended);
+    const why = await ended.catch(() => errorMessage(err));
+    throw new WebDriverError("unknown error", why, { cause: err });
+  }
 }
 
 async function startRunning(deps: WebDriversDeps, client: DialedClient): Promise<Running> {
