@@ -868,32 +868,32 @@ export interface Operations {
   "POST /session": {
     json: { capabilities?: Record<string, unknown> };
     answer: { value: unknown };
-    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 502: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
   };
   /** WebDriver: end the session and its browser */
   "DELETE /session/{sid}": {
     params: { sid: string | number };
     answer: { value: unknown };
-    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 502: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
   };
   /** WebDriver: a command that reads */
   "GET /session/{sid}/{command}": {
     params: { sid: string | number; command: string | number };
     answer: { value: unknown };
-    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 502: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
   };
   /** WebDriver: a command that acts */
   "POST /session/{sid}/{command}": {
     params: { sid: string | number; command: string | number };
     json: Record<string, unknown>;
     answer: { value: unknown };
-    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 502: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
   };
   /** WebDriver: a command that removes */
   "DELETE /session/{sid}/{command}": {
     params: { sid: string | number; command: string | number };
     answer: { value: unknown };
-    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
+    refusals: { 400: { value: { error: string; message: string; stacktrace: string } }; 401: { value: { error: string; message: string; stacktrace: string } }; 403: { value: { error: string; message: string; stacktrace: string } }; 404: { value: { error: string; message: string; stacktrace: string } }; 405: { value: { error: string; message: string; stacktrace: string } }; 429: { value: { error: string; message: string; stacktrace: string } }; 500: { value: { error: string; message: string; stacktrace: string } }; 502: { value: { error: string; message: string; stacktrace: string } }; 503: { value: { error: string; message: string; stacktrace: string } } };
   };
   /** WebDriver: can a session be opened? */
   "GET /status": {

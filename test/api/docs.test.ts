@@ -137,7 +137,8 @@ describe("/openapi.json and /docs (rules/http#the-description-of-the-api)", () =
         const takesJson = bodies(operation).some(([type]) => type === "application/json");
         const needed = [
           ...(parameters.some((p: Document) => p.in === "path") && mayMiss(name) ? [404] : []),
-          ...(takesJson ? [400, 415, 422] : []),
+          // WebDriver has statuses of its own.
+          ...(takesJson && !name.includes(" /session") ? [400, 415, 422] : []),
           ...(parameters.some((p: Document) => p.in === "query" && p.name === "limit")
             ? [422]
             : []),

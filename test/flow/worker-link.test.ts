@@ -105,6 +105,7 @@ describe("handshake (rules/worker-link#welcome)", () => {
         viewer_events: true,
         session_bodies: true,
         one_shot: true,
+        webdriver: false,
         browser_options: [...BROWSER_OPTION_NAMES],
         run_events: true,
       },

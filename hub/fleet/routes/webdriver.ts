@@ -32,7 +32,7 @@ const content = (schema: z.ZodType) => ({ "application/json": { schema } });
 const answers = (said: string) => ({
   200: { description: said, content: content(Value) },
   ...Object.fromEntries(
-    ([400, 401, 403, 404, 405, 429, 500, 503] as const).map((status) => [
+    ([400, 401, 403, 404, 405, 429, 500, 502, 503] as const).map((status) => [
       status,
       { description: "As WebDriver says errors", content: content(WebDriverFailure) },
     ]),
@@ -81,7 +81,7 @@ const quit = createRoute({
   responses: answers("Ended"),
 });
 const CommandParams = SessionParams.extend({
-  command: z.string().openapi({ param: { name: "command", in: "path" }, example: "title" }),
+  command: z.string().openapi({ param: { name: "command", in: "path" }, example: "url" }),
 });
 const COMMANDS = `Those of W3C WebDriver, and some of Chromium's: the rules say which chromedriver is asked. ${ALSO}`;
 const commands = { params: CommandParams };
@@ -114,7 +114,14 @@ const post = createRoute({
   description: COMMANDS,
   request: {
     params: CommandParams,
-    body: { content: { "application/json": { schema: z.record(z.string(), z.unknown()) } } },
+    body: {
+      content: {
+        "application/json": {
+          schema: z.record(z.string(), z.unknown()),
+          example: { url: "https://example.com/" },
+        },
+      },
+    },
   },
   responses: answers("As WebDriver answers it"),
 });
@@ -157,10 +164,10 @@ export function webDriverRoutes(ctx: Parameters<typeof openWebDriver>[0]) {
     await endSession(ctx, session, "its WebDriver client quit");
     return c.json({ value: null });
   });
-  app.get("/session/:sid/:command{.+}", access(get.rules), (c) => command(ctx, c, null));
-  app.delete("/session/:sid/:command{.+}", access(remove.rules), (c) => command(ctx, c, null));
+  app.get("/session/:sid/:command{[^]+}", access(get.rules), (c) => command(ctx, c, null));
+  app.delete("/session/:sid/:command{[^]+}", access(remove.rules), (c) => command(ctx, c, null));
   app.post(
-    "/session/:sid/:command{.+}",
+    "/session/:sid/:command{[^]+}",
     access(post.rules),
     (c, next) => (FILE.test(c.req.path) ? fileLimit : jsonBodyLimit)(c, next),
     async (c) => command(ctx, c, JSON.stringify(await bodyOf(c))),

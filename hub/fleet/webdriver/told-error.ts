@@ -17,7 +17,7 @@ export interface ToldError {
 }
 
 /** Paths whose answers WebDriver's clients read, as calls are routed. */
-const PATHS = /^\/(session(\/.*)?|status)$/;
+const PATHS = /^\/(session(\/.*)?|status)$/s;
 const COMMAND = /^\/session\/./;
 /** What says more than WebDriver's 500: who may call, and that the same call may do later (Retry-After). */
 const KEPT = new Set([401, 403, 421, 429, 503]);

@@ -18,7 +18,13 @@ type Document = any;
 
 /** Answers that any call may get; described once for the whole API. */
 export const ANYWHERE = [400, 401, 403, 405, 421];
-export const Detail = z.object({ detail: z.unknown() });
+/** As everything is refused, and as WebDriver's clients are told. */
+export const Detail = z.union([
+  z.object({ detail: z.unknown() }),
+  z.object({ value: z.object({ error: z.string(), message: z.string() }) }),
+]);
+/** Paths whose protocol answers 500 to mistakes of the caller. */
+export const ANSWERS_500 = /^\/session(\/|$)/;
 
 export function readOperations(document: Document): Operation[] {
   const $defs = JSON.parse(
