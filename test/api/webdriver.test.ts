@@ -161,7 +161,10 @@ test("a token is the header's, or the password or the user of the address; the r
 test("anybody may ask whether a session can be opened (rules/webdriver#addresses)", async () => {
   hub = await startTestHub({ env: { SVC_API_TOKEN: TOKEN } });
   const ready = async (path: string) => (await hub.call("GET", path)).body.value;
-  expect(await ready("/wd/hub/status")).toMatchObject({ ready: false, message: "no worker is there" });
+  expect(await ready("/wd/hub/status")).toMatchObject({
+    ready: false,
+    message: "no worker is there",
+  });
   await sessionWorkerOf(hub, bridge, { capabilities: { webdriver: true } as never });
   expect(await ready("/status")).toMatchObject({ ready: true });
 });

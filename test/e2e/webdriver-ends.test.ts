@@ -41,7 +41,12 @@ test("a worker without chromedriver says what to install, and serves everything 
       if (name !== "chromedriver") symlinkSync(join("/usr/bin", name), join(bin, name));
     return { PATH: `${bin}:${dirname(process.execPath)}` };
   };
-  fleet = await startFleet({ lanes: 1, headless: true, inDirectory, env: { SVC_DRAIN_TIMEOUT_S: "1" } });
+  fleet = await startFleet({
+    lanes: 1,
+    headless: true,
+    inDirectory,
+    env: { SVC_DRAIN_TIMEOUT_S: "1" },
+  });
   await fleet.lanesWarm();
   const refused = String(await failureOf(openBySelenium(fleet.url)));
   expect(refused).toContain("has no chromedriver: install chromium-driver there");

@@ -27,7 +27,10 @@ const rig = shareSessionFleet(
     site.on("/hang", () => {});
     page("/framed", "<title>Framed</title><p id=inside>within</p>");
     page("/second", "<title>The second</title>");
-    page("/alerts", "<title>Alerts</title><button onclick=\"this.textContent = prompt('Your name?')\">Ask</button>");
+    page(
+      "/alerts",
+      "<title>Alerts</title><button onclick=\"this.textContent = prompt('Your name?')\">Ask</button>",
+    );
   },
   { lanes: 2 },
 );
@@ -94,7 +97,9 @@ test("frames, cookies, screenshots and scripts are the page's", async () => {
   expect(png.subarray(1, 4).toString()).toBe("PNG");
   expect(await driver.executeScript<number>("return arguments[0] + 1", 41)).toBe(42);
   expect(
-    await driver.executeAsyncScript<string>("setTimeout(arguments[arguments.length - 1], 0, 'later')"),
+    await driver.executeAsyncScript<string>(
+      "setTimeout(arguments[arguments.length - 1], 0, 'later')",
+    ),
   ).toBe("later");
   expect(await failureOf(driver.executeScript("throw new TypeError('no')"))).toBeInstanceOf(
     error.JavascriptError,
