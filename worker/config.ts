@@ -17,6 +17,7 @@ import {
   secretText,
   secretUrl,
   text,
+  urlText,
 } from "#shared/kit/env.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/kit/log.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
@@ -35,21 +36,11 @@ const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
 /** Default of SVC_SLOTS. */
 const DEFAULT_SLOTS = 4;
 
-const controlUrl = z
-  .string()
-  .refine(
-    (raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""),
-    "must be an http:// or https:// URL",
-  );
+const controlUrl = urlText(/^https?:$/, "an http:// or https://");
 
 const egressRules = () => list().pipe(z.array(EgressRuleText).max(1_000));
 
-const linkUrl = z
-  .string()
-  .refine(
-    (raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""),
-    "must be a ws://, wss://, http:// or https:// URL",
-  );
+const linkUrl = urlText(/^(ws|http)s?:$/, "a ws://, wss://, http:// or https://");
 
 /** Every variable a worker reads, with its unit and default; the guide's table is generated from it. */
 export const WorkerEnv = z.object({
@@ -305,15 +296,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     },
     chrome_config_dir: v.SVC_CHROME_CONFIG_DIR ?? configHome(env),
     profile_cache_bytes: v.SVC_PROFILE_CACHE_BYTES,
-    browser: {
-      program: v.SVC_CHROMIUM ?? null,
-      user: v.SVC_BROWSER_USER ?? null,
-      sandbox: v.SVC_BROWSER_SANDBOX,
-      ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
-      shows_automation: v.SVC_SHOW_AUTOMATION,
-      authorities: v.SVC_BROWSER_CA ?? null,
-      environment: inheritedEnvironment(env),
-    },
+    browser: browserOf(v, env),
     pipeline: {
       control_url: v.SVC_CONTROL_URL ?? null,
       slots: v.SVC_SLOTS,
@@ -355,6 +338,16 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     },
   });
 }
+
+const browserOf = (v: Values, env: EnvSource) => ({
+  program: v.SVC_CHROMIUM ?? null,
+  user: v.SVC_BROWSER_USER ?? null,
+  sandbox: v.SVC_BROWSER_SANDBOX,
+  ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
+  shows_automation: v.SVC_SHOW_AUTOMATION,
+  authorities: v.SVC_BROWSER_CA ?? null,
+  environment: inheritedEnvironment(env),
+});
 
 /** @throws ConfigError that does not repeat what may hold a password. */
 function proxyOf({ SVC_PROXY, SVC_PROXY_BYPASS }: Values): ProxyOption | null {

@@ -56,6 +56,10 @@ export const secretText = () => optionalText().meta({ secret: "whole" });
 /** A URL that may hold a password: shown without it, and it may come from a file that NAME_FILE names. */
 export const secretUrl = () => optionalText().meta({ secret: "in_url" });
 
+/** @param schemes of what URLs may have, such as /^https?:$/, and how people say them */
+export const urlText = (schemes: RegExp, named: string) =>
+  z.string().refine((raw) => schemes.test(URL.parse(raw)?.protocol ?? ""), `must be ${named} URL`);
+
 /** Comma-separated words. */
 export const list = () =>
   z

@@ -58,14 +58,7 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
   const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent) => {
     count += 1;
     urls.add(p.url);
-    const source: BodySource = {
-      ...deps.describe(p.url),
-      url: p.url,
-      from_cache: false,
-      from_service_worker: false,
-      paired: false,
-      suggested_name: p.suggestedFilename,
-    };
+    const source = sourceOf(p, deps.describe(p.url));
     active.set(p.guid, { guid: p.guid, source, received: 0, total: 0, stop_reason: null });
     activity.begin(p.guid);
     deps.onProgress(`download of ${p.suggestedFilename} began`);
@@ -123,15 +116,35 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
     finish: async () => {
       for (const download of active.values())
         if (!download.stop_reason) cancel(download, "timeout");
-      const deadline = performance.now() + CANCEL_MS;
-      while (active.size > 0 && performance.now() < deadline && !root.is_closed)
-        await Promise.race([root.closed, nextProgress(root)]);
+      await untilEnded(active, root);
       for (const download of active.values())
         ledger.lost(download.source, download.stop_reason ?? "target_gone");
       active.clear();
       await Promise.all(storing);
     },
   };
+}
+
+const sourceOf = (
+  { url, suggestedFilename }: Protocol.Browser.DownloadWillBeginEvent,
+  described: ReturnType<DownloadDeps["describe"]>,
+): BodySource => ({
+  ...described,
+  url,
+  from_cache: false,
+  from_service_worker: false,
+  paired: false,
+  suggested_name: suggestedFilename,
+});
+
+/** Gives what was cancelled a moment to say that it has ended. */
+async function untilEnded(
+  active: ReadonlyMap<string, Download>,
+  root: CdpConnection["root"],
+): Promise<void> {
+  const deadline = performance.now() + CANCEL_MS;
+  while (active.size > 0 && performance.now() < deadline && !root.is_closed)
+    await Promise.race([root.closed, nextProgress(root)]);
 }
 
 /** Takes over the file at `path`, which the browser has closed. */

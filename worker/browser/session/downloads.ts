@@ -50,6 +50,17 @@ const rowOf = (
   created_at: Date.now(),
 });
 
+/** Gives the file a second name while there is room beyond what the recorder keeps, or it could not be opened. */
+function keep(path: string, has_room: boolean): string {
+  const kept = `${path}.kept`;
+  try {
+    if (has_room) linkSync(path, kept);
+  } catch {
+    // It was cancelled before its first byte, or the file system has no links.
+  }
+  return kept;
+}
+
 /** Tracks what a session's browser downloads (rules/sessions#downloads-of-a-session), bounded in number and bytes. */
 export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
   const rows = new Map<string, Row>();
@@ -90,7 +101,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
         row.state = "canceled";
         rmSync(row.path, { force: true });
       }
-      if (!alone) row.path = keep(row.path);
+      if (!alone) row.path = keep(row.path, bytes() <= max_bytes);
       const left = row.state === "completed" ? row.size : 0;
       row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? left;
     };
@@ -102,16 +113,6 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
       downloadPath: dirs.downloads,
       eventsEnabled: true,
     });
-  };
-  /** Gives the file a second name while there is room beyond what the recorder keeps, or it could not be opened. */
-  const keep = (path: string): string => {
-    const kept = `${path}.kept`;
-    try {
-      if (bytes() <= max_bytes) linkSync(path, kept);
-    } catch {
-      // It was cancelled before its first byte, or the file system has no links.
-    }
-    return kept;
   };
   return {
     start,
