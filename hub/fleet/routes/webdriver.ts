@@ -10,13 +10,13 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
-import type { FleetContext } from "../context.ts";
 import { stoppingOf } from "../links/drain.ts";
 import { countFleet } from "../links/view.ts";
 import { endSession } from "../sessions/end.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { askDriver } from "../webdriver/ask-driver.ts";
 import { fateOf } from "../webdriver/commands.ts";
+import { isInLastWindow } from "../webdriver/last-window.ts";
 import { openWebDriver } from "../webdriver/open.ts";
 import { SessionParams } from "./params.ts";
 import { wasPassedOn } from "./pass-on.ts";
@@ -192,7 +192,7 @@ async function bodyOf(c: C): Promise<unknown> {
 const SEGMENTS = /^\/session\/[^/]+\/(.*)$/s;
 
 async function command(
-  ctx: Pick<FleetContext, "sessions" | "awaited" | "clock">,
+  ctx: Parameters<typeof endSession>[0],
   c: C,
   body: string | null,
 ): Promise<Response> {
@@ -205,13 +205,13 @@ async function command(
     throw new WebDriverError(fate, `${named} is no command that is known here`);
   if (fate === "refused")
     throw new WebDriverError("unsupported operation", `${named} would reach beyond the lane`);
-  const answer = await askDriver(ctx, session, {
-    method,
-    path: fate === "file" ? "file" : path,
-    body,
-    by: nameOf(c.var.caller),
-    signal: c.req.raw.signal,
-  });
+  const asking = { by: nameOf(c.var.caller), signal: c.req.raw.signal };
+  if (named === "DELETE window" && (await isInLastWindow(ctx, session, asking))) {
+    await endSession(ctx, session, "its WebDriver client closed the last window");
+    return c.json({ value: [] });
+  }
+  const called = { method, path: fate === "file" ? "file" : path, body };
+  const answer = await askDriver(ctx, session, { ...called, ...asking });
   c.set("told_in_protocol", true);
   return answer;
 }

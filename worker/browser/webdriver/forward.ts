@@ -9,7 +9,7 @@ import {
 } from "#shared/protocol/webdriver-error.ts";
 import type { DriverSession } from "./new-session.ts";
 
-/** An answer that is read here: a list of windows, or an error, which may quote a page. */
+/** An error, which is read here and may quote a page. */
 const MAX_READ_BYTES = 1024 * 1024;
 
 interface Answer {
@@ -18,7 +18,6 @@ interface Answer {
 
 /**
  * Passes one command on to chromedriver, and its answer back as it comes.
- * @returns whether the command closed the last window, with which the session ends
  * @throws WebDriverError timeout; Error when chromedriver breaks off
  */
 export async function forward(
@@ -26,7 +25,7 @@ export async function forward(
   command: string,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<boolean> {
+): Promise<void> {
   const late = new AbortController();
   const seconds = WEBDRIVER.call_ms / 1_000;
   const cancel = setDeadline(WEBDRIVER.call_ms, () =>
@@ -36,17 +35,14 @@ export async function forward(
   response.once("close", () => late.abort(new Error("the client has gone")));
   try {
     const answer = await ask(`${base}/${command}`, request, late.signal);
-    const closes = request.method === "DELETE" && command === "window";
     const status = answer.statusCode ?? 500;
-    if (status < 400 && !closes) {
+    if (status < 400) {
       response.writeHead(status, headersOf(answer));
-      await pipeline(answer, response);
-      return false;
+      return await pipeline(answer, response);
     }
     const body = JSON.parse((await whole(answer)).toString()) as Answer;
     response.writeHead(status, { "Content-Type": "application/json" });
-    response.end(JSON.stringify(status < 400 ? body : withoutStack(body)));
-    return status < 400 && Array.isArray(body.value) && body.value.length === 0;
+    response.end(JSON.stringify(withoutStack(body)));
   } catch (err) {
     throw late.signal.aborted ? late.signal.reason : err;
   } finally {

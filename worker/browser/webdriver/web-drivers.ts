@@ -160,8 +160,7 @@ async function command(
   if (!found?.at)
     throw new WebDriverError("invalid session id", "the session has no WebDriver client");
   try {
-    const closed_last = await forward(found.at, path, request, response);
-    if (closed_last) session.end(new SessionEnd("its WebDriver client closed the last window"));
+    await forward(found.at, path, request, response);
   } catch (err) {
     if (err instanceof WebDriverError) throw err;
     const ended = withDeadline("the end of chromedriver", EXIT_MS, found.driver.ended);
