@@ -24,7 +24,7 @@ export const WORKER_LAYERS: readonly Layer[] = [
     may: ["cdp", "process", "record"],
     packages: [],
   },
-  // Who the browser says that it is.
+  // What a browser says it is.
   { name: "person", files: /^worker\/browser\/person\//, may: ["cdp", "lanes"], packages: [] },
   // What pages do not request.
   { name: "block", files: /^worker\/browser\/block\//, may: ["cdp", "record"], packages: [] },
