@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { error, until, type WebDriver } from "selenium-webdriver";
 import { FileDetector } from "selenium-webdriver/remote/index.js";
 import { failureOf, found, openBySelenium, sessionIdOf } from "#test/support/clients/selenium.ts";
@@ -200,4 +201,30 @@ test("the answer leads to the same browser over CDP", async () => {
   const { targetInfos } = await client.root.send("Target.getTargets");
   client.close();
   expect(targetInfos.map(({ title }) => title)).toContain("The second");
+}, 180_000);
+
+/** Ports of this machine that are closed to lanes one by one. */
+const closedPorts = (): string[] => {
+  const names = readFileSync("/proc/net/unix", "utf8");
+  const marks = [...names.matchAll(/@flotilla-lane-ports:(\d+)-(\d+):/g)];
+  return marks.flatMap(([, from = "", to]) => (from === to ? [from] : []));
+};
+
+test("no page of a lane reaches chromedriver, or its way to the browser", async () => {
+  const before = new Set(closedPorts());
+  const driver = await open();
+  await driver.get(`${rig.site.origin}/form`);
+  const own = closedPorts().filter((port) => !before.has(port));
+  const asked = own.map((port) => fetch(`http://127.0.0.1:${port}/json/version`).catch(() => null));
+  const answers = (await Promise.all(asked)).filter((answer) => answer !== null);
+  expect(answers.length).toBeGreaterThanOrEqual(2);
+  const reaches = (port: string | number) =>
+    driver.executeAsyncScript<string>(
+      `const done = arguments[1];
+       fetch("http://127.0.0.1:" + arguments[0] + "/json/version", { mode: "no-cors" })
+         .then(() => done("reached"), (err) => done(err.name));`,
+      port,
+    );
+  expect(await reaches(rig.site.port)).toBe("reached");
+  for (const port of own) expect(await reaches(port)).toBe("TypeError");
 }, 180_000);

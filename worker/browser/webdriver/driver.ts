@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { markPorts } from "#worker/egress/port-marks.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { endGroup } from "../process/kill.ts";
 import { LANE_TAG, tagOf } from "../process/tagged.ts";
@@ -38,9 +39,10 @@ const STARTED = /started successfully on port (\d+)/;
 const MAX_LINE = 500;
 
 /**
- * Starts a chromedriver for one session, on a port of loopback that it chooses itself. Its paths begin with a secret, so
- * what can make this machine send a request, but cannot read its list of processes, cannot steer it. It carries its lane's
- * tag: the lane's reset ends it, whatever becomes of this process, and the lane's memory limit counts it.
+ * Starts a chromedriver for one session on a port of loopback that it chooses, and that is closed to the lanes of this
+ * machine as soon as it is known. Its paths begin with a secret, so what can make this machine send a request, but cannot
+ * read its list of processes, cannot steer it. It carries its lane's tag: the lane's reset ends it, whatever becomes of
+ * this process, and the lane's memory limit counts it.
  * @throws Error with a sentence when it does not listen in time
  */
 export async function startDriver(options: DriverOptions): Promise<Driver> {
@@ -68,17 +70,12 @@ export async function startDriver(options: DriverOptions): Promise<Driver> {
   });
   stopped.catch(() => {});
   try {
-    const port = await withDeadline(
-      "start of chromedriver",
-      START_MS,
-      Promise.race([listening, stopped]),
-    );
+    const started = Promise.race([listening, stopped]);
+    const port = await withDeadline("start of chromedriver", START_MS, started);
+    const marks = markPorts([port]);
+    void exited.then(marks.remove);
     log.debug({ port, pid: child.pid, lane_pid: browser.pid }, "chromedriver started");
-    return {
-      base: `http://127.0.0.1:${port}/${secret}`,
-      ended: exited,
-      end: endOnce,
-    };
+    return { base: `http://127.0.0.1:${port}/${secret}`, ended: exited, end: endOnce };
   } catch (err) {
     await endOnce();
     throw err;

@@ -41,7 +41,7 @@ export async function newDriverSession(
     value?: Json;
   };
   if (!answer.ok || typeof value?.sessionId !== "string")
-    throw new WebDriverError("session not created", firstLine(value?.message));
+    throw new WebDriverError("session not created", wordsOf(value?.message));
   const told = isObject(value.capabilities) ? value.capabilities : {};
   return {
     base: `${base}/session/${encodeURIComponent(value.sessionId)}`,
@@ -49,9 +49,12 @@ export async function newDriverSession(
   };
 }
 
-/** The rest of chromedriver's messages is the stack of its own program. */
-const firstLine = (message: unknown): string =>
-  String(message ?? "chromedriver gave no reason").split("\n")[0] ?? "";
+/** What follows in brackets is about the session that there is not. */
+const wordsOf = (message: unknown): string =>
+  String(message ?? "chromedriver gave no reason")
+    .split("\n")
+    .filter((line) => !line.startsWith("  ("))
+    .join(" ");
 
 /** Without the address of the relay, and the directories of the run. */
 function ofBrowser(told: Json): Json {

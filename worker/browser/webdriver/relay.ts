@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { systemClock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { markPorts } from "#worker/egress/port-marks.ts";
 import { askBrowser } from "../bridge/cdp.ts";
 import { type DialedClient, type DialRules, dialSession } from "../bridge/dial-session.ts";
 
@@ -21,6 +23,8 @@ const SOCKET = /^\/devtools\/(browser|page)(?:\/([A-Za-z0-9-]{1,64}))?\/?$/;
 const ACCEPT_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** chromedriver has one connection to the browser, and may ask for a page's. */
 const MAX_SOCKETS = 64;
+/** For so long a gate may go by the marks of ports that it has read before. */
+const SETTLED_MS = 50;
 
 /**
  * The way of chromedriver to the session's browser: a port of loopback with the part of Chromium's discovery that it
@@ -30,11 +34,15 @@ const MAX_SOCKETS = 64;
 export async function openRelay(rules: DialRules, client: DialedClient, log: Log): Promise<Relay> {
   const open = new Set<Duplex>();
   let address = "";
-  const server = http.createServer((request, response) =>
-    discover(rules, client, address, request, response),
-  );
+  let is_closed_to_lanes = false;
+  const server = http.createServer((request, response) => {
+    if (!is_closed_to_lanes) response.destroy();
+    else if (isOfPage(request)) response.writeHead(403).end();
+    else discover(rules, client, address, request, response);
+  });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (open.size >= MAX_SOCKETS) return void socket.destroy();
+    if (!is_closed_to_lanes || isOfPage(request) || open.size >= MAX_SOCKETS)
+      return void socket.destroy();
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
@@ -48,16 +56,28 @@ export async function openRelay(rules: DialRules, client: DialedClient, log: Log
     server.once("error", reject);
     server.listen(0, "127.0.0.1", resolve);
   });
-  address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  address = `127.0.0.1:${port}`;
+  const marks = markPorts([port]);
+  await systemClock.sleep(SETTLED_MS);
+  is_closed_to_lanes = true;
   return {
     address,
     close: () => {
+      marks.remove();
       for (const socket of open) socket.destroy();
       server.closeAllConnections();
       server.close();
     },
   };
 }
+
+/**
+ * A page says its origin with a WebSocket, and the name that led it here. chromedriver does neither, and leaves the port
+ * out of the host at sockets (measured with chromedriver 156).
+ */
+const isOfPage = ({ headers }: IncomingMessage): boolean =>
+  headers.origin !== undefined || headers.host?.replace(/:\d+$/, "") !== "127.0.0.1";
 
 type Found = Record<string, unknown>;
 

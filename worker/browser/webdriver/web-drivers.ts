@@ -176,25 +176,15 @@ async function startRunning(deps: WebDriversDeps, client: DialedClient): Promise
   if (program === null) throw new WebDriverError("session not created", INSTALL_CHROMEDRIVER);
   const browser = session.browser();
   if (!browser) throw new WebDriverError("session not created", "the browser is still starting");
-  const log = deps.log.child({
-    session_id: session.session_id,
-    lane_idx: session.lane_idx,
-  });
+  const { session_id, lane_idx, signal } = session;
+  const log = deps.log.child({ session_id, lane_idx });
   const relay = await openRelay(deps, client, log);
   try {
-    const driver = await startDriver({
-      program,
-      path,
-      browser,
-      signal: session.signal,
-      log,
-    });
+    const driver = await startDriver({ program, path, browser, signal, log });
     return { driver, relay, at: null };
   } catch (err) {
     relay.close();
-    throw new WebDriverError("session not created", errorMessage(err), {
-      cause: err,
-    });
+    throw new WebDriverError("session not created", errorMessage(err), { cause: err });
   }
 }
 
