@@ -78,7 +78,7 @@ const ATTACKERS: readonly (readonly [string, readonly string[]])[] = [
     "Pages and extensions in a lane: at the hub, metadata services, files and their own browser",
     ["egress.test.ts", "lane-page.test.ts", "extensions.test.ts", "floods.test.ts"],
   ],
-  ["CDP clients: at the machine and Chromium's own pages", ["cdp.test.ts"]],
+  ["CDP clients: at the machine and Chromium's own pages", ["cdp.test.ts", "webdriver.test.ts"]],
   [
     "Callers: names in paths and queries, bodies and nested JSON, on every route that takes them",
     ["hostile-names.test.ts", "hostile-bodies.test.ts", "deep-json.test.ts"],

@@ -20,6 +20,7 @@ import { FRAMES, SLOW } from "./slow-clients.ts";
 import { SMUGGLING } from "./smuggled.ts";
 import { SYSTEM_CALLS } from "./system-calls.ts";
 import { VISITS } from "./visits.ts";
+import { WEBDRIVER } from "./webdriver.ts";
 
 /** Every list, in the order in which the guide's table tells of them. */
 export const ATTACK_LISTS: readonly AttackList[] = [
@@ -35,6 +36,7 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   EXTENSIONS,
   FLOODS,
   CDP,
+  WEBDRIVER,
   HOSTS,
   ORIGINS,
   VISITS,
