@@ -34,6 +34,9 @@ export interface DriverOptions {
 }
 
 const START_MS = 20_000;
+/** It chooses a port in one family of addresses, and exits when another program has the same one in the other. */
+const PORT_TAKEN = /exit code 1\b/;
+const TRIES = 5;
 const STARTED = /started successfully on port (\d+)/;
 /** What it says may quote pages. */
 const MAX_LINE = 500;
@@ -46,6 +49,16 @@ const MAX_LINE = 500;
  * @throws Error with a sentence when it does not listen in time
  */
 export async function startDriver(options: DriverOptions): Promise<Driver> {
+  for (let left = TRIES - 1; ; left -= 1)
+    try {
+      return await startOnce(options);
+    } catch (err) {
+      if (left === 0 || !PORT_TAKEN.test(errorMessage(err))) throw err;
+      options.log.debug({ err: errorMessage(err) }, "chromedriver is started again");
+    }
+}
+
+async function startOnce(options: DriverOptions): Promise<Driver> {
   const { browser, signal, log } = options;
   signal.throwIfAborted();
   const secret = randomBytes(16).toString("hex");
