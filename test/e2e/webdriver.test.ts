@@ -165,7 +165,9 @@ test("the last window that is closed ends the session", async () => {
 test("a chromedriver that is killed ends its session, and the client is told", async () => {
   const driver = await open();
   const id = await sessionIdOf(driver);
-  const running = processesOf("").filter(({ command }) => command.includes("--url-base="));
+  const running = processesOf(rig.fleet.dir).filter(({ command }) =>
+    command.includes("--url-base="),
+  );
   const waiting = failureOf(driver.get(`${rig.site.origin}/hang`));
   await rig.site.asked("/hang");
   for (const { pid } of running) process.kill(pid, "SIGKILL");

@@ -7,6 +7,8 @@ import { type FleetOptions, startFleet } from "./fleet-process.ts";
 export interface SessionFleet {
   /** Of its hub. */
   readonly url: string;
+  /** Where both keep everything, and what names their processes. */
+  readonly dir: string;
   open(body?: Record<string, unknown>): Promise<HttpSession>;
   /** Ends both; nothing of theirs may be left. */
   stop(): Promise<void>;
@@ -53,6 +55,7 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
   };
   return {
     url: fleet.url,
+    dir: fleet.dir,
     open: async (body = {}) => {
       const opened = await call("POST", "/sessions", {
         headless: options.headless ?? true,
