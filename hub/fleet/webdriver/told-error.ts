@@ -5,6 +5,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import {
   WebDriverError,
   type WebDriverErrorBody,
+  type WebDriverErrorName,
   webDriverError,
 } from "#shared/protocol/webdriver-error.ts";
 
@@ -17,7 +18,7 @@ export interface ToldError {
 }
 
 /** Paths whose answers WebDriver's clients read, as calls are routed. */
-const PATHS = /^\/(session(\/.*)?|status)$/s;
+const PATHS = /^\/(session(\/.+)?|status)$/s;
 const COMMAND = /^\/session\/./;
 /** What says more than WebDriver's 500: who may call, and that the same call may do later (Retry-After). */
 const KEPT = new Set([401, 403, 421, 429, 503]);
@@ -35,13 +36,18 @@ export function toldAsWebDriver(c: Context<HttpEnv>, err: Error): ToldError | nu
     return { status, body, ...(!left && { is_failure: true }) };
   }
   const message = wordsOf(err);
-  const name = is_command ? "unknown error" : "session not created";
+  const name = nameOf(c.req.method, is_command);
   if (KEPT.has(err.status)) return { status: err.status, body: webDriverError(name, message) };
   if (err.kind === "bad_request" || err.kind === "too_large" || err.kind === "unsupported_media")
     return asTold(new WebDriverError("invalid argument", message));
   if (is_command && err.kind === "not_found")
     return asTold(new WebDriverError("invalid session id", message));
   return asTold(new WebDriverError(name, message));
+}
+
+function nameOf(method: string, is_command: boolean): WebDriverErrorName {
+  if (is_command) return "unknown error";
+  return method === "POST" ? "session not created" : "unknown method";
 }
 
 const asTold = ({ status, body }: WebDriverError): ToldError => ({ status, body });

@@ -16,6 +16,11 @@ function detailOf({ status, message }: HTTPException): string {
 /** A store that is away is tried again within a second or two. */
 export const RETRY_AFTER_S = "2";
 
+function setHeaders(c: Context, { kind, headers }: AppError): void {
+  if (kind === "unavailable") c.header("Retry-After", RETRY_AFTER_S);
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+}
+
 /** How a protocol of its own says an error on this path; null where it is `{detail}`. */
 export type ToldOtherwise = (
   c: Context<HttpEnv>,
@@ -28,8 +33,7 @@ export const onError =
   (err: Error, c: Context<HttpEnv>): Response => {
     const told = otherwise(c, err);
     if (told !== null) {
-      if (err instanceof AppError)
-        for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
+      if (err instanceof AppError) setHeaders(c, err);
       c.set("told_in_protocol", true);
       if (told.is_failure) log.error({ err, method: c.req.method }, "request failed");
       return c.json(told.body, told.status as ContentfulStatusCode);
@@ -37,8 +41,7 @@ export const onError =
     if (err instanceof AppError) {
       const socket = refuseSocket(c, err);
       if (socket) return socket;
-      if (err.kind === "unavailable") c.header("Retry-After", RETRY_AFTER_S);
-      for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
+      setHeaders(c, err);
       if (err.status >= 500 && err.kind === "internal") log.error({ err }, "request failed");
       return c.json({ detail: err.detail, ...err.body }, err.status as ContentfulStatusCode);
     }
