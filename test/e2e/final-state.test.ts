@@ -148,7 +148,7 @@ test(
   async () => {
     const { outcome, log } = await run({
       url: page("/busy", `<h1>busy</h1><script>onoffline = () => { for (;;); };</script>`),
-      settings: { picture_ms: { first: 60_000, whole: 2_000 } },
+      settings: { picture_ms: { first: 10_000, whole: 2_000 } },
     });
     expect(outcome).toMatchObject({ status: "completed", title: "page" });
     expect(outcome.final_state).toMatchObject({ screenshot: false });
