@@ -25,6 +25,7 @@ import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import type { RecordingIndex } from "#shared/recording/index-of.ts";
 import { defineAccessTables } from "./access-tables.ts";
 import { defineFindTables } from "./find-tables.ts";
+import { defineKeyTables } from "./key-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
@@ -251,30 +252,6 @@ export function defineTables(c: ColumnKit) {
     last_seen_at: c.time("last_seen_at").notNull(),
   });
 
-  const settings = c.table("settings", {
-    key: c.str("key").primaryKey(),
-    value: c.json<unknown>("value").notNull(),
-    updated_at: c.time("updated_at").notNull(),
-  });
-
-  /**
-   * First answers of calls with an Idempotency-Key (rules/pipeline-api#idempotency-keys), kept 24 h. `answer` is null
-   * while the call runs.
-   */
-  const idempotency_keys = c.table(
-    "idempotency_keys",
-    {
-      key: c.str("key").primaryKey(),
-      fingerprint: c.str("fingerprint").notNull(),
-      answer: c.json<{ status: number; body: unknown; headers: Record<string, string> }>("answer"),
-      created_at: c.time("created_at").notNull(),
-      /** The process that runs the call, and until when it is believed to; null in rows of earlier versions. */
-      owner: c.str("owner"),
-      leased_until: c.time("leased_until"),
-    },
-    (t) => [c.index("idempotency_created_idx").on(t.created_at)],
-  );
-
   /** Host settings (rules/hosts#host-record). Cookie values are kept here and never leave but to a worker. */
   const hosts = c.table("hosts", {
     host: c.str("host").primaryKey(),
@@ -310,8 +287,6 @@ export function defineTables(c: ColumnKit) {
     job_events,
     attempts,
     workers,
-    settings,
-    idempotency_keys,
     hosts,
     profiles,
     ...found_by,
@@ -319,6 +294,7 @@ export function defineTables(c: ColumnKit) {
     ...defineQueueTables(c),
     ...defineOperationsTables(c),
     ...defineAccessTables(c),
+    ...defineKeyTables(c),
     ...defineVersionTables(c),
     ...defineWatchTables(c),
   };
