@@ -21,6 +21,7 @@ export const {
   pull_workers,
   workloads,
   tasks,
+  once_keys,
   runs,
   run_logs,
   run_notes,

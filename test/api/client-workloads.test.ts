@@ -53,6 +53,18 @@ test("it submits tasks, looks at the queue, removes one and reads runs (rules/cl
   expect(await workloads.run(1).catch((err: FlotillaError) => err.status)).toBe(404);
 });
 
+test("a task that is taken once stays a duplicate, until its workload is deleted (rules/pipeline-tasks#tasks-that-are-taken-once)", async () => {
+  const workloads = client();
+  const items = [{ pk: "a", once: true }];
+  for (const life of ["first", "second"]) {
+    await workloads.create({ slug: "once", ...settings });
+    expect([life, await workloads.submit("once", items)]).toMatchObject([life, { submitted: 1 }]);
+    await workloads.removeTask("once", "a");
+    expect(await workloads.submit("once", items)).toMatchObject({ submitted: 0, duplicates: 1 });
+    await workloads.delete("once");
+  }
+});
+
 test("a batch whose answer is lost is sent again under its key, and stored once", async () => {
   await client().create({ slug: "lossy", ...settings });
   const { port } = new URL(hub.url);

@@ -97,23 +97,25 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
 }
 
 /**
- * Deletes what a deleted workload left: its tasks, then its counters and schedule. At most `pieces` pieces of a
- * thousand tasks; false when more are left. Its runs stay until they are too old.
+ * Deletes what a deleted workload left: its tasks, the keys that were taken once, then its counters and schedule. At
+ * most `pieces` pieces of a thousand; false when more are left. Its runs stay until they are too old.
  */
 export async function purgeWorkload(
   { db }: Pick<PipelineContext, "db">,
   workload_id: number,
   { pieces = Number.POSITIVE_INFINITY, signal }: { pieces?: number; signal?: AbortSignal } = {},
 ): Promise<boolean> {
-  let after: string | null = "";
-  for (let piece = 0; piece < pieces && !signal?.aborted; piece += 1) {
-    if (piece > 0) await giveWay();
-    after = await db.retention.purgeTasks(workload_id, after, CHUNK);
-    if (after !== null) continue;
-    await db.retention.purgeRest(workload_id);
-    return true;
-  }
-  return false;
+  const { purgeTasks, purgeKeys, purgeRest } = db.retention;
+  let done = 0;
+  for (const purge of [purgeTasks, purgeKeys])
+    for (let after: string | null = ""; after !== null; ) {
+      if (done === pieces || signal?.aborted) return false;
+      if (done > 0) await giveWay();
+      after = await purge(workload_id, after, CHUNK);
+      if (after !== null) done += 1;
+    }
+  await purgeRest(workload_id);
+  return true;
 }
 
 /** Continues with workloads whose deletion left tasks behind, even when the process that deleted them has ended. */

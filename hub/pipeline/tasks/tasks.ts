@@ -48,6 +48,7 @@ export const newTask = (
   follows_workload: item.max_attempts === undefined,
   run_at: item.run_at ? Date.parse(item.run_at) : null,
   ...(item.labels && { labels: storedLabels(item.labels) }),
+  ...(item.once && { once: true }),
 });
 
 /** @throws AppError invalid naming every item that breaks a rule, the first fifty of them */

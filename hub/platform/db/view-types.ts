@@ -111,6 +111,8 @@ export interface RetentionRepo {
    * left.
    */
   purgeTasks(workload_id: number, after: string, limit: number): Promise<string | null>;
+  /** The same for the keys that were taken once. */
+  purgeKeys(workload_id: number, after: string, limit: number): Promise<string | null>;
   /** Deletes the other rows of a deleted workload: counters, windows, its schedule. */
   purgeRest(workload_id: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { BrokenExecutor, CheckTask, MAX_BROKEN, ToldNotes } from "./executor.ts";
 import { NextCursor } from "./page.ts";
-import { MAX_PK_LENGTH } from "./queue.ts";
+import { MAX_PK_LENGTH, TaskIn } from "./queue.ts";
 import { UpdateOrder, UpdateReport, WorkerUpdate } from "./updates.ts";
 import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
 
@@ -83,10 +83,10 @@ const Printed = {
 const Emitted = z.strictObject({
   workload: Slug,
   pk: z.string().min(1).max(MAX_PK_LENGTH),
-  extra: z.record(z.string(), z.unknown()).nullable().optional(),
+  ...TaskIn.pick({ extra: true, priority: true, once: true }).shape,
 });
 
-/** A task that succeeded. `output` is any JSON; its `emit: [{workload, pk, extra}]` are submitted with it. */
+/** A task that succeeded. `output` is any JSON; its `emit` is an {@link EmitList}, submitted with it. */
 export const DoneItem = z.strictObject({
   ...AttemptRef.shape,
   ...Printed,
@@ -183,11 +183,13 @@ export const WorkloadSettings = z.object({
 });
 export type WorkloadSettings = z.infer<typeof WorkloadSettings>;
 
-/** Tasks for one slot. `lease_ms` from now; the worker counts it from when it sent the request. */
+/** Tasks for one slot. `lease_ms` from now; the worker counts it from when it sent the request, and `waited_ms` later. */
 export const ClaimedBatch = z.object({
   workload: z.string(),
   revision: z.string(),
   lease_ms: z.int(),
+  /** How long the control plane held the request before it claimed them; absent: not at all. */
+  waited_ms: z.int().optional(),
   timeout_ms: z.int().nullable(),
   tasks: z.array(
     z.object({

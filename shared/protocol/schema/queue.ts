@@ -29,6 +29,8 @@ export const TaskIn = z
     run_at: z.iso.datetime({ offset: true }).nullable().optional(),
     max_attempts: z.int().min(1).max(1_000).optional(),
     labels: Labels.optional(),
+    /** A duplicate if a task of this key was taken once before, even one that is gone. */
+    once: z.boolean().optional(),
   })
   .openapi("TaskIn");
 export type TaskIn = z.infer<typeof TaskIn>;
@@ -37,7 +39,7 @@ export const TaskBatch = z
   .strictObject({ items: z.array(TaskIn).max(MAX_BATCH_ITEMS) })
   .openapi("TaskBatch");
 
-/** `duplicates`: keys that are pending, claimed or failed already, or stand twice in the batch. */
+/** `duplicates`: keys that are pending, claimed or failed already, stand twice in the batch, or were taken once before. */
 export const SubmitResult = z
   .object({ submitted: z.int(), duplicates: z.int(), pks_rejected: z.array(z.string()) })
   .openapi("SubmitResult");

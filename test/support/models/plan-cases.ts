@@ -210,6 +210,11 @@ const REPO_CASES: {
     call: (c) => retentionRepo(c).purgeTasks(3, "k5", 1_000),
   },
   {
+    name: "purge: keys that were taken once",
+    index: /once_keys/,
+    call: (c) => retentionRepo(c).purgeKeys(3, "k5", 1_000),
+  },
+  {
     name: "prune: the oldest minute",
     index: /rate_minutes/,
     call: (c) => retentionRepo(c).pruneMinutes(NOW),
@@ -287,4 +292,5 @@ insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, 
   from generate_series(1, ${rows}) g;
 insert into run_logs select g, repeat('x', 300), '' from generate_series(1, ${rows}) g;
 insert into run_notes select g, 1, 0.5, 'halfway', to_json(array[repeat('x', 300)])::jsonb, 0, 1, ${NOW} + g from generate_series(1, ${rows}) g;
+insert into once_keys select g % 10, 'k' || g from generate_series(1, ${rows}) g;
 insert into rate_minutes select ${NOW} - (g / 10) * 60000, 1 + g % 10, 'claimed', 'n', 1 from generate_series(1, ${rows / 4}) g;`;

@@ -136,7 +136,7 @@ async function openOnPostgres(url: string): Promise<QueueRig> {
 }
 
 const TABLES =
-  "workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_claims restart identity";
+  "workloads, tasks, task_labels, once_keys, runs, run_logs, workload_stats, rate_minutes, rate_claims restart identity";
 
 export type OpenQueue = (options?: { own_database?: boolean }) => Promise<QueueRig>;
 

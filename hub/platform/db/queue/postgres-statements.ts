@@ -28,22 +28,30 @@ function reported(end: "success" | "failure", first: number) {
 const OF_SUCCESS = reported("success", 6);
 const OF_FAILURE = reported("failure", 10);
 
-/** One order of keys for all submitters, so none deadlock. */
-/** $8: the labels of each task as JSON. Tasks without any go in by a statement that does not know of labels. */
-const submit = (labelled: boolean): string => `
+/**
+ * One order of keys for all submitters, so none deadlock.
+ * @param rare $8: the labels of each task as JSON; $9: whether its key is taken once. Tasks without either go in by a
+ * statement that knows of neither.
+ */
+const submit = (rare: boolean): string => `
 with src as (
-  select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows${labelled ? ", labels" : ""}
+  select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows${rare ? ", labels, once" : ""}
   from unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::bigint[],
-    $7::text::bool[]${labelled ? ", $8::text::text[]" : ""}) x(pk, extra, priority, max_attempts, run_at, follows${labelled ? ", labels" : ""})
-  order by pk),
+    $7::text::bool[]${rare ? ", $8::text::text[], $9::text::bool[]" : ""})
+    x(pk, extra, priority, max_attempts, run_at, follows${rare ? ", labels, once" : ""})
+  order by pk),${rare ? ONCE : ""}
 ins as (
   insert into tasks (workload_id, state, priority, max_attempts, follows_workload, run_at, pk, extra, created_at)
   select $1::bigint, case when run_at > ${NOW} then 3 else 0 end, priority, max_attempts, follows,
     coalesce(run_at, ${NOW}), pk, extra::jsonb, ${NOW}
-  from src order by pk
-  on conflict (workload_id, pk) do nothing returning state${labelled ? ", task_id, pk" : ""})${labelled ? LABEL : ""}
+  from src${rare ? " where not once or pk in (select pk from new_keys)" : ""} order by pk
+  on conflict (workload_id, pk) do nothing returning state${rare ? ", task_id, pk" : ""})${rare ? LABEL : ""}
 select (count(*) filter (where state = 0))::int as ready, (count(*) filter (where state = 3))::int as delayed from ins`;
 
+const ONCE = `
+new_keys as (
+  insert into once_keys (workload_id, pk) select $1::bigint, pk from src where once order by pk
+  on conflict do nothing returning pk),`;
 const LABEL = `,
 labelled as (
   insert into task_labels (task_id, key, value)
@@ -51,7 +59,7 @@ labelled as (
   where src.labels is not null)`;
 
 export const SUBMIT = submit(false);
-export const SUBMIT_LABELLED = submit(true);
+export const SUBMIT_RARE = submit(true);
 
 /**
  * The picked rows are locked and ready, so the update names only their keys: `t.state = 0` beside them led the planner

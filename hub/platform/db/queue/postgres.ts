@@ -3,7 +3,6 @@ import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
 import type { WatchedClient } from "../watched-client.ts";
 import { Deltas } from "./deltas.ts";
-import { labelList } from "./label-list.ts";
 import { isLimited } from "./limits.ts";
 import {
   afterExpiry,
@@ -35,6 +34,7 @@ import type {
   ReleasedTask,
   Report,
 } from "./queue-store.ts";
+import { rareLists } from "./rare-lists.ts";
 import type { FailureColumns } from "./run-columns.ts";
 
 export interface PostgresQueueOptions {
@@ -134,8 +134,9 @@ async function submit(
   tasks: readonly NewTask[],
   metric: "submitted" | "emitted",
 ): Promise<OpResults["submit"]> {
-  const submitted = tasks.some((t) => t.labels) ? SQL.SUBMIT_LABELLED : SQL.SUBMIT;
-  const [row] = await tx.q<{ ready: number; delayed: number }>(submitted, [
+  const rare = rareLists(tasks);
+  const statement = rare.length > 0 ? SQL.SUBMIT_RARE : SQL.SUBMIT;
+  const [row] = await tx.q<{ ready: number; delayed: number }>(statement, [
     workload_id,
     list(tasks.map((t) => t.pk)),
     list(tasks.map((t) => t.extra)),
@@ -143,7 +144,7 @@ async function submit(
     list(tasks.map((t) => t.max_attempts)),
     list(tasks.map((t) => t.run_at)),
     list(tasks.map((t) => t.follows_workload ?? false)),
-    ...labelList(tasks),
+    ...rare,
   ]);
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);

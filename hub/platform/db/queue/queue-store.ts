@@ -21,6 +21,8 @@ export interface NewTask {
   /** Epoch ms; null: now. */
   run_at: number | null;
   labels?: Labels | null;
+  /** A duplicate too if its key was taken once before. */
+  once?: boolean;
 }
 
 /** A claimed task. Durations are relative, so the worker's clock need not be right. */

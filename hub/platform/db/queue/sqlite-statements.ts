@@ -36,6 +36,9 @@ const claimStatements = (prepare: Prepare) => ({
     [number, number, number, number, number, number, string, string | null, number]
   >(`insert into tasks (workload_id, state, priority, max_attempts, follows_workload, run_at, pk, extra, created_at)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (workload_id, pk) do nothing`),
+  once: prepare<[number, string]>(
+    "insert into once_keys (workload_id, pk) values (?, ?) on conflict do nothing",
+  ),
   label: prepare<[number | bigint, string, string]>(
     "insert into task_labels (task_id, key, value) values (?, ?, ?)",
   ),

@@ -141,6 +141,7 @@ function submit(
   let ready = 0;
   let delayed = 0;
   for (const task of tasks) {
+    if (task.once && tx.s.once.run(workload_id, task.pk).changes === 0) continue;
     const later = task.run_at !== null && task.run_at > tx.now;
     const { changes, lastInsertRowid } = tx.s.submit.run(
       workload_id,

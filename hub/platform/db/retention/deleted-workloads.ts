@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
 import type { Conn } from "../conn.ts";
 import type { RetentionRepo } from "../view-types.ts";
 import { among } from "./pieces.ts";
@@ -11,8 +11,8 @@ export function deletedWorkloads({
   q,
   t,
   atomic,
-}: Conn): Pick<RetentionRepo, "deletedWorkloads" | "purgeTasks" | "purgeRest"> {
-  const { tasks, workloads, workload_stats, workload_versions, schedules } = t;
+}: Conn): Pick<RetentionRepo, "deletedWorkloads" | "purgeTasks" | "purgeKeys" | "purgeRest"> {
+  const { tasks, once_keys, workloads, workload_stats, workload_versions, schedules } = t;
   return {
     // Every workload that ever had a task has counters; they are deleted last, so an interrupted purge is found again.
     deletedWorkloads: async () => {
@@ -40,6 +40,19 @@ export function deletedWorkloads({
       const ids = rows.map((row) => row.task_id);
       await q.delete(tasks).where(and(among(tasks.task_id, ids), gone(workload_id)));
       return rows.at(-1)?.pk ?? null;
+    },
+    purgeKeys: async (workload_id, after, limit) => {
+      const of = and(eq(once_keys.workload_id, workload_id), gt(once_keys.pk, after));
+      const rows = await q
+        .select({ pk: once_keys.pk })
+        .from(once_keys)
+        .where(of)
+        .orderBy(asc(once_keys.pk))
+        .limit(limit);
+      const last = rows.at(-1)?.pk ?? null;
+      if (last !== null)
+        await q.delete(once_keys).where(and(of, lte(once_keys.pk, last), gone(workload_id)));
+      return last;
     },
     purgeRest: async (workload_id) => {
       const of = (
