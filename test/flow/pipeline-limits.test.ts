@@ -115,3 +115,14 @@ test("rate_limit: its window opens for the claims that wait, each time it does",
     expect(tasks.map(({ pk }) => pk).sort()).toEqual(pks);
   }
 });
+
+test("a claim that waited says for how long, because a lease may be shorter than the wait (rules/pipeline-pull#claim)", async () => {
+  await start(["a"], { max_in_flight: 1 });
+  const first = only(await claim("a", 0, 2));
+  const waiting = api("POST", "/workers/a/claim", { incarnation, slots: 1, wait_ms: 20_000 });
+  await clock.sleeperIn(20_000);
+  await clock.advance(7_000);
+  await complete("a", first);
+  const [batch] = (await waiting).batches;
+  expect(batch).toMatchObject({ lease_ms: 60_000, waited_ms: 7_000 });
+});

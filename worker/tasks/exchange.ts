@@ -88,7 +88,8 @@ async function exchange(deps: ExchangeDeps, n: number, wait_ms: number): Promise
       if (status === "stale") log.warn({ task_id, epoch }, "a report came too late");
     slots.release(n - answer.batches.length);
     if (answer.beat) deps.leases.beatNow();
-    for (const batch of answer.batches) slots.begin(batch, asked_at);
+    // A lease that is shorter than the wait would seem to be over when it comes.
+    for (const batch of answer.batches) slots.begin(batch, asked_at + (batch.waited_ms ?? 0));
   } catch (err) {
     slots.release(n);
     onRefusal(deps, sending, err);

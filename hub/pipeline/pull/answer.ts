@@ -32,7 +32,7 @@ export function claimedJson(
   known: Record<string, string>,
 ): string {
   const unknown = new Map<string, WorkloadRow>();
-  const parts = batches.map(({ workload, tasks }) => {
+  const parts = batches.map(({ workload, tasks, waited_ms }) => {
     const revision = revisionOf(plugins, workload);
     if (known[workload.slug] !== revision) unknown.set(workload.slug, workload);
     const { lease_ms, timeout_ms } = limitsOf(workload);
@@ -40,7 +40,7 @@ export function claimedJson(
       (t) =>
         `{"task_id":${t.task_id},"epoch":${t.epoch},"attempt":${t.attempt},"max_attempts":${t.max_attempts ?? workload.max_attempts},"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"}${t.traceparent ? `,"traceparent":"${t.traceparent}"` : ""}}`,
     );
-    return `{"workload":"${workload.slug}","revision":"${revision}","lease_ms":${lease_ms},"timeout_ms":${timeout_ms},"tasks":[${list.join(",")}]}`;
+    return `{"workload":"${workload.slug}","revision":"${revision}","lease_ms":${lease_ms}${waited_ms ? `,"waited_ms":${waited_ms}` : ""},"timeout_ms":${timeout_ms},"tasks":[${list.join(",")}]}`;
   });
   const workloads = JSON.stringify(
     [...unknown.values()].map((workload) => settingsOf(plugins, workload)),

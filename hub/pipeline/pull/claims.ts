@@ -9,6 +9,8 @@ import { mayRun } from "./may-run.ts";
 export interface SlotTasks {
   workload: WorkloadRow;
   tasks: ClaimedTask[];
+  /** How long the call had waited when they were claimed; absent: not at all. */
+  waited_ms?: number;
 }
 
 interface ClaimWant {
@@ -149,14 +151,17 @@ export async function awaitTasks(
 ): Promise<SlotTasks[]> {
   const { stopping } = ctx.pipeline;
   if (want.slots === 0) return [];
-  const until = ctx.clock.monotonic() + want.wait_ms;
+  const since = ctx.clock.monotonic();
+  const until = since + want.wait_ms;
   const over = want.wait_ms > 0 ? AbortSignal.any([gone(), stopping]) : stopping;
   for (;;) {
     // A caller that has gone must not take tasks with it.
     if (over.aborted) return [];
     const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
     if (known.draining || known.incarnation !== worker.incarnation) return [];
+    const waited_ms = Math.floor(ctx.clock.monotonic() - since);
     const batches = await claimTasks(ctx, known, want);
+    if (waited_ms > 0) for (const batch of batches) batch.waited_ms = waited_ms;
     const left = until - ctx.clock.monotonic();
     if (batches.length > 0 || left <= 0 || ctx.pipeline.wanted.has(worker.worker_id))
       return batches;

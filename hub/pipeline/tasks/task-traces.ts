@@ -34,9 +34,11 @@ export async function tracedBatches(ctx: TraceDeps, batches: SlotTasks[]): Promi
   const { tracer } = ctx;
   if (tracer === null) return batches;
   return Promise.all(
-    batches.map(async ({ workload, tasks }) => ({
-      workload,
-      tasks: await Promise.all(tasks.map((task) => traceClaimed(ctx, tracer, workload, task))),
+    batches.map(async (batch) => ({
+      ...batch,
+      tasks: await Promise.all(
+        batch.tasks.map((task) => traceClaimed(ctx, tracer, batch.workload, task)),
+      ),
     })),
   );
 }
