@@ -34,11 +34,12 @@ const MODULE_KEYS = [
   "code_version",
   "init_kwargs",
   "recycle_after",
+  "fleet",
 ] as const;
 
 export const EXECUTORS = {
   command: {
-    takes: ["argv", "plugin"],
+    takes: ["argv", "plugin", "fleet"],
     needs: ["argv", "plugin"],
     manifest_needs: ["argv"],
     concurrency: "one_by_one",

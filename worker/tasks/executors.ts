@@ -16,6 +16,7 @@ import { MIB } from "./memory.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
 import { resolveSource } from "./source-path.ts";
+import { openTaskFleet } from "./task-fleet.ts";
 
 export interface ExecutorDeps {
   clock: Clock;
@@ -87,10 +88,22 @@ export async function createExecutor(
   const cwd = join(deps.dir, "workloads", slug);
   await mkdir(cwd, { recursive: true });
   const { clock, log } = deps;
-  const environment = { ...deps.environment, ...config.env };
+  const fleet = config.fleet ? openTaskFleet(fleetOf(deps, workload)) : null;
+  const environment = {
+    ...deps.environment,
+    FLOTILLA_WORKLOAD: slug,
+    ...(fleet && { FLOTILLA_FLEET_URL: fleet.url }),
+    ...config.env,
+  };
   const memory_bytes = config.memory_mb === undefined ? null : config.memory_mb * MIB;
   const shared = { clock, log: log.child({ workload: slug }), cwd, environment, memory_bytes };
-  return MAKE[executor_type](deps, workload, shared);
+  try {
+    const made = await MAKE[executor_type](deps, workload, shared);
+    return fleet ? { ...made, close: () => made.close().finally(fleet.stop) } : made;
+  } catch (err) {
+    await fleet?.stop();
+    throw err;
+  }
 }
 
 const moduleOf = async (workload: WorkloadSettings) => {

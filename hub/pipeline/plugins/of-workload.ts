@@ -54,12 +54,13 @@ export function withPlugin(
       executor_config: { ...executor_config, ...moduleIn(workload.executor_type) },
       plugin,
     };
-  const { module, argv, options } = plugins.get(plugin.slug)?.manifest?.executor ?? {};
+  const { module, argv, options, fleet } = plugins.get(plugin.slug)?.manifest?.executor ?? {};
   const merged = { ...options, ...executor_config.options };
   return {
     executor_config: {
       ...(module === undefined ? {} : { module }),
       ...(argv === undefined ? {} : { argv }),
+      ...(fleet === undefined ? {} : { fleet }),
       ...executor_config,
       ...(Object.keys(merged).length > 0 ? { options: merged } : {}),
     },

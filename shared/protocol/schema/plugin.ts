@@ -33,6 +33,8 @@ export const PluginManifest = z
         argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
         /** For fleet_fetch: options of the jobs; the workload's own options override them. */
         options: z.record(z.string(), z.unknown()).optional(),
+        /** Whether its tasks run jobs of the fleet themselves. */
+        fleet: z.boolean().optional(),
         /** JSON Schema of the workload's init_kwargs. */
         init_schema: z.record(z.string(), z.unknown()).optional(),
       })

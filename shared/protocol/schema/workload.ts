@@ -52,6 +52,10 @@ export const ExecutorConfig = z
     hub_url: argument(4_096)
       .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "must be an http:// URL")
       .optional(),
+    fleet: z
+      .boolean()
+      .optional()
+      .meta({ description: "Whether its tasks may run jobs of the fleet themselves." }),
     env: z.record(EnvName, argument(32_768)).optional(),
     memory_mb: z
       .int()

@@ -73,6 +73,7 @@ const HEADINGS = {
     "executor_config.python": "rules/pipeline-executors#python-modules",
     "executor_config.options": "rules/pipeline-executors#fleet-jobs",
     "executor_config.hub_url": "rules/pipeline-executors#fleet-jobs",
+    "executor_config.fleet": "rules/pipeline-executors#the-fleet-in-a-task",
     "executor_config.env": "rules/pipeline-executors#environment-of-tasks",
     "executor_config.memory_mb": "rules/pipeline-executors#memory",
     "executor_config.recycle_after": "rules/pipeline-executors#warm-processes",

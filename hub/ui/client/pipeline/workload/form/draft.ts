@@ -80,6 +80,8 @@ function emptyOf(field: Field): unknown {
 
 /** Undefined: the body leaves it out. */
 function valueIn(field: Field, given: unknown): unknown {
+  // A switch without a default is something that its executor's plugin may switch on.
+  if (given === false && rulesAt(field).default === undefined) return undefined;
   if (typeof given !== "string") return given;
   const kind = kindOf(field);
   // Arguments of a command may be blank lines; in the other lists they mean nothing.

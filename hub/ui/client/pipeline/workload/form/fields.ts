@@ -120,6 +120,11 @@ export const FIELDS: Record<string, Field[]> = {
       hint: "http://…, if it is not the worker's own",
     },
     {
+      path: "executor_config.fleet",
+      label: "Runs jobs itself",
+      hint: "Its tasks may submit and read jobs of the fleet",
+    },
+    {
       path: "executor_config.env",
       label: "Environment",
       kind: "env",
