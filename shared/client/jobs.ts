@@ -166,6 +166,9 @@ function resultCalls(http: Http) {
         ...call,
         query: { jobs: job_ids.join(",") },
       }),
+    /** All completed jobs with a label (`key:value`) as one WACZ file, streamed, the oldest first. */
+    labelledArchive: (label: string, call?: CallOptions): Promise<Response> =>
+      http.open("GET /archive.wacz", { timeout_ms: BODY_MS, ...call, query: { label: [label] } }),
     /** A file that is not an asset, streamed; 404 while it does not exist. */
     file: (job_id: string, name: JobDocument, call?: CallOptions): Promise<Response> =>
       http.open(`GET /jobs/{id}/${name}`, { timeout_ms: BODY_MS, ...call, ...of(job_id) }),

@@ -255,7 +255,7 @@ export interface Operations {
   };
   /** Download several jobs as one WACZ file */
   "GET /archive.wacz": {
-    query: { jobs: string };
+    query?: { label?: string | readonly string[]; jobs?: string };
     answer: never;
     refusals: Plain<400 | 404 | 422>;
   };

@@ -162,4 +162,28 @@ test("GET /archive.wacz has a WARC file for each of its jobs and one index, and 
   for (const wrong of ["", "../x", many])
     expect((await hub.call("GET", `/archive.wacz?jobs=${wrong}`)).status).toBe(422);
   expect((await hub.call("GET", "/archive.wacz")).status).toBe(400);
+  expect((await hub.call("GET", `/archive.wacz?jobs=${one}&label=a:b`)).status).toBe(400);
+});
+
+test("GET /archive.wacz?label= has the completed jobs with the label, the oldest first (rules/documents#web-archive-of-several-jobs)", async () => {
+  const labels = { crawl: "site" };
+  const ids: string[] = [];
+  for (const status of ["completed", "failed", "completed"] as const) {
+    const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET, labels })).body;
+    const job = await worker.assigned.next((assigned) => assigned.job_id === job_id);
+    await worker.putAsset(job, `${job_id}.html`, { name: "a.html", mime: "text/html" });
+    worker.finish(job, { status });
+    await hub.signals.next("job finished", { job_id });
+    if (status === "completed") ids.push(job_id);
+  }
+  const { jobs } = createClient({ base_url: hub.url });
+  const file = join(dir, "labelled.wacz");
+  await writeFile(
+    file,
+    new Uint8Array(await (await jobs.labelledArchive("crawl:site")).arrayBuffer()),
+  );
+  const { resources } = JSON.parse(await $`unzip -p ${file} datapackage.json`.text());
+  const warcs = resources.map(({ path }: { path: string }) => path).slice(0, -2);
+  expect(warcs).toEqual(ids.map((id) => `archive/flotilla-${id}.warc.gz`));
+  expect((await hub.call("GET", "/archive.wacz?label=crawl:none")).status).toBe(404);
 });

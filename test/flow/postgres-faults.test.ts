@@ -31,7 +31,7 @@ const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`))
  * the plugins' folder, sockets, what a live session answers, links of such, and what is refused before. Everything else must say 503.
  */
 const WITHOUT_DATABASE =
-  /^(get \/($|cdp($|\/json)|figures$|live$|metrics$|pressure$|search\?|status$|guide|llms\.txt$)|\w+ \/session\/|get \/profiles\/extension|get \/api\/v1\/(status|search\?|schedules\/preview|minio|updates|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|(post|delete) \/mcp$|post \/links$|get \/links\/|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles|replays)\/)/;
+  /^(get \/($|archive\.wacz$|cdp($|\/json)|figures$|live$|metrics$|pressure$|search\?|status$|guide|llms\.txt$)|\w+ \/session\/|get \/profiles\/extension|get \/api\/v1\/(status|search\?|schedules\/preview|minio|updates|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|(post|delete) \/mcp$|post \/links$|get \/links\/|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles|replays)\/)/;
 
 async function ask({ method, path, body, type }: SampleCall) {
   const headers = {

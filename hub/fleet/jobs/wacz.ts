@@ -20,14 +20,20 @@ import { type Opener, streamZip, type ZipEntry } from "./zip-stream.ts";
  * GET /jobs/{id}/archive.wacz (rules/documents#web-archive): the job's WARC file with its index and its pages as WACZ
  * 1.1.1. The WARC comes first, because the rest is learnt while it is made.
  */
-export const waczOfJob = async (ctx: FleetContext, row: JobRow) => waczOfJobs(ctx, [row]);
+export const waczOfJob = async (ctx: FleetContext, { job_id }: JobRow) => waczOfJobs(ctx, [job_id]);
 
-/** One WACZ of several jobs (rules/documents#web-archive-of-several-jobs), with a WARC file for each. */
-export const waczOfJobs = (ctx: FleetContext, rows: readonly JobRow[]) =>
-  streamZip((open) => entriesOf(ctx, rows, open));
+/**
+ * One WACZ of several jobs (rules/documents#web-archive-of-several-jobs), with a WARC file for each. A job is read when its
+ * turn comes, so of many jobs only the index is held.
+ */
+export const waczOfJobs = (ctx: FleetContext, job_ids: readonly string[]) =>
+  streamZip((open) => entriesOf(ctx, job_ids, open));
 
 /** What is learnt while the WARC files go by. */
 interface Learnt {
+  title: string | null;
+  /** When the last of the jobs was done. */
+  created: string;
   index: string[];
   pages: ArchivedPage[];
   files: PackedFile[];
@@ -35,13 +41,12 @@ interface Learnt {
 
 async function* entriesOf(
   ctx: FleetContext,
-  rows: readonly JobRow[],
+  job_ids: readonly string[],
   open: Opener,
 ): AsyncGenerator<ZipEntry> {
-  const learnt: Learnt = { index: [], pages: [], files: [] };
-  for (const row of rows) yield await warcEntry(ctx, row, open, learnt);
-  const { index, pages, files } = learnt;
-  const created = rows.map(dateOfJob).toSorted().at(-1) ?? "";
+  const learnt: Learnt = { title: null, created: "", index: [], pages: [], files: [] };
+  for (const job_id of job_ids) yield await warcEntry(ctx, job_id, open, learnt);
+  const { index, pages, files, created } = learnt;
   const lastModified = new Date(created);
   const texts: [string, string][] = [
     ["indexes/index.cdxj", indexText(index)],
@@ -52,7 +57,7 @@ async function* entriesOf(
     yield { name, input, lastModified };
   }
   const software = `Flotilla/${ctx.version}`;
-  const facts = { title: titleOf(rows), created, software, main: pages[0] };
+  const facts = { title: titleOf(learnt.title, job_ids.length), created, software, main: pages[0] };
   const input = packageText(facts, files);
   yield { name: "datapackage.json", input, lastModified };
   const digest = { path: "datapackage.json", hash: packedText("datapackage.json", input).hash };
@@ -61,12 +66,17 @@ async function* entriesOf(
 
 async function warcEntry(
   ctx: FleetContext,
-  row: JobRow,
+  job_id: string,
   open: Opener,
-  { index, pages, files }: Learnt,
+  learnt: Learnt,
 ): Promise<ZipEntry> {
+  const { index, pages, files } = learnt;
+  const row = await ctx.db.jobs.get(job_id);
   // Deleted meanwhile: the answer breaks off, because an archive that lacks a job would look whole.
-  if (!(await ctx.db.jobs.get(row.job_id))) throw notFound("job");
+  if (!row) throw notFound("job");
+  learnt.title ??= row.title ?? hideCredentials(row.url);
+  const date = dateOfJob(row);
+  if (date > learnt.created) learnt.created = date;
   const filename = warcName(row.job_id);
   const warc = warcChunks(ctx, row, await ctx.db.assets.list(row.job_id), {
     onWritten: (indexed, place) => index.push(cdxjLine(indexed, { ...place, filename })),
@@ -74,10 +84,8 @@ async function warcEntry(
   });
   const name = `archive/${filename}`;
   const body = streamOf(measured(name, warc, (file) => files.push(file)));
-  return { name, input: open(body), lastModified: new Date(dateOfJob(row)) };
+  return { name, input: open(body), lastModified: new Date(date) };
 }
 
-const titleOf = ([first, ...others]: readonly JobRow[]): string => {
-  const title = first ? (first.title ?? hideCredentials(first.url)) : "";
-  return others.length === 0 ? title : `${title} and ${others.length} more`;
-};
+const titleOf = (first: string | null, jobs: number): string =>
+  jobs > 1 ? `${first} and ${jobs - 1} more` : (first ?? "");

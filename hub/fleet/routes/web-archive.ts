@@ -7,19 +7,21 @@ import { fails, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { AppError, invalid } from "#shared/kit/errors.ts";
 import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { Job } from "#shared/protocol/schema/job.ts";
+import { LabelQuery } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
 import { createImporter } from "../imports/import-job.ts";
-import { getRow } from "../jobs/read-jobs.ts";
+import { archivedJobs } from "../jobs/archived-jobs.ts";
 import { waczOfJobs } from "../jobs/wacz.ts";
 
 const { mime } = JOB_DOCUMENTS["archive.wacz"];
-/** Their index is held until all of them are written: about 300 bytes for each answer. */
 const MAX_JOBS = 50;
 const Query = z.object({
+  label: LabelQuery.optional(),
   jobs: z
     .string()
     .regex(/^[\w-]{1,64}(,[\w-]{1,64})*$/)
     .refine((ids) => ids.split(",").length <= MAX_JOBS, { error: `at most ${MAX_JOBS} jobs` })
+    .optional()
     .openapi({
       description: `Ids of 1 to ${MAX_JOBS} jobs, separated by commas`,
       example: "k3v9x0a1b2c3d4,k3v9x0a1b2c3d5",
@@ -33,7 +35,9 @@ const archive = createRoute({
   tags: ["job files"],
   operationId: "getWebArchive",
   summary: "Download several jobs as one WACZ file",
-  description: "As archive.wacz of one job, with a WARC file for each and one index.",
+  description:
+    "As archive.wacz of one job, with a WARC file for each and one index. The jobs are those that are named, or the " +
+    "completed ones with a label, the oldest first.",
   request: { query: Query },
   responses: {
     200: {
@@ -108,10 +112,9 @@ export function importRoutes(ctx: FleetContext) {
 /** GET /archive.wacz (rules/documents#web-archive-of-several-jobs). */
 export const webArchiveRoutes = (ctx: FleetContext) =>
   newApp().openapi(archive, async (c) => {
-    const ids = new Set(c.req.valid("query").jobs.split(","));
-    const rows = await Promise.all([...ids].map((id) => getRow(ctx, id)));
+    const ids = await archivedJobs(ctx, c.req.valid("query"));
     return streamed(
-      new Response(waczOfJobs(ctx, rows), {
+      new Response(waczOfJobs(ctx, ids), {
         headers: {
           "Content-Type": mime,
           "Cache-Control": "private, no-cache",
