@@ -7,6 +7,7 @@ import { packSources } from "#hub/fleet/update/pack-sources.ts";
 import { ARCHIVE_NAME } from "#hub/fleet/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/fleet/viewer/script.ts";
 import { GUIDE_NAME, packGuide, readGuide } from "#hub/guide/guide-files.ts";
+import { bundleCrawl } from "#hub/plugins/bundled-plugins.ts";
 import { APP_NAME } from "#hub/ui/app-files.ts";
 import { bundleApp, packApp } from "#hub/ui/bundle.ts";
 import type { BuiltRelease } from "#shared/protocol/release.ts";
@@ -138,6 +139,7 @@ async function compile(
       FLOTILLA_VERSION: JSON.stringify(version),
       FLOTILLA_RELEASE: JSON.stringify(release),
       FLOTILLA_VIEWER_SCRIPT: JSON.stringify(await bundleViewerScript()),
+      FLOTILLA_CRAWL_MODULE: JSON.stringify(await bundleCrawl()),
       // The database driver has a library per platform; only the one of this build goes into it.
       "process.platform": JSON.stringify(target?.platform ?? process.platform),
       "process.arch": JSON.stringify(target?.arch ?? process.arch),

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { Glob } from "bun";
 
 /**
- * Only these read the environment; everything else gets a config. The runner is a program of its own, in a task's process;
- * the launcher passes the environment on to the version it starts.
+ * Only these read the environment; everything else gets a config. The runner and the plugins that we bring along are programs of their
+ * own, in a task's process; the launcher passes the environment on to the version it starts.
  */
 const READERS =
-  /^(hub\/main|hub\/platform\/config|worker\/config|worker\/tasks\/bun-runner|worker\/program\/update\/launcher)\.ts$/;
+  /^(hub\/main|hub\/platform\/config|worker\/config|worker\/tasks\/bun-runner|hub\/plugins\/crawl\/crawl|worker\/program\/update\/launcher)\.ts$/;
 /** In quotes it is a name that a bundler puts a constant in the place of, or part of a program that is written. */
 const READS = /(?<![\w"'`])(process|Bun)\.env\b|import\.meta\.env\b/;
 

@@ -222,6 +222,8 @@ export const LAYERS: readonly Layer[] = [
   },
 
   // What people read.
+  { name: "plugins/crawl", files: /^hub\/plugins\/crawl\//, packages: ["robots-parser", "saxes"] },
+  { name: "plugins", files: /^hub\/plugins\//, packages: [] },
   {
     name: "guide",
     files: /^hub\/guide\//,

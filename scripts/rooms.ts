@@ -31,6 +31,8 @@ export const ROOMS: readonly Room[] = [
     name: "hub/pipeline",
     may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
   },
+  // They run in tasks of pull workers, as anybody's plugins do.
+  { name: "hub/plugins", may: ["shared/kit", "shared/protocol", "shared/client"] },
   { name: "hub/guide", may: [...SHARED, "hub/platform"] },
   {
     name: "hub/ui",
@@ -90,6 +92,7 @@ export const ROOMS: readonly Room[] = [
       "hub/platform",
       "hub/fleet",
       "hub/pipeline",
+      "hub/plugins",
       "hub/guide",
       "hub/ui",
       "worker/config.ts",

@@ -21,6 +21,8 @@ export interface PipelineDeps {
   clock: Clock;
   log: Log;
   plugins_dir: string;
+  /** Holds the plugins that the program brings along. */
+  bundled_plugins_dir: string;
   shared: Pick<SharedStores, "kv" | "pubsub">;
   random: () => number;
   /** Epoch ms for leases; by default a clock that does not follow jumps of the wall clock. */
@@ -52,7 +54,12 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const stopping = new AbortController();
   const plugins = scope.add(
     "plugins",
-    await startPlugins({ dir: deps.plugins_dir, clock, log }),
+    await startPlugins({
+      dir: deps.plugins_dir,
+      bundled_dir: deps.bundled_plugins_dir,
+      clock,
+      log,
+    }),
     (p) => p.stop(),
   );
   await workloads.refresh();

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { createStoresHealth, type StoresHealth } from "#hub/fleet/links/stores-health.ts";
 import type { Pipeline } from "#hub/pipeline/context.ts";
 import { startPipeline } from "#hub/pipeline/start.ts";
@@ -13,6 +14,7 @@ import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import type { HubTracer } from "#hub/platform/tracing/hub-tracer.ts";
 import { createKeptTraces } from "#hub/platform/tracing/kept-trace.ts";
+import { writeBundledPlugins } from "#hub/plugins/bundled-plugins.ts";
 import { addProcessMetrics } from "#shared/kit/process-metrics.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { openProcessTracer } from "#shared/kit/tracing/tracer.ts";
@@ -93,12 +95,14 @@ export function openStoresHealth(
   return createStoresHealth({ clock, db, objects, ...(makes_backups && { backupTrouble }) });
 }
 
-export const openPipeline = (
+export const openPipeline = async (
   { config, clock, log, random = Math.random }: HubDeps,
   db: Db,
   shared: SharedStores,
   scope: Scope,
 ): Promise<Pipeline> => {
-  const { plugins_dir } = config;
-  return startPipeline({ db, clock, log, plugins_dir, shared, random }, scope);
+  const { plugins_dir, data_dir } = config;
+  const bundled_plugins_dir = join(data_dir, "bundled-plugins");
+  await writeBundledPlugins(bundled_plugins_dir);
+  return startPipeline({ db, clock, log, plugins_dir, bundled_plugins_dir, shared, random }, scope);
 };

@@ -246,7 +246,7 @@ describe("on SQLite", () => {
     await own.close();
     for (const file of files)
       expect(file).toMatch(
-        /^(flotilla\.db.*|secret\.key|objects(\/jobs(\/[0-9a-z]{14}(\/(page\.html|links\.json|assets(\/[^/]+)?))?)?)?|objects\/\.[^/]+(\/.*)?|kept(\/[^/]+)?)$/,
+        /^(flotilla\.db.*|secret\.key|bundled-plugins(\/.*)?|objects(\/jobs(\/[0-9a-z]{14}(\/(page\.html|links\.json|assets(\/[^/]+)?))?)?)?|objects\/\.[^/]+(\/.*)?|kept(\/[^/]+)?)$/,
       );
   }, 120_000);
 

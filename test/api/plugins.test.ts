@@ -43,11 +43,24 @@ const listed = async (slug: string) =>
   (await api("GET", "/available")).body.plugins.find((p: { slug: string }) => p.slug === slug);
 
 describe("GET /plugins/available (rules/pipeline-plugins#list-plugins)", () => {
-  test("is empty without a plugins folder, and does not make one", async () => {
+  test("without a plugins folder has what comes with the program, and does not make one (rules/pipeline-plugins#bundled-plugins)", async () => {
     const fresh = await startTestHub();
     const { status, body } = await fresh.call("GET", "/api/v1/plugins/available");
-    expect({ status, body }).toEqual({ status: 200, body: { plugins: [], next_cursor: null } });
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { plugins: [{ slug: "crawl", errors: [] }], next_cursor: null },
+    });
     expect(await Bun.file(join(fresh.data_dir, "plugins")).exists()).toBe(false);
+    await fresh.close();
+  });
+
+  test("a folder counts in the place of a bundled plugin of its name (rules/pipeline-plugins#bundled-plugins)", async () => {
+    const fresh = await startTestHub();
+    const own = join(fresh.data_dir, "plugins/crawl");
+    await mkdir(own, { recursive: true });
+    await writeFile(join(own, "plugin.json"), '{"slug":"crawl","name":"Mine","version":"2"}');
+    const { body } = await fresh.call("GET", "/api/v1/plugins/available");
+    expect(body.plugins).toMatchObject([{ path: own, manifest: { name: "Mine" } }]);
     await fresh.close();
   });
 
@@ -247,8 +260,8 @@ test("the control plane alone has plugins, state, blobs and objects as well (rul
   const alone = await startTestHub({ mode: "control" });
   const call = (method: string, path: string, body?: unknown) =>
     alone.call(method, `/api/v1${path}`, body);
-  expect((await call("GET", "/plugins/available")).body).toEqual({
-    plugins: [],
+  expect((await call("GET", "/plugins/available")).body).toMatchObject({
+    plugins: [{ slug: "crawl" }],
     next_cursor: null,
   });
   expect((await call("PUT", "/plugins/p/state/k", { a: 1 })).status).toBe(200);

@@ -6,6 +6,8 @@ import { scanPlugins } from "./scan.ts";
 
 export interface PluginsDeps {
   dir: string;
+  /** Where the plugins are that the program brings along; one of `dir` with the same slug counts in its place. */
+  bundled_dir: string;
   clock: Clock;
   log: Log;
 }
@@ -13,14 +15,17 @@ export interface PluginsDeps {
 /** Workers hear of a changed plugin within this time. Scanning an unchanged folder of 1,000 files takes 15 ms. */
 const LOOK_EVERY_MS = 2_000;
 
-function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
+function createPlugins({ dir, bundled_dir }: Pick<PluginsDeps, "dir" | "bundled_dir">): Plugins {
   let seen = new Map<string, PluginFolder>();
   let last: Promise<unknown> = Promise.resolve();
   /** Everybody who calls while a scan is under way shares the next one: their scan must begin after their call. */
   let coming: Promise<void> | null = null;
   const look = async () => {
     coming = null;
-    seen = await scanPlugins(dir, seen);
+    const own = await scanPlugins(dir, seen);
+    const bundled = await scanPlugins(bundled_dir, seen);
+    const both = new Map([...bundled, ...own]);
+    seen = new Map([...both].sort(([a], [b]) => (a < b ? -1 : 1)));
   };
   return {
     dir,

@@ -1,0 +1,67 @@
+import type { Client } from "#shared/client/index.ts";
+import type { Settings } from "./settings.ts";
+
+/** A task of a crawl: a page, or a part of a sitemap. */
+export interface Task {
+  task_id: number;
+  attempt: number;
+  pk: string;
+  extra: Extra | null;
+}
+
+export interface Extra {
+  /** Links from the seed to here; a seed has none. */
+  depth?: number;
+  /** The seed that it was found on the way from. */
+  seed?: string;
+  sitemap?: SitemapPart;
+  /** The page that led here by a redirect: what is behind this address is captured with it. */
+  same_as?: string;
+}
+
+/** A sitemap, or the rest of one. */
+export interface SitemapPart {
+  address: string;
+  /** Sitemaps that led to it. */
+  level: number;
+  /** Addresses that earlier tasks have told, and the job that has the sitemap. */
+  from: number;
+  job_id?: string;
+}
+
+/** What the runner gives a task. */
+export interface TaskContext {
+  attempt: number;
+  max_attempts: number;
+  signal: AbortSignal;
+  log(text: string, level?: string): void;
+  state: {
+    get(key: string, fallback?: unknown): Promise<unknown>;
+    set(key: string, value: unknown): Promise<void>;
+    update(key: string, change: (value: unknown) => unknown, fallback?: unknown): Promise<unknown>;
+  };
+}
+
+/** A robots.txt as it was read, at a time in epoch ms. */
+export interface KeptRobots {
+  text: string;
+  read_at: number;
+}
+
+/** One crawl, as long as its process lives. */
+export interface Crawl {
+  /** The slug of its workload. */
+  name: string;
+  settings: Settings;
+  jobs: Client["jobs"];
+  inScope(address: string, seed: string): boolean;
+  /** The robots.txt of each origin that this process has met. */
+  robots: Map<string, KeptRobots>;
+  /** Which task told of an address: what another task has told is not told again. */
+  told: Map<string, number>;
+}
+
+/** Runs the task again later without using up an attempt. */
+export function retryLater(seconds: number, why: string): Error {
+  return Object.assign(new Error(why), { retry_after_ms: Math.round(seconds * 1_000) });
+}

@@ -1,0 +1,176 @@
+import type { Job } from "#shared/client/index.ts";
+import { addressOf, MAX_ADDRESS } from "./addresses.ts";
+import { begin, end, mayBegin } from "./begun.ts";
+import type { Crawl, Extra, SitemapPart, Task, TaskContext } from "./context.ts";
+import { jobOf } from "./jobs.ts";
+import { leave, takeTurn } from "./pace.ts";
+import { robotsOf } from "./robots.ts";
+
+/** A task that a run gives the crawl. */
+export interface Found {
+  workload: string;
+  pk: string;
+  extra: Extra;
+  /** Pages near the seed come first. */
+  priority: number;
+  once: true;
+}
+
+/** Links of one page that a crawl follows: a run emits at most 10,000 tasks. */
+const MAX_LINKS = 5_000;
+/** Sitemaps that a robots.txt may name. */
+const MAX_MAPS = 1_000;
+/** Of `page.html`: its head is at the start. */
+const MAX_HTML_BYTES = 4 * 1024 * 1024;
+
+export const found = ({ name }: Crawl, pk: string, extra: Extra): Found => ({
+  workload: name,
+  pk,
+  extra,
+  priority: -(extra.depth ?? 0),
+  once: true,
+});
+
+/** A sitemap, or the rest of one, as a task. */
+export const foundSitemap = (
+  crawl: Crawl,
+  address: string,
+  { level = 0, from = 0, job_id, ...extra }: Extra & Partial<Omit<SitemapPart, "address">>,
+): Found => {
+  const sitemap = { address, level, from, ...(job_id !== undefined && { job_id }) };
+  return found(crawl, `sitemap ${from} ${address}`, { ...extra, sitemap });
+};
+
+/**
+ * Opens the page that the task names and tells its links. A page that is not opened says why in `skipped`.
+ * @throws when it cannot be opened now
+ */
+export async function crawlPage(crawl: Crawl, task: Task, ctx: TaskContext) {
+  const { pk, extra } = task;
+  const address = addressOf(pk);
+  if (address === null) return { url: pk, skipped: "not an address of the web" };
+  const { depth = 0, seed = address, same_as } = extra ?? {};
+  if (same_as !== undefined) return { url: address, skipped: `the same page as ${same_as}` };
+  // Written in another way: the page is the task of the one that all ways lead to.
+  if (address !== pk)
+    return {
+      url: pk,
+      skipped: `the same page as ${address}`,
+      emit: [found(crawl, address, { depth, seed })],
+    };
+  const robots = await robotsOf(crawl, task, address, ctx);
+  if (!robots.allows(address)) return { url: address, skipped: "robots.txt" };
+  if (!(await mayBegin(crawl, address, ctx))) return { url: address, skipped: "limit" };
+  await takeTurn(crawl, address, robots.delay_s, ctx);
+  try {
+    if (!(await begin(crawl, address, ctx))) return { url: address, skipped: "limit" };
+    const job = await jobOf(crawl, task, address, ctx, "page");
+    const links = await linksOf(crawl, job, { address, depth, seed });
+    const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, robots.sitemaps) : [];
+    const seen = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
+    const { job_id, http_status, final_url, title } = job;
+    const emit = notToldYet(crawl, task, seen);
+    await end(crawl, address, ctx);
+    return {
+      url: address,
+      depth,
+      job_id,
+      http_status,
+      final_url,
+      title,
+      links: links.length,
+      emit,
+    };
+  } catch (err) {
+    if (ctx.attempt >= ctx.max_attempts) await end(crawl, address, ctx);
+    throw err;
+  } finally {
+    await leave(crawl, address, ctx);
+  }
+}
+
+/** Where a site keeps its sitemaps when its robots.txt names none. */
+const sitemapsOf = (address: string, named: readonly string[]): readonly string[] =>
+  named.length > 0 ? named.slice(0, MAX_MAPS) : [new URL("/sitemap.xml", address).href];
+
+interface Place {
+  address: string;
+  depth: number;
+  seed: string;
+}
+
+/** The pages that the job's page leads to, in scope, each once. */
+async function linksOf(crawl: Crawl, job: Job, { address, depth, seed }: Place): Promise<Found[]> {
+  const tasks = new Map<string, Found>();
+  const arrived = addressOf(job.final_url ?? address);
+  if (arrived !== null && arrived !== address)
+    tasks.set(arrived, found(crawl, arrived, { depth, seed, same_as: address }));
+  const isPage = (job.http_status ?? 200) < 400;
+  if (!isPage || (crawl.settings.depth !== null && depth >= crawl.settings.depth))
+    return [...tasks.values()];
+  const { links, canonical, is_followed } = await readPage(crawl, job);
+  const named = is_followed ? links : [];
+  for (const raw of canonical === null ? named : [canonical, ...named]) {
+    const link = addressOf(raw, arrived ?? address);
+    if (link === null || link === address || tasks.has(link)) continue;
+    if (tasks.size >= MAX_LINKS) break;
+    if (crawl.inScope(link, seed)) tasks.set(link, found(crawl, link, { depth: depth + 1, seed }));
+  }
+  return [...tasks.values()];
+}
+
+/** What the page says of itself and of its links. A page that asks not to be followed is not, where robots count. */
+async function readPage({ jobs, settings }: Crawl, { job_id }: Job) {
+  const links = await jobs.links(job_id).catch(orNone);
+  const page = await jobs.file(job_id, "page.html").catch(orNone);
+  const followed = links?.filter(({ rel }) => !settings.robots || !/\bnofollow\b/i.test(rel)) ?? [];
+  const head = page ? await readHead(page) : { canonical: null, robots: "" };
+  return {
+    links: followed.map(({ url }) => url),
+    canonical: head.canonical,
+    is_followed: !settings.robots || !/\b(nofollow|none)\b/i.test(head.robots),
+  };
+}
+
+/** A job of something that is no page has no such file. */
+function orNone(err: unknown): null {
+  if ((err as { status?: number }).status === 404) return null;
+  throw err;
+}
+
+async function readHead(page: Response) {
+  const head = { canonical: null as string | null, robots: "" };
+  const rewriter = new HTMLRewriter()
+    .on('link[rel="canonical" i]', {
+      element: (link) => {
+        head.canonical ??= link.getAttribute("href");
+      },
+    })
+    .on('meta[name="robots" i]', {
+      element: (meta) => {
+        head.robots += ` ${meta.getAttribute("content") ?? ""}`;
+      },
+    });
+  const html = (await page.bytes()).subarray(0, MAX_HTML_BYTES);
+  await rewriter.transform(new Response(html)).arrayBuffer();
+  return head;
+}
+
+/** Addresses kept of what was told; a crawl that meets more tells some of them twice, which the queue leaves alone. */
+const MAX_TOLD = 200_000;
+
+/**
+ * Leaves out what another task of this process has told: every page of a site has the same menu. A task that comes again
+ * tells its own links again, because its first report may be what was lost; whatever another task told is told by that
+ * task until it is recorded.
+ */
+export function notToldYet({ told }: Crawl, { task_id }: Task, tasks: readonly Found[]): Found[] {
+  if (told.size > MAX_TOLD) told.clear();
+  return tasks.filter(({ pk }) => {
+    // That of a sitemap is longer than its address.
+    if (pk.length > MAX_ADDRESS) return false;
+    const by = told.get(pk);
+    if (by === undefined) told.set(pk, task_id);
+    return by === undefined || by === task_id;
+  });
+}

@@ -1,0 +1,54 @@
+import { addressOf } from "./addresses.ts";
+import type { Crawl, Task, TaskContext } from "./context.ts";
+import { bodyOf, jobOf } from "./jobs.ts";
+import { type Found, found, foundSitemap, notToldYet } from "./page.ts";
+import { MAX_SITEMAP_BYTES, readSitemap } from "./sitemaps.ts";
+
+/** Addresses that one run tells: a sitemap has up to 50,000, and a run emits at most 10,000 tasks. */
+const PART = 4_000;
+/** A sitemap of sitemaps has no other such below it (sitemaps.org); a site that makes them without end is not followed. */
+const DEEPEST = 2;
+
+/** Reads a part of a sitemap; the next part is a task of its own, on the same job. */
+export async function crawlSitemap(crawl: Crawl, task: Task, ctx: TaskContext) {
+  const { sitemap, depth = 0, seed = "" } = task.extra ?? {};
+  if (!sitemap) throw new Error("this task has no sitemap");
+  const address = addressOf(sitemap.address);
+  if (address === null) return { url: sitemap.address, skipped: "not an address of the web" };
+  const job = sitemap.job_id
+    ? await crawl.jobs.get(sitemap.job_id)
+    : await jobOf(crawl, task, address, ctx, "sitemap");
+  const { job_id, http_status } = job;
+  if ((http_status ?? 0) >= 400)
+    return { url: address, job_id, http_status, skipped: "no sitemap" };
+  const body = await bodyOf(crawl, job, MAX_SITEMAP_BYTES);
+  const { pages, sitemaps } = body ? readSitemap(body) : { pages: [], sitemaps: [] };
+  const part = pages.slice(sitemap.from, sitemap.from + PART);
+  const reaches = crawl.settings.depth === null || depth < crawl.settings.depth;
+  const emit: Found[] = [];
+  for (const raw of reaches ? part : []) {
+    const page = addressOf(raw, address);
+    if (page !== null && crawl.inScope(page, seed))
+      emit.push(found(crawl, page, { depth: depth + 1, seed }));
+  }
+  if (sitemap.from === 0 && sitemap.level < DEEPEST)
+    for (const more of sitemaps.slice(0, PART))
+      if (isOfSite(more, address))
+        emit.push(foundSitemap(crawl, more, { depth, seed, level: sitemap.level + 1 }));
+  const from = sitemap.from + PART;
+  if (from < pages.length)
+    emit.push(
+      foundSitemap(crawl, sitemap.address, { depth, seed, level: sitemap.level, from, job_id }),
+    );
+  return {
+    url: address,
+    job_id,
+    http_status,
+    pages: pages.length,
+    emit: notToldYet(crawl, task, emit),
+  };
+}
+
+/** A sitemap speaks for its own host (sitemaps.org). */
+const isOfSite = (raw: string, sitemap: string): boolean =>
+  URL.parse(raw)?.host === new URL(sitemap).host;
