@@ -1,5 +1,6 @@
 import { type LiveConfig, liveConfig } from "#hub/program/live-config.ts";
 import { lineFormat } from "#hub/program/log-format.ts";
+import { traceFields } from "#hub/program/trace-fields.ts";
 import { gatherVariables } from "#hub/program/variables/variable-sources.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { ConfigError, type EnvSource, UnavailableError } from "#shared/kit/env.ts";
@@ -41,7 +42,12 @@ const SELF =
     : [process.execPath, import.meta.path]);
 
 const logTo = (level: LogLevel | (() => LogLevel), format: LogFormat) =>
-  createLog(level, (text) => void process.stderr.write(`${text}\n`), lineFormat(format, stderr));
+  createLog(
+    level,
+    (text) => void process.stderr.write(`${text}\n`),
+    lineFormat(format, stderr),
+    traceFields,
+  );
 
 const isOn = (value: string | undefined): boolean =>
   value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase());

@@ -53,11 +53,15 @@ export type LogFormatter = (line: LogLine) => string;
 export const jsonLine: LogFormatter = ({ ts, level, message, fields }) =>
   JSON.stringify({ ts: ts.toISOString(), level, message, ...fields });
 
-/** `level`: the lowest that is written; a function is called for every line. */
+/**
+ * `level`: the lowest that is written; a function is called for every line. `within`: fields of what a line is written in the
+ * course of, if it is anything.
+ */
 export function createLog(
   level: LogLevel | (() => LogLevel),
   write: (text: string) => void,
   format: LogFormatter = jsonLine,
+  within?: () => LogFields | null,
 ): Log {
   const lowest = typeof level === "function" ? level : () => level;
   const writes = (name: LogLevel) => LOG_LEVELS.indexOf(name) >= LOG_LEVELS.indexOf(lowest());
@@ -66,6 +70,7 @@ export function createLog(
       if (!writes(name)) return;
       const fields: LogFields = { ...bound };
       for (const [key, value] of Object.entries(given)) fields[key] = plainLogValue(value);
+      Object.assign(fields, within?.());
       write(format({ ts: new Date(), level: name, message, fields }));
     };
     return {

@@ -14,6 +14,8 @@ const PARENT = "b7ad6b7169203331";
 let fleet: FleetProcesses;
 let site: ReturnType<typeof Bun.serve>;
 let collector: Collector;
+/** Lines of the hub's log. */
+const logged: string[] = [];
 beforeAll(async () => {
   collector = startCollector();
   site = Bun.serve({
@@ -26,6 +28,7 @@ beforeAll(async () => {
     headless: true,
     pipeline: true,
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    onHubLine: (line) => void (line && logged.push(line)),
   });
   await fleet.lanesWarm();
 }, 180_000);
@@ -127,6 +130,44 @@ test("a task is one trace from its submit to what it does itself (rules/spans#a-
   const read = await fetch(`${fleet.url}/api/v1/runs/${run.run_id}`);
   const { output_json } = (await read.json()) as { output_json: string };
   expect(output_json).toBe(`00-${trace}-${task.spanId}-01`);
+});
+
+test("what a task emits is within the attempt that emits it (rules/spans#a-task)", async () => {
+  const trace = "3af7651916cd43dd8448eb211c80319c";
+  const emit = JSON.stringify({ emit: [{ workload: "emitted", pk: "b" }] });
+  for (const [slug, argv] of Object.entries({ emitted: ["true"], emitter: ["echo", emit] }))
+    await post(trace, "/api/v1/workloads", {
+      slug,
+      executor_type: "command",
+      executor_config: { argv },
+    });
+  await post(trace, "/api/v1/workloads/emitter/tasks", { pk: "a" });
+  const of = (name: string, workload: string) =>
+    collector.spans.next(
+      (span) =>
+        span.traceId === trace &&
+        span.name === name &&
+        span.attributes["flotilla.workload"] === workload,
+    );
+  const attempt = await of("task", "emitter");
+  expectWithin(await of("task queued", "emitted"), attempt);
+  expectWithin(await of("task", "emitted"), attempt);
+});
+
+test("what is logged in the course of a call has its trace (rules/spans#log-lines)", async () => {
+  const trace = "4af7651916cd43dd8448eb211c80319c";
+  await post(trace, "/api/v1/workloads", {
+    slug: "logged",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
+  });
+  const call = await named(trace, "POST /api/v1/workloads");
+  const line = await until("the line", 60_000, () =>
+    logged.find(
+      (text) => text.includes("workload created") && text.includes(`"workload":"logged"`),
+    ),
+  );
+  expect(JSON.parse(line)).toMatchObject({ trace_id: trace, span_id: call.spanId });
 });
 
 test("calls of workers, probes and pages make no spans (rules/spans#calls)", () => {

@@ -141,7 +141,7 @@ test("a running task shows how far it is, and the words of a worker that died ar
   const call = (name: string, body: object) =>
     api("POST", `/workers/dying/${name}`, { incarnation, ...body });
   const hello = await call("register", { host: "h", slots: 1, version: "1" });
-  expect(hello.body.accepts).toEqual(["notes", "snooze", "broken", "checks", "update"]);
+  expect(hello.body.accepts).toEqual(["notes", "snooze", "broken", "checks", "update", "within"]);
   const [batch] = (await call("claim", { slots: 1 })).body.batches;
   const { task_id, epoch, pk, attempt } = batch.tasks[0];
   const ts = "2026-01-02T03:04:05.000Z";

@@ -30,7 +30,13 @@ export function createReport({ flight, outbox, broken, accepts }: ReportDeps): R
     if (outcome.kind === "done") {
       const { output } = outcome;
       const bytes = printedBytes + (JSON.stringify(output)?.length ?? 0);
-      outbox.add("done", workload, { ...told, output }, bytes);
+      const within = emits(output) && accepts("within") ? task.traceparent : undefined;
+      outbox.add(
+        "done",
+        workload,
+        { ...told, output, ...(within && { traceparent: within }) },
+        bytes,
+      );
     } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
       // Stopped together with a neighbour that was lost: nothing is wrong with the executor.
       if (outcome.kind === "not_run" && outcome.broken)
@@ -47,3 +53,6 @@ export function createReport({ flight, outbox, broken, accepts }: ReportDeps): R
     }
   };
 }
+
+const emits = (output: unknown): boolean =>
+  typeof output === "object" && output !== null && "emit" in output;

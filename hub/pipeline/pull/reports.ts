@@ -12,6 +12,7 @@ import {
 } from "#shared/protocol/schema/pull.ts";
 import { MAX_JSON_DEPTH, type TaskIn } from "#shared/protocol/schema/queue.ts";
 import type { PipelineContext } from "../context.ts";
+import { keepEmittedTraces } from "../tasks/task-traces.ts";
 import { isTooDeep, newTask } from "../tasks/tasks.ts";
 
 const printed = (item: DoneItem | FailedItem) => ({
@@ -29,7 +30,7 @@ function plainColumns(item: DoneItem | FailedItem): Pick<DoneItem, PlainColumn> 
 
 /** Records what succeeded; answers each item, in order. A report of an attempt that is over is `stale`. */
 export async function completeTasks(
-  ctx: Pick<PipelineContext, "pipeline" | "log">,
+  ctx: Pick<PipelineContext, "pipeline" | "log" | "tracer" | "clock">,
   worker: string,
   items: readonly DoneItem[],
 ): Promise<Report[]> {
@@ -47,6 +48,10 @@ export async function completeTasks(
       ...(emit.length > 0 ? { emit } : {}),
     };
   });
+  await keepEmittedTraces(
+    ctx,
+    tasks.map(({ emit }, i) => ({ ...(emit && { emit }), traceparent: items[i]?.traceparent })),
+  );
   const reports = await ctx.pipeline.turns.call({ op: "complete", worker, items: tasks });
   for (const { emit = [] } of tasks)
     for (const { workload_id, tasks: more } of emit) ctx.pipeline.wake(workload_id, more.length);

@@ -1,9 +1,14 @@
 import { createHash } from "node:crypto";
-import type { ClaimedTask } from "#hub/platform/db/queue/queue-store.ts";
+import type { ClaimedTask, DoneTask } from "#hub/platform/db/queue/queue-store.ts";
 import type { WorkloadRow } from "#hub/platform/db/rows.ts";
 import { currentTrace } from "#hub/platform/tracing/current-trace.ts";
 import type { HubTracer } from "#hub/platform/tracing/hub-tracer.ts";
-import { childOf, formatTraceparent } from "#shared/kit/tracing/trace-context.ts";
+import {
+  childOf,
+  formatTraceparent,
+  parseTraceparent,
+  type TraceContext,
+} from "#shared/kit/tracing/trace-context.ts";
 import type { PipelineContext } from "../context.ts";
 import type { SlotTasks } from "../pull/claims.ts";
 
@@ -17,16 +22,33 @@ const keyOf = (workload_id: number, pk: string): string => {
   return `task:${workload_id}:${hash}`;
 };
 
-/** Keeps the trace of the call that submits these tasks, for when they are claimed (rules/spans#a-task). */
+/**
+ * Keeps what these tasks are within, for when they are claimed (rules/spans#a-task): the call that submits them, or the
+ * attempt that emits them.
+ */
 export async function keepTaskTraces(
   { tracer, clock }: TraceDeps,
   workload_id: number,
   tasks: readonly { pk: string }[],
+  parent: TraceContext | null = currentTrace(),
 ): Promise<void> {
-  const parent = currentTrace();
   if (tracer === null || !parent?.sampled || tasks.length > MOST_KEPT) return;
   const kept = { traceparent: formatTraceparent(parent), parent_id: null, at: clock.now() };
   await Promise.all(tasks.map(({ pk }) => tracer.kept.keep(keyOf(workload_id, pk), kept)));
+}
+
+/** What runs emit, each within the attempt that did. */
+export async function keepEmittedTraces(
+  ctx: TraceDeps,
+  runs: readonly (Pick<DoneTask, "emit"> & { traceparent: string | undefined })[],
+): Promise<void> {
+  if (ctx.tracer === null) return;
+  for (const { emit = [], traceparent } of runs) {
+    const parent = parseTraceparent(traceparent);
+    if (parent === null) continue;
+    for (const { workload_id, tasks } of emit)
+      await keepTaskTraces(ctx, workload_id, tasks, parent);
+  }
 }
 
 /** Tells how long claimed tasks waited, and gives each what its attempt is within. */

@@ -55,7 +55,7 @@ export type RegisterPull = z.infer<typeof RegisterPull>;
  * what is released; `broken`: in heartbeats; `checks`: they are requested, and answered at `/workers/{id}/checks`;
  * `update`: in heartbeats, by a worker that updates by order.
  */
-export const PULL_FEATURES = ["notes", "snooze", "broken", "checks", "update"] as const;
+export const PULL_FEATURES = ["notes", "snooze", "broken", "checks", "update", "within"] as const;
 export const RegisteredPull = z
   .object({
     worker_id: z.string(),
@@ -91,6 +91,8 @@ export const DoneItem = z.strictObject({
   ...AttemptRef.shape,
   ...Printed,
   output: z.unknown().optional(),
+  /** The span of the attempt, as W3C Trace Context writes it: what it emits is within that. */
+  traceparent: z.string().max(256).optional(),
 });
 export type DoneItem = z.infer<typeof DoneItem>;
 export const EmitList = z.array(Emitted).max(10_000);
