@@ -1,20 +1,11 @@
 import type { Job } from "#shared/client/index.ts";
-import { addressOf, MAX_ADDRESS } from "./addresses.ts";
+import { addressOf } from "./addresses.ts";
 import { begin, end, mayBegin } from "./begun.ts";
-import type { Crawl, Extra, SitemapPart, Task, TaskContext } from "./context.ts";
+import type { Crawl, Task, TaskContext } from "./context.ts";
+import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
 import { jobOf } from "./jobs.ts";
 import { leave, takeTurn } from "./pace.ts";
 import { robotsOf } from "./robots.ts";
-
-/** A task that a run gives the crawl. */
-export interface Found {
-  workload: string;
-  pk: string;
-  extra: Extra;
-  /** Pages near the seed come first. */
-  priority: number;
-  once: true;
-}
 
 /** Links of one page that a crawl follows: a run emits at most 10,000 tasks. */
 const MAX_LINKS = 5_000;
@@ -22,24 +13,6 @@ const MAX_LINKS = 5_000;
 const MAX_MAPS = 1_000;
 /** Of `page.html`: its head is at the start. */
 const MAX_HTML_BYTES = 4 * 1024 * 1024;
-
-export const found = ({ name }: Crawl, pk: string, extra: Extra): Found => ({
-  workload: name,
-  pk,
-  extra,
-  priority: -(extra.depth ?? 0),
-  once: true,
-});
-
-/** A sitemap, or the rest of one, as a task. */
-export const foundSitemap = (
-  crawl: Crawl,
-  address: string,
-  { level = 0, from = 0, job_id, ...extra }: Extra & Partial<Omit<SitemapPart, "address">>,
-): Found => {
-  const sitemap = { address, level, from, ...(job_id !== undefined && { job_id }) };
-  return found(crawl, `sitemap ${from} ${address}`, { ...extra, sitemap });
-};
 
 /**
  * Opens the page that the task names and tells its links. A page that is not opened says why in `skipped`.
@@ -154,23 +127,4 @@ async function readHead(page: Response) {
   const html = (await page.bytes()).subarray(0, MAX_HTML_BYTES);
   await rewriter.transform(new Response(html)).arrayBuffer();
   return head;
-}
-
-/** Addresses kept of what was told; a crawl that meets more tells some of them twice, which the queue leaves alone. */
-const MAX_TOLD = 200_000;
-
-/**
- * Leaves out what another task of this process has told: every page of a site has the same menu. A task that comes again
- * tells its own links again, because its first report may be what was lost; whatever another task told is told by that
- * task until it is recorded.
- */
-export function notToldYet({ told }: Crawl, { task_id }: Task, tasks: readonly Found[]): Found[] {
-  if (told.size > MAX_TOLD) told.clear();
-  return tasks.filter(({ pk }) => {
-    // That of a sitemap is longer than its address.
-    if (pk.length > MAX_ADDRESS) return false;
-    const by = told.get(pk);
-    if (by === undefined) told.set(pk, task_id);
-    return by === undefined || by === task_id;
-  });
 }

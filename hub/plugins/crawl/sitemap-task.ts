@@ -1,7 +1,7 @@
 import { addressOf } from "./addresses.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
+import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
 import { bodyOf, jobOf } from "./jobs.ts";
-import { type Found, found, foundSitemap, notToldYet } from "./page.ts";
 import { MAX_SITEMAP_BYTES, readSitemap } from "./sitemaps.ts";
 
 /** Addresses that one run tells: a sitemap has up to 50,000, and a run emits at most 10,000 tasks. */
