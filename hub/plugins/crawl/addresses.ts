@@ -36,10 +36,11 @@ const SCOPES: Record<Settings["scope"], (url: URL, seed: URL) => boolean> = {
 
 /** Decides which links a crawl follows. */
 export function scopeOf({ scope, include, exclude }: Settings) {
-  const [also, never] = [include, exclude].map((list) => list.map((text) => new RegExp(text)));
+  const also = include.map((text) => new RegExp(text));
+  const never = exclude.map((text) => new RegExp(text));
   return (address: string, seed: string): boolean => {
     const matches = (pattern: RegExp) => pattern.test(address);
-    if (never?.some(matches)) return false;
-    return SCOPES[scope](new URL(address), new URL(seed)) || also?.some(matches) === true;
+    if (never.some(matches)) return false;
+    return SCOPES[scope](new URL(address), new URL(seed)) || also.some(matches);
   };
 }

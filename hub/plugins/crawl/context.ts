@@ -3,8 +3,6 @@ import type { Settings } from "./settings.ts";
 
 /** A task of a crawl: a page, or a part of a sitemap. */
 export interface Task {
-  task_id: number;
-  attempt: number;
   pk: string;
   extra: Extra | null;
 }
@@ -31,10 +29,10 @@ export interface SitemapPart {
 
 /** What the runner gives a task. */
 export interface TaskContext {
+  task_id: number;
   attempt: number;
   max_attempts: number;
   signal: AbortSignal;
-  log(text: string, level?: string): void;
   state: {
     get(key: string, fallback?: unknown): Promise<unknown>;
     set(key: string, value: unknown): Promise<void>;
@@ -42,10 +40,12 @@ export interface TaskContext {
   };
 }
 
-/** A robots.txt as it was read, at a time in epoch ms. */
-export interface KeptRobots {
-  text: string;
-  read_at: number;
+/** What a site asks of crawlers (RFC 9309). */
+export interface Robots {
+  allows(address: string): boolean;
+  /** `Crawl-delay`, in seconds; 0 without one. */
+  delay_s: number;
+  sitemaps: readonly string[];
 }
 
 /** One crawl, as long as its process lives. */
@@ -55,8 +55,8 @@ export interface Crawl {
   settings: Settings;
   jobs: Client["jobs"];
   inScope(address: string, seed: string): boolean;
-  /** The robots.txt of each origin that this process has met. */
-  robots: Map<string, KeptRobots>;
+  /** The robots.txt of each origin that this process has met, and when it was read, in epoch ms. */
+  robots: Map<string, { rules: Robots; read_at: number }>;
   /** Which task told of an address: what another task has told is not told again. */
   told: Map<string, number>;
 }

@@ -1,5 +1,5 @@
 import { MAX_ADDRESS } from "./addresses.ts";
-import type { Crawl, Extra, SitemapPart, Task } from "./context.ts";
+import type { Crawl, Extra, SitemapPart, TaskContext } from "./context.ts";
 
 /** A task that a run gives the crawl. */
 export interface Found {
@@ -37,7 +37,11 @@ const MAX_TOLD = 200_000;
  * tells its own links again, because its first report may be what was lost; whatever another task told is told by that
  * task until it is recorded.
  */
-export function notToldYet({ told }: Crawl, { task_id }: Task, tasks: readonly Found[]): Found[] {
+export function notToldYet(
+  { told }: Crawl,
+  { task_id }: TaskContext,
+  tasks: readonly Found[],
+): Found[] {
   if (told.size > MAX_TOLD) told.clear();
   return tasks.filter(({ pk }) => {
     // That of a sitemap is longer than its address.

@@ -1,5 +1,6 @@
 import type { Job } from "#shared/client/index.ts";
-import { type Crawl, retryLater, type Task, type TaskContext } from "./context.ts";
+import { readUpTo } from "#shared/kit/read-up-to.ts";
+import { type Crawl, retryLater, type TaskContext } from "./context.ts";
 
 /** Statuses by which a server asks to be left alone for a while. */
 const BUSY = new Set([429, 503]);
@@ -29,30 +30,25 @@ async function asked<T>(call: Promise<T>): Promise<T> {
  */
 export async function jobOf(
   { name, jobs, settings }: Crawl,
-  { task_id, attempt }: Pick<Task, "task_id" | "attempt">,
   address: string,
-  { signal }: TaskContext,
+  { task_id, attempt, signal }: TaskContext,
   purpose: "page" | "robots" | "sitemap",
 ): Promise<Job> {
   // An archive of the crawl has its pages.
   const labels = { [purpose === "page" ? "crawl" : "crawl-aside"]: name };
-  let last: Job | null = null;
-  for (let n = 1; n <= attempt; n += 1) {
+  const submitted = async (n: number): Promise<string> => {
     const sent = jobs.submit(
       { url: address, options: settings.options, labels },
       { idempotency_key: `crawl-${task_id}-${purpose}-${n}`, patience_ms: 0, signal },
     );
-    const { job_id } = await asked(sent);
-    const known = await asked(jobs.get(job_id, { signal }));
-    if (isUseless(known)) {
-      last = known;
-      continue;
-    }
-    const job = await asked(jobs.wait(job_id, { signal }));
-    if (!isUseless(job)) return job;
-    throw new Error(failureOf(job));
-  }
-  throw new Error(last ? failureOf(last) : "no job was made");
+    return (await asked(sent)).job_id;
+  };
+  let job_id = await submitted(1);
+  for (let n = 2; n <= attempt && isUseless(await asked(jobs.get(job_id, { signal }))); n += 1)
+    job_id = await submitted(n);
+  const job = await asked(jobs.wait(job_id, { signal }));
+  if (isUseless(job)) throw new Error(failureOf(job));
+  return job;
 }
 
 const failureOf = (job: Job): string =>
@@ -66,13 +62,6 @@ export async function bodyOf({ jobs }: Crawl, job: Job, most: number): Promise<U
   const assets = await asked(jobs.assets(job.job_id));
   const asset = assets.find(({ source_url }) => source_url !== null && wanted.has(source_url));
   if (!asset) return null;
-  const { body } = await asked(jobs.download(job.job_id, asset.name));
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of body ?? []) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size >= most) break;
-  }
-  return Buffer.concat(pieces).subarray(0, most);
+  const { bytes } = await readUpTo(await asked(jobs.download(job.job_id, asset.name)), most);
+  return bytes;
 }

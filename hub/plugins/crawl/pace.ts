@@ -1,3 +1,4 @@
+import { systemClock } from "#shared/kit/clock.ts";
 import { type Crawl, retryLater, type TaskContext } from "./context.ts";
 
 /** What all workers know of a host's visits. Times are epoch ms. */
@@ -114,20 +115,8 @@ export async function leave(crawl: Crawl, address: string, { state }: TaskContex
   );
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      },
-      Math.max(0, ms),
-    );
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-  });
+/** @throws when the task must stop */
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await systemClock.sleep(Math.max(0, ms), signal);
+  signal.throwIfAborted();
 }

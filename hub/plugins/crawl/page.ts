@@ -1,4 +1,5 @@
 import type { Job } from "#shared/client/index.ts";
+import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { addressOf } from "./addresses.ts";
 import { begin, end, mayBegin } from "./begun.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
@@ -18,8 +19,7 @@ const MAX_HTML_BYTES = 4 * 1024 * 1024;
  * Opens the page that the task names and tells its links. A page that is not opened says why in `skipped`.
  * @throws when it cannot be opened now
  */
-export async function crawlPage(crawl: Crawl, task: Task, ctx: TaskContext) {
-  const { pk, extra } = task;
+export async function crawlPage(crawl: Crawl, { pk, extra }: Task, ctx: TaskContext) {
   const address = addressOf(pk);
   if (address === null) return { url: pk, skipped: "not an address of the web" };
   const { depth = 0, seed = address, same_as } = extra ?? {};
@@ -31,18 +31,18 @@ export async function crawlPage(crawl: Crawl, task: Task, ctx: TaskContext) {
       skipped: `the same page as ${address}`,
       emit: [found(crawl, address, { depth, seed })],
     };
-  const robots = await robotsOf(crawl, task, address, ctx);
+  const robots = await robotsOf(crawl, address, ctx);
   if (!robots.allows(address)) return { url: address, skipped: "robots.txt" };
   if (!(await mayBegin(crawl, address, ctx))) return { url: address, skipped: "limit" };
   await takeTurn(crawl, address, robots.delay_s, ctx);
   try {
     if (!(await begin(crawl, address, ctx))) return { url: address, skipped: "limit" };
-    const job = await jobOf(crawl, task, address, ctx, "page");
+    const job = await jobOf(crawl, address, ctx, "page");
     const links = await linksOf(crawl, job, { address, depth, seed });
     const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, robots.sitemaps) : [];
     const seen = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
     const { job_id, http_status, final_url, title } = job;
-    const emit = notToldYet(crawl, task, seen);
+    const emit = notToldYet(crawl, ctx, seen);
     await end(crawl, address, ctx);
     return {
       url: address,
@@ -124,7 +124,7 @@ async function readHead(page: Response) {
         head.robots += ` ${meta.getAttribute("content") ?? ""}`;
       },
     });
-  const html = (await page.bytes()).subarray(0, MAX_HTML_BYTES);
-  await rewriter.transform(new Response(html)).arrayBuffer();
+  const { bytes } = await readUpTo(page, MAX_HTML_BYTES);
+  await rewriter.transform(new Response(bytes)).arrayBuffer();
   return head;
 }

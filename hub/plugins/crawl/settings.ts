@@ -20,17 +20,19 @@ export interface Settings {
   options: Record<string, unknown>;
 }
 
-export const settingsOf = (given: Partial<Settings>): Settings => ({
-  scope: given.scope ?? "prefix",
-  include: given.include ?? [],
-  exclude: given.exclude ?? [],
-  depth: given.depth ?? null,
-  limit: given.limit ?? 1_000,
-  limit_per_host: given.limit_per_host ?? null,
-  delay_s: given.delay_s ?? 1,
-  per_host: given.per_host ?? 2,
-  robots: given.robots ?? true,
-  agent: given.agent ?? "flotilla",
-  sitemaps: given.sitemaps ?? true,
-  options: given.options ?? {},
-});
+const DEFAULTS: Settings = {
+  scope: "prefix",
+  include: [],
+  exclude: [],
+  depth: null,
+  limit: 1_000,
+  limit_per_host: null,
+  delay_s: 1,
+  per_host: 2,
+  robots: true,
+  agent: "flotilla",
+  sitemaps: true,
+  options: {},
+};
+
+export const settingsOf = (given: Partial<Settings>): Settings => ({ ...DEFAULTS, ...given });

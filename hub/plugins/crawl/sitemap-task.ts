@@ -10,14 +10,14 @@ const PART = 4_000;
 const DEEPEST = 2;
 
 /** Reads a part of a sitemap; the next part is a task of its own, on the same job. */
-export async function crawlSitemap(crawl: Crawl, task: Task, ctx: TaskContext) {
-  const { sitemap, depth = 0, seed = "" } = task.extra ?? {};
+export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskContext) {
+  const { sitemap, depth = 0, seed = "" } = extra ?? {};
   if (!sitemap) throw new Error("this task has no sitemap");
   const address = addressOf(sitemap.address);
   if (address === null) return { url: sitemap.address, skipped: "not an address of the web" };
   const job = sitemap.job_id
     ? await crawl.jobs.get(sitemap.job_id)
-    : await jobOf(crawl, task, address, ctx, "sitemap");
+    : await jobOf(crawl, address, ctx, "sitemap");
   const { job_id, http_status } = job;
   if ((http_status ?? 0) >= 400)
     return { url: address, job_id, http_status, skipped: "no sitemap" };
@@ -45,7 +45,7 @@ export async function crawlSitemap(crawl: Crawl, task: Task, ctx: TaskContext) {
     job_id,
     http_status,
     pages: pages.length,
-    emit: notToldYet(crawl, task, emit),
+    emit: notToldYet(crawl, ctx, emit),
   };
 }
 
