@@ -16,7 +16,7 @@ import { MIB } from "./memory.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
 import { resolveSource } from "./source-path.ts";
-import { openTaskFleet } from "./task-fleet.ts";
+import { type FleetAddress, openTaskFleet } from "./task-fleet.ts";
 
 export interface ExecutorDeps {
   clock: Clock;
@@ -27,11 +27,6 @@ export interface ExecutorDeps {
   environment: Record<string, string>;
   /** Where fleet_fetch finds its hub unless the workload names one. */
   fleet?: FleetAddress;
-}
-
-export interface FleetAddress {
-  hub_url: string;
-  token: string | null;
 }
 
 /**

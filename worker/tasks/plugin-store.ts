@@ -3,6 +3,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_BLOB_BYTES } from "#shared/protocol/schema/plugin.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
+import { copyHeaders } from "./pass-headers.ts";
 
 export interface PluginStoreDeps {
   control_url: string;
@@ -26,13 +27,6 @@ const PASSED_BACK = ["content-type", "etag", "content-range"];
 
 type Kind = "state" | "blob";
 const PLACE = /^\/([^/]+)\/(state|blob)\/(.+)$/;
-
-function copyHeaders(from: Headers, names: readonly string[], to: Headers): void {
-  for (const name of names) {
-    const value = from.get(name);
-    if (value !== null) to.set(name, value);
-  }
-}
 
 /** Errors that mean that nobody listened, so nothing was done. */
 const wasRefused = (err: unknown): boolean =>

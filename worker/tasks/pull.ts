@@ -9,7 +9,7 @@ import { drain } from "./drain.ts";
 import { exchangeUntilStopped } from "./exchange.ts";
 import type { TaskEnd } from "./executor.ts";
 import { createExecutorPool } from "./executor-pool.ts";
-import { createExecutor, type FleetAddress } from "./executors.ts";
+import { createExecutor } from "./executors.ts";
 import { createFlight, type Flight } from "./flight.ts";
 import { createHeartbeat, createObedience, type HeartbeatTopics } from "./heartbeat.ts";
 import { createJoining } from "./joining.ts";
@@ -22,6 +22,7 @@ import { createWorkerPlugins } from "./plugins.ts";
 import { createReport } from "./report.ts";
 import { createRetry } from "./retry.ts";
 import { createSlots, type Slots } from "./slots.ts";
+import type { FleetAddress } from "./task-fleet.ts";
 
 export interface PullDeps extends HeartbeatTopics {
   control_url: string;

@@ -1,6 +1,13 @@
 import { newToken } from "#shared/protocol/ids.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
+import { copyHeaders } from "./pass-headers.ts";
 import { type EventsOf, jobEvents } from "./task-fleet-events.ts";
+
+/** A hub, and this worker's token for it. */
+export interface FleetAddress {
+  hub_url: string;
+  token: string | null;
+}
 
 /** The fleet for a workload's own code: the value of FLOTILLA_FLEET_URL. */
 export interface TaskFleet {
@@ -21,45 +28,18 @@ const ALLOWED: readonly (readonly [method: string, path: RegExp])[] = [
   ["GET", /^\/jobs\/[\w-]+\/assets\/[^/]+$/],
 ];
 const EVENTS = /^\/jobs\/[\w-]+\/events$/;
-const PASSED_ON = [
-  "accept",
-  "content-type",
-  "idempotency-key",
-  "last-event-id",
-  "range",
-  "traceparent",
-];
-const PASSED_BACK = [
-  "content-type",
-  "content-range",
-  "etag",
-  "idempotency-replayed",
-  "retry-after",
-];
-
-function only(names: readonly string[], from: Headers): Headers {
-  const kept = new Headers();
-  for (const name of names) {
-    const value = from.get(name);
-    if (value !== null) kept.set(name, value);
-  }
-  return kept;
-}
+const PASSED_ON = ["accept", "content-type", "idempotency-key", "range", "traceparent"];
+const PASSED_BACK = ["content-type", "content-range", "etag", "retry-after"];
 
 /**
  * Passes a task's calls about jobs on to the hub (rules/pipeline-executors#the-fleet-in-a-task), so that no task needs the
  * worker's token. It listens on loopback, and its address holds a token that only the tasks of one executor are given.
  */
-export function openTaskFleet({
-  hub_url,
-  token,
-}: {
-  hub_url: string;
-  token: string | null;
-}): TaskFleet {
+export function openTaskFleet({ hub_url, token }: FleetAddress): TaskFleet {
   const own = newToken();
   const base = hub_url.replace(/\/+$/, "");
-  const authorization = token === null ? undefined : { authorization: `Bearer ${token}` };
+  const headers: Record<string, string> =
+    token === null ? {} : { authorization: `Bearer ${token}` };
   const answer = async (
     request: Request,
     server: Bun.Server<EventsOf>,
@@ -67,16 +47,13 @@ export function openTaskFleet({
     const { pathname, search } = new URL(request.url);
     const path = pathname.startsWith(`/${own}/`) ? pathname.slice(own.length + 1) : "";
     const address = `${base}${path}${search}`;
-    if (
-      EVENTS.test(path) &&
-      server.upgrade(request, { data: { address, headers: { ...authorization } } })
-    )
+    if (EVENTS.test(path) && server.upgrade(request, { data: { address, headers } }))
       return undefined;
     const allowed = ALLOWED.some(
       ([method, shape]) => method === request.method && shape.test(path),
     );
     if (!allowed) return Response.json({ detail: "not found" }, { status: 404 });
-    return passOn(request, address, authorization);
+    return passOn(request, address, new Headers(headers));
   };
   const server = Bun.serve<EventsOf>({
     hostname: "127.0.0.1",
@@ -92,13 +69,8 @@ export function openTaskFleet({
   };
 }
 
-async function passOn(
-  request: Request,
-  address: string,
-  authorization: Record<string, string> = {},
-): Promise<Response> {
-  const headers = only(PASSED_ON, request.headers);
-  for (const [name, value] of Object.entries(authorization)) headers.set(name, value);
+async function passOn(request: Request, address: string, headers: Headers): Promise<Response> {
+  copyHeaders(request.headers, PASSED_ON, headers);
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), HEAD_MS);
   try {
@@ -109,7 +81,8 @@ async function passOn(
       signal: AbortSignal.any([request.signal, late.signal]),
       ...(request.method === "POST" ? { body: await request.arrayBuffer() } : {}),
     });
-    const back = only(PASSED_BACK, answered.headers);
+    const back = new Headers();
+    copyHeaders(answered.headers, PASSED_BACK, back);
     return new Response(answered.body, { status: answered.status, headers: back });
   } catch {
     return Response.json({ detail: "the hub cannot be reached" }, { status: 502 });
