@@ -11,6 +11,7 @@ import {
 import { type JobStatus, SubmitJob, TERMINAL } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
+import { pagesOfJobs } from "../jobs/read-jobs.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitRetry } from "../jobs/submit.ts";
 
@@ -94,9 +95,7 @@ async function changeAll(
 ): Promise<void> {
   if (Number.isFinite(at_most)) checkNumber(await ctx.db.jobs.count(filter), at_most);
   const late = ctx.clock.monotonic() + ACT_MS;
-  let before: { created_at: number; job_id: string } | null = null;
-  for (;;) {
-    const jobs: JobRow[] = await ctx.db.jobs.list({ ...filter, limit: BATCH }, before);
+  for await (const jobs of pagesOfJobs(ctx, filter, BATCH))
     for (let at = 0; at < jobs.length; at += AT_ONCE) {
       if (ctx.clock.monotonic() >= late || ctx.stopping.aborted) {
         done.complete = false;
@@ -108,10 +107,6 @@ async function changeAll(
       const ends = await Promise.all(some.map((job) => changeOne(ctx, action, job)));
       for (const [i, refusal] of ends.entries()) count(done, some[i] as JobRow, refusal);
     }
-    const last = jobs.at(-1);
-    if (jobs.length < BATCH || last === undefined) return;
-    before = { created_at: last.created_at, job_id: last.job_id };
-  }
 }
 
 function count(done: JobChangesMade, { job_id, url, status }: JobRow, refusal: Refusal): void {

@@ -1,7 +1,7 @@
 import { badRequest, invalid, notFound } from "#shared/kit/errors.ts";
 import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
-import { getRow } from "./read-jobs.ts";
+import { getRow, pagesOfJobs } from "./read-jobs.ts";
 
 /** The index is held until all of them are written: some 300 bytes for each answer. */
 const MAX_LABELLED = 20_000;
@@ -23,15 +23,12 @@ export async function archivedJobs(
   return ids;
 }
 
-async function labelledJobs({ db }: Pick<FleetContext, "db">, label: LabelFilter[]) {
+async function labelledJobs(ctx: Pick<FleetContext, "db">, label: LabelFilter[]) {
   const ids: string[] = [];
-  for (let before: { created_at: number; job_id: string } | null = null; ; ) {
-    const rows = await db.jobs.list({ label, status: "completed", limit: PAGE }, before);
-    ids.push(...rows.map(({ job_id }) => job_id));
+  for await (const page of pagesOfJobs(ctx, { label, status: "completed" }, PAGE)) {
+    ids.push(...page.map(({ job_id }) => job_id));
     if (ids.length > MAX_LABELLED)
       throw invalid(["query", "label"], `more than ${MAX_LABELLED} jobs have it`);
-    before = rows.at(-1) ?? null;
-    if (rows.length < PAGE) break;
   }
   if (ids.length === 0) throw notFound("completed job with this label");
   return ids.toReversed();

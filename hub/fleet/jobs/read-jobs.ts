@@ -1,3 +1,4 @@
+import type { JobFilter } from "#hub/platform/db/fleet-types.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { namedCursor, readNamedCursor } from "#hub/platform/http/time-cursor.ts";
 import { pageOfRows } from "#hub/platform/page-of-rows.ts";
@@ -46,6 +47,21 @@ export async function listJobs(
     ({ created_at, job_id }) => namedCursor({ at: created_at, id: job_id }),
   );
   return { jobs: await Promise.all(page.map((row) => recordOf(ctx, row))), next_cursor };
+}
+
+/** Every job that fits, newest first, in pages of `limit`; each is read when the one before was dealt with. */
+export async function* pagesOfJobs(
+  { db }: Pick<FleetContext, "db">,
+  filter: JobFilter,
+  limit: number,
+): AsyncGenerator<JobRow[]> {
+  for (let last: JobRow | undefined; ; ) {
+    const before = last ? { created_at: last.created_at, job_id: last.job_id } : null;
+    const page: JobRow[] = await db.jobs.list({ ...filter, limit }, before);
+    yield page;
+    last = page.at(-1);
+    if (page.length < limit || last === undefined) return;
+  }
 }
 
 /** GET /jobs/count: counted as far as a tab shows it. */
