@@ -15,16 +15,14 @@ export interface PluginsDeps {
 /** Workers hear of a changed plugin within this time. Scanning an unchanged folder of 1,000 files takes 15 ms. */
 const LOOK_EVERY_MS = 2_000;
 
-function createPlugins({ dir, bundled_dir }: Pick<PluginsDeps, "dir" | "bundled_dir">): Plugins {
+function createPlugins(dir: string, bundled: ReadonlyMap<string, PluginFolder>): Plugins {
   let seen = new Map<string, PluginFolder>();
   let last: Promise<unknown> = Promise.resolve();
   /** Everybody who calls while a scan is under way shares the next one: their scan must begin after their call. */
   let coming: Promise<void> | null = null;
   const look = async () => {
     coming = null;
-    const own = await scanPlugins(dir, seen);
-    const bundled = await scanPlugins(bundled_dir, seen);
-    const both = new Map([...bundled, ...own]);
+    const both = new Map([...bundled, ...(await scanPlugins(dir, seen))]);
     seen = new Map([...both].sort(([a], [b]) => (a < b ? -1 : 1)));
   };
   return {
@@ -41,7 +39,9 @@ function createPlugins({ dir, bundled_dir }: Pick<PluginsDeps, "dir" | "bundled_
 
 /** Reads the plugins and keeps watching them until it is stopped. */
 export async function startPlugins(deps: PluginsDeps): Promise<Plugins & Loop> {
-  const plugins = createPlugins(deps);
+  // Nothing changes them while the program runs.
+  const bundled = await scanPlugins(deps.bundled_dir, new Map());
+  const plugins = createPlugins(deps.dir, bundled);
   await plugins.refresh().catch((err) => deps.log.error({ err }, "could not read the plugins"));
   const loop = startLoop({
     name: "plugins",

@@ -48,10 +48,7 @@ export async function completeTasks(
       ...(emit.length > 0 ? { emit } : {}),
     };
   });
-  await keepEmittedTraces(
-    ctx,
-    tasks.map(({ emit }, i) => ({ ...(emit && { emit }), traceparent: items[i]?.traceparent })),
-  );
+  if (ctx.tracer !== null) await keepEmittedTraces(ctx, items, tasks);
   const reports = await ctx.pipeline.turns.call({ op: "complete", worker, items: tasks });
   for (const { emit = [] } of tasks)
     for (const { workload_id, tasks: more } of emit) ctx.pipeline.wake(workload_id, more.length);

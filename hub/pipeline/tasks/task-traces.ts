@@ -9,6 +9,7 @@ import {
   parseTraceparent,
   type TraceContext,
 } from "#shared/kit/tracing/trace-context.ts";
+import type { DoneItem } from "#shared/protocol/schema/pull.ts";
 import type { PipelineContext } from "../context.ts";
 import type { SlotTasks } from "../pull/claims.ts";
 
@@ -37,17 +38,17 @@ export async function keepTaskTraces(
   await Promise.all(tasks.map(({ pk }) => tracer.kept.keep(keyOf(workload_id, pk), kept)));
 }
 
-/** What runs emit, each within the attempt that did. */
+/** What runs emit, each within the attempt that did; `tasks` are those of `items`, in order. */
 export async function keepEmittedTraces(
   ctx: TraceDeps,
-  runs: readonly (Pick<DoneTask, "emit"> & { traceparent: string | undefined })[],
+  items: readonly Pick<DoneItem, "traceparent">[],
+  tasks: readonly Pick<DoneTask, "emit">[],
 ): Promise<void> {
-  if (ctx.tracer === null) return;
-  for (const { emit = [], traceparent } of runs) {
-    const parent = parseTraceparent(traceparent);
+  for (const [i, { emit = [] }] of tasks.entries()) {
+    const parent = parseTraceparent(items[i]?.traceparent);
     if (parent === null) continue;
-    for (const { workload_id, tasks } of emit)
-      await keepTaskTraces(ctx, workload_id, tasks, parent);
+    for (const { workload_id, tasks: emitted } of emit)
+      await keepTaskTraces(ctx, workload_id, emitted, parent);
   }
 }
 
