@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Job } from "#shared/protocol/schema/job.ts";
+import { type Client, createClient, type Job, type QueueCounts } from "flotilla";
 import { type LinkedSite, serveLinkedSite } from "../servers/linked-site.ts";
 import {
   type FleetProcesses,
@@ -16,12 +16,11 @@ export interface CrawlRig {
   puller: ManagedProcess;
   site: LinkedSite;
   /** What the crawl's queue has. */
-  queue(): Promise<{ pending: number; claimed: number; failed: number; total: number }>;
+  queue(): Promise<QueueCounts>;
   /** Completed jobs of the crawl. */
   jobs(): Promise<Job[]>;
   /** Resolves when the queue holds nothing but failures. */
   ended(ms: number): Promise<void>;
-  call<T>(method: string, path: string, body?: unknown): Promise<T>;
   stop(): Promise<void>;
 }
 
@@ -44,24 +43,14 @@ export async function startCrawl(given: {
     SVC_SLOTS: String(lanes + 1),
     SVC_DRAIN_TIMEOUT_S: "1",
   });
-  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await fetch(fleet.url + path, {
-      method,
-      headers: { "content-type": "application/json" },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(60_000),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as T;
-  };
-  const queue: CrawlRig["queue"] = () => call("GET", `/api/v1/workloads/${CRAWL}/queue`);
+  const { jobs, workloads } = createClient({ base_url: fleet.url });
+  const queue: CrawlRig["queue"] = () => workloads.queue(CRAWL);
   const rig: CrawlRig = {
     fleet,
     puller,
     site,
-    call,
     queue,
-    jobs: () => completedJobs(call),
+    jobs: () => completedJobs(jobs),
     ended: async (ms) => {
       await until(
         "the end of the crawl",
@@ -81,7 +70,7 @@ export async function startCrawl(given: {
   };
   try {
     await fleet.lanesWarm();
-    await call("POST", "/api/v1/workloads", {
+    await workloads.create({
       slug: CRAWL,
       executor_type: "bun_module",
       executor_config: {
@@ -92,7 +81,7 @@ export async function startCrawl(given: {
       lease_secs: 3,
       backoff: { kind: "fixed", base_s: 1, jitter: 0 },
     });
-    await call("POST", `/api/v1/workloads/${CRAWL}/tasks`, { pk: site.url, once: true });
+    await workloads.submit(CRAWL, [{ pk: site.url, once: true }]);
     return rig;
   } catch (err) {
     await rig.stop();
@@ -102,15 +91,15 @@ export async function startCrawl(given: {
   }
 }
 
-async function completedJobs(call: CrawlRig["call"]): Promise<Job[]> {
-  const jobs: Job[] = [];
-  for (let cursor = ""; ; ) {
-    const query = `label=crawl:${CRAWL}&status=completed&limit=200${cursor && `&cursor=${cursor}`}`;
-    const page = await call<{ jobs: Job[]; next_cursor: string | null }>("GET", `/jobs?${query}`);
-    jobs.push(...page.jobs);
-    if (page.next_cursor === null) return jobs;
-    cursor = encodeURIComponent(page.next_cursor);
+async function completedJobs({ list }: Client["jobs"]): Promise<Job[]> {
+  const found: Job[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { label: `crawl:${CRAWL}`, status: "completed", limit: 200 } as const;
+    const page = await list({ ...query, ...(cursor && { cursor }) });
+    found.push(...page.jobs);
+    cursor = page.next_cursor;
   }
+  return found;
 }
 
 /** The pages that were missed, those of more than one completed job, and those that a crawl leaves alone. */

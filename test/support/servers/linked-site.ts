@@ -58,9 +58,7 @@ export function serveLinkedSite(pages: number): LinkedSite {
       case "/":
         return page(0);
       case "/robots.txt":
-        return new Response(
-          "User-agent: *\nDisallow: /private/\nSitemap: /map.xml\n".replace("/map", `${url}map`),
-        );
+        return new Response(`User-agent: *\nDisallow: /private/\nSitemap: ${url}map.xml\n`);
       case "/map.xml":
         return new Response(
           `<urlset>${numbers
