@@ -1,6 +1,8 @@
+import { endsWithin, systemClock } from "#shared/kit/clock.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
 import type { JobStory } from "#worker/link/story.ts";
+import type { CdpSession } from "../cdp/connection.ts";
 import { attachBrowser } from "../lanes/attach.ts";
 import type { JobTab, LaneArchive, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { SeededProfile } from "../profile/profiles.ts";
@@ -134,9 +136,26 @@ async function openTab({ connection }: LaneBrowser, downloads: boolean): Promise
       return owned.has(targetId);
     },
     close: async () => {
-      await Promise.allSettled(
-        [...owned].map((targetId) => root.send("Target.closeTarget", { targetId })),
-      );
+      await Promise.all([...owned].map((target_id) => closeTab(root, target_id)));
     },
   };
+}
+
+/** A tab whose renderer hangs is closed by force, which takes Chromium longer than others. */
+const CLOSED_MS = 5_000;
+
+/**
+ * Chromium answers `Target.closeTarget` before the tab is gone, and until then whoever lists the tabs finds it. Never
+ * rejects.
+ */
+async function closeTab(root: CdpSession, target_id: string): Promise<void> {
+  const gone = Promise.withResolvers<void>();
+  const stop = root.on("Target.targetDestroyed", ({ targetId }) => {
+    if (targetId === target_id) gone.resolve();
+  });
+  const { success } = await root
+    .send("Target.closeTarget", { targetId: target_id })
+    .catch(() => ({ success: false }));
+  if (success) await endsWithin(systemClock, CLOSED_MS, Promise.race([gone.promise, root.closed]));
+  stop();
 }
