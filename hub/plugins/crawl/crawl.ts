@@ -1,6 +1,7 @@
 import { createClient } from "#shared/client/index.ts";
 import { scopeOf } from "./addresses.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
+import { waitsForFleet } from "./fleet-away.ts";
 import { crawlPage } from "./page.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import { crawlSitemap } from "./sitemap-task.ts";
@@ -20,6 +21,8 @@ export function createPlugin(given: Partial<Settings>) {
   };
   return {
     run: (task: Task, ctx: TaskContext) =>
-      task.extra?.sitemap ? crawlSitemap(crawl, task, ctx) : crawlPage(crawl, task, ctx),
+      waitsForFleet<unknown>(
+        task.extra?.sitemap ? crawlSitemap(crawl, task, ctx) : crawlPage(crawl, task, ctx),
+      ),
   };
 }

@@ -3,6 +3,7 @@ import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { addressOf } from "./addresses.ts";
 import { begin, end, mayBegin } from "./begun.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
+import { isFleetAway } from "./fleet-away.ts";
 import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
 import { jobOf } from "./jobs.ts";
 import { leave, takeTurn } from "./pace.ts";
@@ -55,7 +56,8 @@ export async function crawlPage(crawl: Crawl, { pk, extra }: Task, ctx: TaskCont
       emit,
     };
   } catch (err) {
-    if (ctx.attempt >= ctx.max_attempts) await end(crawl, address, ctx);
+    // A task that waits for the fleet comes again, also after its last attempt.
+    if (ctx.attempt >= ctx.max_attempts && !isFleetAway(err)) await end(crawl, address, ctx);
     throw err;
   } finally {
     await leave(crawl, address, ctx);
