@@ -56,6 +56,15 @@ test("a page is opened, found, typed into, clicked and read", async () => {
   expect(await found(driver, "h1").getText()).toBe("typed");
 }, 180_000);
 
+test("the client is among those who drive the session (rules/viewer#who-is-watching)", async () => {
+  const driver = await open();
+  await driver.get(`${rig.site.origin}/second`);
+  const state = await fetch(`${rig.fleet.url}/sessions/${await sessionIdOf(driver)}/state`);
+  expect(await state.json()).toMatchObject({
+    watchers: [{ kind: "webdriver", name: null, mode: "control", drives: true }],
+  });
+}, 180_000);
+
 test("alerts are read, answered and dismissed", async () => {
   const driver = await open();
   await driver.get(`${rig.site.origin}/alerts`);

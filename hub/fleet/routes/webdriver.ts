@@ -15,6 +15,7 @@ import { countFleet } from "../links/view.ts";
 import { endSession } from "../sessions/end.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { askDriver } from "../webdriver/ask-driver.ts";
+import { clientActed } from "../webdriver/client-acted.ts";
 import { fateOf } from "../webdriver/commands.ts";
 import { isInLastWindow } from "../webdriver/last-window.ts";
 import { openWebDriver } from "../webdriver/open.ts";
@@ -205,6 +206,7 @@ async function command(
     throw new WebDriverError(fate, `${named} is no command that is known here`);
   if (fate === "refused")
     throw new WebDriverError("unsupported operation", `${named} would reach beyond the lane`);
+  clientActed(session, c.var.caller.name);
   const asking = { by: nameOf(c.var.caller), signal: c.req.raw.signal };
   if (named === "DELETE window" && (await isInLastWindow(ctx, session, asking))) {
     await endSession(ctx, session, "its WebDriver client closed the last window");

@@ -7,7 +7,7 @@ import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { ReplayReport } from "#shared/protocol/schema/replay.ts";
 import type { LanePlace } from "../links/parts.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
-import type { Watchers } from "./watchers.ts";
+import type { Watcher, Watchers } from "./watchers.ts";
 
 /**
  * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times are of the
@@ -57,8 +57,10 @@ export interface HubSession {
   actions: number;
   /** How many of these its record has. */
   counted: number;
-  /** Who is at its viewers now. */
+  /** Who is at its viewers now, and which programs drive it. */
   readonly watchers: Watchers;
+  /** Its WebDriver client, once that has been heard of. */
+  webdriver: Watcher | null;
   /** As the audit log calls who opened it; null for a job's. */
   readonly opened_by: string | null;
   /** For how long it waits for the last CDP client, whose connection was lost; null: it does not end with its clients. */

@@ -76,6 +76,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
     actions: 0,
     counted: 0,
     watchers: createWatchers(ctx.clock),
+    webdriver: null,
     cdp: { clients: 0, came: false, left_at: now },
     ended: ended.signal,
     over: (why) => ended.abort(why),

@@ -3,12 +3,14 @@ import type { SessionWatcher } from "#shared/protocol/schema/session.ts";
 
 /** Who watches a session or drives it, as the hub that has its viewers sees it (rules/viewer#who-is-watching). */
 export interface Watchers {
-  join(watcher: Pick<SessionWatcher, "kind" | "name" | "mode">): {
-    /** It has sent input. */
-    acted(): void;
-    leave(): void;
-  };
+  join(watcher: Pick<SessionWatcher, "kind" | "name" | "mode">): Watcher;
   list(): SessionWatcher[];
+}
+
+export interface Watcher {
+  /** It has sent input. */
+  acted(): void;
+  leave(): void;
 }
 
 /** Whoever acted within this time still drives. */

@@ -7,7 +7,7 @@ import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { cdpClientCame } from "../sessions/cdp-presence.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
-import type { Watchers } from "../sessions/watchers.ts";
+import type { Watcher } from "../sessions/watchers.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
 
@@ -31,7 +31,7 @@ export function cdpSocket(
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
-  let watcher: ReturnType<Watchers["join"]> | null = null;
+  let watcher: Watcher | null = null;
   let gone: ((closed: boolean) => void) | null = null;
   /** The worker says farewell after Browser.close; without one its end of the connection broke. */
   let from_worker: "open" | "over" | "broken" = "open";

@@ -6,7 +6,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { type HubSession, SessionOver } from "../sessions/hub-session.ts";
 import { touchSession } from "../sessions/registry.ts";
-import type { Watchers } from "../sessions/watchers.ts";
+import type { Watcher } from "../sessions/watchers.ts";
 import { dialScreen } from "./dial.ts";
 import { type InputTeller, tellsNobody } from "./input-teller.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
@@ -102,7 +102,7 @@ export function viewerSocket(
   const touch = activityOf(ctx, session);
   let forget = () => {};
   let keepalive: Keepalive | null = null;
-  let watcher: ReturnType<Watchers["join"]> | null = null;
+  let watcher: Watcher | null = null;
   return {
     open: (socket) => {
       if (bridge instanceof Error)

@@ -14,6 +14,7 @@ import type { HubSession } from "../sessions/hub-session.ts";
 import { viewerPath } from "../sessions/registry.ts";
 import { askDriver } from "./ask-driver.ts";
 import { negotiate } from "./capabilities.ts";
+import { clientActed } from "./client-acted.ts";
 import { isObject, type Json, notCreated, type Reading } from "./reading.ts";
 
 type C = Context<HttpEnv>;
@@ -45,6 +46,7 @@ export async function openWebDriver(
   if (opened instanceof Response) return opened;
   try {
     const capabilities = await attach(ctx, c, opened, asked);
+    clientActed(opened, c.var.caller.name);
     return c.json({ value: { sessionId: opened.session_id, capabilities } });
   } catch (err) {
     await endSession(ctx, opened, `WebDriver did not begin: ${errorMessage(err)}`.slice(0, 500));

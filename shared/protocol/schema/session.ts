@@ -72,9 +72,9 @@ export const CreateSession = z
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;
 
-/** Somebody at a session now: at a viewer, or by a program over CDP. */
+/** Somebody at a session now: at a viewer, or by a program over CDP or WebDriver. */
 export const SessionWatcher = z.object({
-  kind: z.enum(["viewer", "cdp"]),
+  kind: z.enum(["viewer", "cdp", "webdriver"]),
   /** Of the token or link that let it in; null: it has none. */
   name: z.string().max(200).nullable(),
   mode: z.enum(["view", "control"]),
@@ -130,7 +130,7 @@ export const Session = z
     /** Dialogs of its pages that nobody has answered; those pages are blocked. */
     dialogs: z.array(Dialog),
     watchers: z.array(SessionWatcher).optional().meta({
-      description: "Who is at its viewer, or connected over CDP, now.",
+      description: "Who is at its viewer, or drives it over CDP or WebDriver, now.",
     }),
   })
   .openapi("Session");

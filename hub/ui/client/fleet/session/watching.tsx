@@ -3,17 +3,21 @@ import { IconEye, IconHandFinger, IconPlugConnected } from "@tabler/icons-react"
 import type { Session, SessionWatcher } from "#shared/protocol/schema/session.ts";
 import { Ago } from "../../parts/text.tsx";
 
-const nameOf = ({ name, kind }: SessionWatcher): string =>
-  name ?? (kind === "cdp" ? "A program over CDP" : "Somebody without a name");
+const UNNAMED: Record<SessionWatcher["kind"], string> = {
+  viewer: "Somebody without a name",
+  cdp: "A program over CDP",
+  webdriver: "A program over WebDriver",
+};
+const nameOf = ({ name, kind }: SessionWatcher): string => name ?? UNNAMED[kind];
 
 const iconOf = ({ kind, mode }: SessionWatcher) => {
-  if (kind === "cdp") return IconPlugConnected;
+  if (kind !== "viewer") return IconPlugConnected;
   return mode === "control" ? IconHandFinger : IconEye;
 };
 
 function saysOf({ kind, mode, drives }: SessionWatcher): string {
   if (drives) return "drives now";
-  if (kind === "cdp") return "is connected";
+  if (kind !== "viewer") return "is connected";
   return mode === "control" ? "may act" : "watches";
 }
 
