@@ -87,7 +87,9 @@ test("the dialog opens a session with what was chosen, and names the field that 
   await dialog.getByRole("switch", { name: "Headless" }).click();
   await dialog.getByRole("button", { name: "More" }).click();
   await dialog.getByRole("textbox", { name: "Ends when idle for, s" }).fill("77");
+  await dialog.getByRole("button", { name: "What pages see and load" }).click();
   await dialog.getByRole("textbox", { name: "Width of the page, px" }).fill("800");
+  await dialog.getByRole("textbox", { name: "Locale" }).fill("de-DE");
   await dialog.getByRole("combobox", { name: "Recording" }).click();
   await page.getByRole("option", { name: "Nothing" }).click();
   await dialog.getByText('"record":"off"').waitFor();
@@ -97,6 +99,10 @@ test("the dialog opens a session with what was chosen, and names the field that 
   const sid = new URL(page.url()).pathname.split("/").at(-1);
   const state = await rig.api<Session>("GET", `/sessions/${sid}/state`);
   expect(state).toMatchObject({ headless: true, idle_ttl_s: 77, url: `${rig.site}/form` });
+  const seen = await rig.api("POST", `/sessions/${sid}/evaluate`, {
+    code: "[innerWidth, innerHeight, navigator.language]",
+  });
+  expect(seen).toMatchObject({ result: [800, 1080, "de-DE"] });
   await rig.api("DELETE", `/sessions/${sid}`);
   await page.getByRole("heading", { name: "This session has ended" }).waitFor();
 });

@@ -82,12 +82,18 @@ export type Faults = Record<string, string>;
 export function faultsOf(rules: Rules, body: object): Faults {
   const faults: Faults = {};
   for (const [path, field] of Object.entries(rules)) {
-    const [first = "", second] = path.split(".");
-    const whole = (body as Record<string, unknown>)[first];
-    if (second !== undefined && (typeof whole !== "object" || whole === null)) continue;
-    const value = second === undefined ? whole : (whole as Record<string, unknown>)[second];
-    const fault = faultIn(field, value);
+    const names = path.split(".");
+    const last = names.pop() ?? "";
+    const whole = names.reduce(partOf, body);
+    if (!isObject(whole)) continue;
+    const fault = faultIn(field, whole[last]);
     if (fault !== undefined) faults[path] = fault;
   }
   return faults;
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+const partOf = (whole: unknown, name: string): unknown =>
+  isObject(whole) ? whole[name] : undefined;

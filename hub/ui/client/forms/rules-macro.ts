@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { SpawnInstances } from "#shared/protocol/schema/agent.ts";
+import { BROWSER_OPTION_NAMES } from "#shared/protocol/schema/browser-options.ts";
 import { PutConvention } from "#shared/protocol/schema/convention.ts";
 import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import { PutEngine } from "#shared/protocol/schema/engine.ts";
@@ -174,3 +175,6 @@ export const choicesOf = <K extends keyof typeof CHOICES>(
 
 /** What a plugin may keep, in bytes. */
 export const pluginLimits = () => ({ blob: MAX_BLOB_BYTES, state: MAX_STATE_BYTES });
+
+/** The names of the options that a browser has, wherever they are said. */
+export const browserOptionNames = (): string[] => [...BROWSER_OPTION_NAMES];

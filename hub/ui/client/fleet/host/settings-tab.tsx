@@ -1,15 +1,19 @@
 import { Button, Group, Radio, Stack, Textarea } from "@mantine/core";
-import type { Host } from "#shared/protocol/schema/host.ts";
+import type { Host, PutHost } from "#shared/protocol/schema/host.ts";
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
 import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
+import { BrowserOptions } from "../options/browser-options.tsx";
+import { type Options, partRulesBelow } from "../options/fields.ts";
 import { RecordSelect } from "../options/record-select.tsx";
+import { givenOf, issuesIn, optionsBody, outdatedErrors } from "../options/values.ts";
 import { FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { changeHost } from "./change-host.ts";
 
 const RULES = rulesOf("PutHost");
+const ALL_RULES = { ...RULES, ...partRulesBelow("browser_options") };
 
 /** The text for each policy; the schema knows which policies there are. */
 const POPUPS: Record<PopupPolicy, { label: string; description: string }> = {
@@ -24,13 +28,18 @@ const about = (field: keyof typeof RULES, text: string) => (
 );
 const POLICIES = (RULES.popup_policy.choices ?? []) as PopupPolicy[];
 
-/** Popup policy, recording, proxy and notes. */
+/** Without any, those that the host had are removed. */
+const browserBody = (given: Options) =>
+  Object.keys(given).length === 0 ? null : (optionsBody(given) as PutHost["browser_options"]);
+
+/** Popup policy, recording, proxy, what pages see, and notes. */
 export function SettingsTab({ host }: { host: Host }) {
   const { popup_policy, record, proxy, notes } = host;
+  const browser_options = givenOf(host.browser_options ?? {});
   const { form, saving, props } = useApiForm({
-    initial: { popup_policy, record, proxy, notes },
-    rules: RULES,
-    bodyOf: (values) => values,
+    initial: { popup_policy, record, proxy, browser_options, notes },
+    rules: ALL_RULES,
+    bodyOf: (values) => ({ ...values, browser_options: browserBody(values.browser_options) }),
     send: (changes) => changeHost(host.host, () => changes),
     done: "The settings were saved",
     failed: "The settings were not saved",
@@ -42,6 +51,7 @@ export function SettingsTab({ host }: { host: Host }) {
     values.popup_policy !== popup_policy ||
     values.record !== record ||
     values.notes !== notes ||
+    JSON.stringify(values.browser_options) !== JSON.stringify(browser_options) ||
     JSON.stringify(values.proxy) !== JSON.stringify(proxy);
   return (
     <form {...props}>
@@ -80,6 +90,16 @@ export function SettingsTab({ host }: { host: Host }) {
             onChange={(next) => form.setFieldValue("proxy", next)}
           />
         </FieldGroup>
+        <BrowserOptions
+          given={values.browser_options}
+          issues={issuesIn(form.errors, "browser_options")}
+          onChange={(next) => {
+            outdatedErrors(form.errors, values.browser_options, next, "browser_options").forEach(
+              form.clearFieldError,
+            );
+            form.setFieldValue("browser_options", next);
+          }}
+        />
         <Textarea
           label="Notes"
           description={about(

@@ -28,7 +28,18 @@ const GROUPS: { title: string; names: string[] }[] = [
     ],
   },
   { title: "Recipes and request", names: ["fetch_strategy", "referer", "cookies_from"] },
-  { title: "Network", names: ["egress", "proxy", "replay", "replay_clock"] },
+  {
+    title: "Network",
+    names: [
+      "egress",
+      "proxy",
+      "block",
+      "http_credentials",
+      "ignore_https_errors",
+      "replay",
+      "replay_clock",
+    ],
+  },
   {
     title: "Browser",
     names: [
@@ -42,7 +53,19 @@ const GROUPS: { title: string; names: string[] }[] = [
   },
   {
     title: "What pages see",
-    names: ["device", "user_agent", "locale", "timezone", "color_scheme"],
+    names: [
+      "device",
+      "viewport",
+      "user_agent",
+      "locale",
+      "timezone",
+      "color_scheme",
+      "geolocation",
+      "permissions",
+      "extra_headers",
+      "init_scripts",
+      "javascript",
+    ],
   },
   {
     title: "Scripts",

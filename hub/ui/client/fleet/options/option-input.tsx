@@ -1,4 +1,5 @@
 import {
+  MultiSelect,
   NumberInput,
   SegmentedControl,
   Select,
@@ -10,6 +11,20 @@ import {
 } from "@mantine/core";
 import { countText } from "../../lib/units.ts";
 import { FieldHelp } from "../../parts/field-help.tsx";
+import {
+  BlockFields,
+  GeolocationFields,
+  HeadersField,
+  LoginFields,
+  ScriptsField,
+  ViewportFields,
+} from "./browser-fields.tsx";
+import {
+  type BrowserKind,
+  browserValueOf,
+  browserValueText,
+  isBrowserKind,
+} from "./browser-values.ts";
 import type { OptionField, OptionValue } from "./fields.ts";
 import type { Pick } from "./picks.ts";
 import { egressOf, egressText, proxyOf } from "./way-out.ts";
@@ -34,21 +49,26 @@ const MODE_NAMES: Record<string, string> = {
 };
 const LONG = new Set(["goal", "code"]);
 
-function valueText(value: OptionValue, unit: string): string {
+function valueText({ kind, unit }: OptionField, value: OptionValue): string {
   if (value === null) return "none";
   if (typeof value === "boolean") return value ? "on" : "off";
-  if (typeof value === "object") return "server" in value ? value.server : egressText(value);
-  return typeof value === "number" ? `${countText(value)} ${unit}`.trim() : value;
+  if (typeof value === "number") return `${countText(value)} ${unit}`.trim();
+  if (typeof value === "string") return value;
+  if (kind === "proxy") return proxyOf(value)?.server ?? "none";
+  const egress = kind === "egress" ? egressOf(value) : null;
+  if (egress) return egressText(egress);
+  return isBrowserKind(kind) ? browserValueText(kind, value) : String(value);
 }
 
 /** "Default 20 s, from 0 to 3,600 s". */
 function factsOf({ field, base, fromPreset, value, pick }: OptionInputProps): string {
-  const { min, max, unit, max_length } = field;
-  const facts = [`${fromPreset ? "Preset" : "Default"} ${valueText(base, unit)}`];
+  const { kind, min, max, unit, max_length } = field;
+  const facts = [`${fromPreset ? "Preset" : "Default"} ${valueText(field, base)}`];
   if (min !== undefined && max !== undefined)
     facts.push(`from ${countText(min)} to ${`${countText(max)} ${unit}`.trim()}`);
   else if (min !== undefined) facts.push(`at least ${countText(min)}`);
-  if (max_length !== undefined && !pick) facts.push(`at most ${countText(max_length)} characters`);
+  if (max_length !== undefined && kind === "text" && !pick)
+    facts.push(`at most ${countText(max_length)} characters`);
   return `${value === undefined ? "" : "Changed. "}${facts.join(", ")}.`;
 }
 
@@ -101,22 +121,55 @@ function ModeInput({ field, value, base, error, onChange }: OptionInputProps) {
   );
 }
 
-/** Several fields make up one option: where the browser may connect to, or through what. */
-function WayOutInput(props: OptionInputProps) {
-  const { field, value, base, error, onChange } = props;
-  // Emptied, it says nothing, so that nothing of a preset's is left either.
-  const common = { error, onChange };
-  const shown = value === undefined ? base : value;
+type GroupKind = "egress" | "proxy" | BrowserKind;
+
+const isGroup = (kind: OptionField["kind"]): kind is GroupKind =>
+  kind === "egress" || kind === "proxy" || isBrowserKind(kind);
+
+/** Several fields make up one option. */
+function GroupInput(props: OptionInputProps & { kind: GroupKind }) {
   return (
-    <FieldGroup label={<Label field={field} />} description={<Describe {...props} />}>
-      {field.kind === "egress" ? (
-        <EgressFields value={egressOf(shown)} {...common} />
-      ) : (
-        <ProxyFields value={proxyOf(shown)} {...common} />
-      )}
+    <FieldGroup label={<Label field={props.field} />} description={<Describe {...props} />}>
+      <GroupFields {...props} />
     </FieldGroup>
   );
 }
+
+function GroupFields({
+  kind,
+  value,
+  base,
+  error,
+  onChange,
+}: OptionInputProps & { kind: GroupKind }) {
+  // Emptied, it says nothing, so that nothing of a preset's is left either.
+  const common = { error, onChange };
+  const shown = value === undefined ? base : value;
+  switch (kind) {
+    case "egress":
+      return <EgressFields value={egressOf(shown)} {...common} />;
+    case "proxy":
+      return <ProxyFields value={proxyOf(shown)} {...common} />;
+    case "viewport":
+      return <ViewportFields value={browserValueOf(kind, shown)} {...common} />;
+    case "geolocation":
+      return <GeolocationFields value={browserValueOf(kind, shown)} {...common} />;
+    case "extra_headers":
+      return <HeadersField value={browserValueOf(kind, shown)} {...common} />;
+    case "init_scripts":
+      return <ScriptsField value={browserValueOf(kind, shown)} {...common} />;
+    case "http_credentials":
+      return <LoginFields value={browserValueOf(kind, shown)} {...common} />;
+    case "block":
+      return <BlockFields value={browserValueOf(kind, shown)} {...common} />;
+  }
+}
+
+const YES_NO = [
+  { value: "", label: "Not said here" },
+  { value: "true", label: "Yes" },
+  { value: "false", label: "No" },
+];
 
 /** The control that fits the kind of an option, with everything that its schema says about it. */
 export function OptionInput(props: OptionInputProps) {
@@ -126,9 +179,9 @@ export function OptionInput(props: OptionInputProps) {
     description: <Describe {...props} />,
     error,
   };
-  const placeholder = valueText(base, field.unit);
+  const placeholder = valueText(field, base);
   if (field.name === "mode") return <ModeInput {...props} />;
-  if (field.kind === "egress" || field.kind === "proxy") return <WayOutInput {...props} />;
+  if (isGroup(field.kind)) return <GroupInput {...props} kind={field.kind} />;
   if (field.kind === "switch")
     return (
       <Switch
@@ -139,6 +192,33 @@ export function OptionInput(props: OptionInputProps) {
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
     );
+  if (field.kind === "yes-no") {
+    const said = value === undefined ? base : value;
+    return (
+      <Select
+        {...common}
+        data={YES_NO}
+        allowDeselect={false}
+        value={said === null ? "" : String(said)}
+        onChange={(next) => onChange(next ? next === "true" : null)}
+      />
+    );
+  }
+  if (field.kind === "choices") {
+    const chosen = value === undefined ? base : value;
+    return (
+      <MultiSelect
+        {...common}
+        placeholder={placeholder}
+        data={field.choices}
+        searchable
+        clearable
+        value={Array.isArray(chosen) ? chosen : []}
+        onChange={(next) => onChange(next.length === 0 ? null : next)}
+        clearButtonProps={{ "aria-label": `Clear ${field.name}` }}
+      />
+    );
+  }
   if (field.kind === "number")
     return (
       <NumberInput

@@ -1,5 +1,6 @@
-import { Accordion, Badge, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Accordion, Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useEffect, useState } from "react";
+import { ChangedBadge } from "./changed-badge.tsx";
 import { DEFAULTS, type OptionField, type Options } from "./fields.ts";
 import { type OptionGroup, shownOptions } from "./groups.ts";
 import { OptionInput } from "./option-input.tsx";
@@ -83,11 +84,7 @@ function GroupTitle({ group, given }: { group: OptionGroup; given: Options }) {
       <Text size="sm" fw={600}>
         {group.title}
       </Text>
-      {changed > 0 && (
-        <Badge variant="light" size="sm" tt="none">
-          {changed} changed
-        </Badge>
-      )}
+      <ChangedBadge changed={changed} />
     </Group>
   );
 }

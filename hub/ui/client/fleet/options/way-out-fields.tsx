@@ -99,7 +99,7 @@ interface EntriesInputProps {
   onChange: (entries: string[]) => void;
 }
 
-function EntriesInput({ entries, onChange, ...input }: EntriesInputProps) {
+export function EntriesInput({ entries, onChange, ...input }: EntriesInputProps) {
   const [typed, setTyped] = useState("");
   const whole = entries.join(", ");
   // A comma at the end is not an entry yet, but must not vanish under the cursor.

@@ -5,10 +5,9 @@ import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { call, seg } from "../../lib/http.ts";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
-import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
+import { givenOf, issuesIn, optionsBody, outdatedErrors } from "../options/values.ts";
 import { RegistryForm } from "../registry/registry-form.tsx";
 import type { FormProps } from "../registry/registry-page.tsx";
-import { optionsBody } from "../submit/body.ts";
 
 const RULES = { ...rulesOf("PutPreset"), ...OPTION_RULES };
 
@@ -59,7 +58,7 @@ export function PresetForm(props: FormProps<Preset>) {
         const issues = issuesIn(form.errors);
         const { given } = form.values;
         const change = (next: Options) => {
-          changedPaths(given, next).forEach(form.clearFieldError);
+          outdatedErrors(form.errors, given, next).forEach(form.clearFieldError);
           form.setValues((values) => ({ ...values, given: next }));
         };
         return (

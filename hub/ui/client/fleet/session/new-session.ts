@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { EgressOption } from "#shared/protocol/egress.ts";
-import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { ReplayClock } from "#shared/protocol/schema/replay.ts";
@@ -8,6 +7,8 @@ import type { CreateSession } from "#shared/protocol/schema/session.ts";
 import { numberOf } from "../../forms/number-props.ts";
 import { rulesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { addressOf } from "../../lib/address.ts";
+import type { Options } from "../options/fields.ts";
+import { optionsBody } from "../options/values.ts";
 import { proxyBody } from "../options/way-out.ts";
 
 /** The hub waits 8 s for a lane, and then the page may take its minute to load. */
@@ -21,7 +22,8 @@ export interface NewSession {
   worker_id: string;
   idle_ttl_s: number | string;
   ttl_s: number | string;
-  viewport: { width: number | string; height: number | string };
+  /** What is said of its browser. */
+  browser: Options;
   egress: EgressOption | null;
   proxy: ProxyOption | null;
   record: RecordMode | null;
@@ -40,7 +42,7 @@ export const DEFAULTS: NewSession = {
   worker_id: "",
   idle_ttl_s: Number(RULES.idle_ttl_s.default),
   ttl_s: Number(RULES.ttl_s.default),
-  viewport: { width: "", height: "" },
+  browser: {},
   egress: null,
   proxy: null,
   record: null,
@@ -53,8 +55,8 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
   const { url, use_profile, headless, worker_id, idle_ttl_s, ttl_s } = values;
   const { egress, proxy, record, replay_clock } = values;
   const replay = values.replay.trim();
-  const { width, height } = values.viewport;
   return {
+    ...optionsBody(values.browser),
     ...(url.trim() !== "" && { url: addressOf(url) }),
     ...(use_profile !== "" && { use_profile }),
     ...(headless && { headless }),
@@ -66,11 +68,5 @@ export function bodyOf(values: NewSession): z.input<typeof CreateSession> {
     ...(record && { record }),
     ...(replay !== "" && { replay }),
     ...(replay_clock !== DEFAULTS.replay_clock && { replay_clock }),
-    ...((width !== "" || height !== "") && {
-      viewport: {
-        width: numberOf(width) ?? RESOLUTION.width,
-        height: numberOf(height) ?? RESOLUTION.height,
-      },
-    }),
   };
 }

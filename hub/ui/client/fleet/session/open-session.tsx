@@ -15,7 +15,6 @@ import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { FlotillaError } from "#shared/client/errors.ts";
-import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { numberProps } from "../../forms/number-props.ts";
 import { faultAt, useApiForm } from "../../forms/use-api-form.ts";
@@ -24,7 +23,9 @@ import { sessionHref } from "../../lib/links.ts";
 import { errorText, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";
 import { FieldHelp } from "../../parts/field-help.tsx";
+import { BrowserOptions } from "../options/browser-options.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
+import { issuesIn, outdatedErrors } from "../options/values.ts";
 import { shownProxy } from "../options/way-out.ts";
 import { EgressFields, FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { bodyOf, DEFAULTS, OPEN_MS, RULES } from "./new-session.ts";
@@ -142,22 +143,16 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
                 {...form.getInputProps("ttl_s")}
               />
             </Group>
-            <Group grow align="flex-start">
-              <NumberInput
-                label="Width of the page, px"
-                description={about("viewport.width")}
-                placeholder={String(RESOLUTION.width)}
-                {...numberProps(RULES["viewport.width"])}
-                {...form.getInputProps("viewport.width")}
-              />
-              <NumberInput
-                label="Height of the page, px"
-                description={about("viewport.height")}
-                placeholder={String(RESOLUTION.height)}
-                {...numberProps(RULES["viewport.height"])}
-                {...form.getInputProps("viewport.height")}
-              />
-            </Group>
+            <BrowserOptions
+              given={values.browser}
+              issues={issuesIn(form.errors, "")}
+              onChange={(browser) => {
+                outdatedErrors(form.errors, values.browser, browser, "").forEach(
+                  form.clearFieldError,
+                );
+                form.setFieldValue("browser", browser);
+              }}
+            />
             <RecordSelect
               description={about("record", "What is kept of the session when it has ended")}
               otherwise="As the host or the fleet's setting says"

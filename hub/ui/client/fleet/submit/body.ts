@@ -1,6 +1,7 @@
 import { addressOf } from "../../lib/address.ts";
 import type { Options } from "../options/fields.ts";
-import { proxyBody, proxyOf, shownProxy } from "../options/way-out.ts";
+import { optionsBody } from "../options/values.ts";
+import { proxyOf, shownProxy } from "../options/way-out.ts";
 
 /** What a person filled in. */
 export interface Draft {
@@ -15,12 +16,6 @@ export const bodyOf = ({ url, preset, given }: Draft) => ({
   ...(preset !== null && { preset }),
   ...(Object.keys(given).length > 0 && { options: optionsBody(given) }),
 });
-
-/** Options as the API is sent them. */
-export function optionsBody(given: Options): Record<string, unknown> {
-  const proxy = proxyOf(given.proxy);
-  return { ...given, ...(proxy && { proxy: proxyBody(proxy) }) };
-}
 
 /** With no login in it, for all to read. */
 function withoutLogin(given: Options): Options {

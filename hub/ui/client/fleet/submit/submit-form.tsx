@@ -12,7 +12,7 @@ import { FieldHelp } from "../../parts/field-help.tsx";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
-import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
+import { givenOf, issuesIn, outdatedErrors } from "../options/values.ts";
 import { bodyOf, curlOf, type Draft } from "./body.ts";
 import { PresetSelect } from "./preset-select.tsx";
 import { useSend } from "./send.ts";
@@ -37,7 +37,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
   const issues = issuesIn(form.errors);
   const preset = presets.find(({ slug }) => slug === draft.preset);
   const change = (given: Options) => {
-    changedPaths(draft.given, given).forEach(form.clearFieldError);
+    outdatedErrors(form.errors, draft.given, given).forEach(form.clearFieldError);
     form.setFieldValue("given", given);
   };
   return (

@@ -21,8 +21,8 @@ import { asWritten, call } from "../../lib/http.ts";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
-import { changedPaths, givenOf, issuesIn } from "../options/values.ts";
-import { optionsBody } from "../submit/body.ts";
+import { givenOf, issuesIn, optionsBody, outdatedErrors } from "../options/values.ts";
+
 import { linesOf } from "./watch-words.ts";
 
 const WATCH_RULES = rulesOf("PutWatch");
@@ -95,7 +95,7 @@ export function WatchForm({ watch, onDone }: WatchFormProps) {
   const { given, kind } = form.values;
   const issues = issuesIn(form.errors);
   const change = (next: Options) => {
-    changedPaths(given, next).forEach(form.clearFieldError);
+    outdatedErrors(form.errors, given, next).forEach(form.clearFieldError);
     form.setFieldValue("given", next);
   };
   const about = (name: keyof typeof WATCH_RULES) => WATCH_RULES[name]?.description;
