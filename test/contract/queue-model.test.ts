@@ -11,7 +11,7 @@ import {
   task,
 } from "#test/support/models/queue-store.ts";
 
-const SEQUENCES = Number(process.env.QUEUE_MODEL_SEQUENCES ?? 2_000);
+const SEQUENCES = Number(process.env.QUEUE_MODEL_SEQUENCES ?? 1_000);
 const STEPS = 14;
 const LANES = 4;
 const NAMES = ["a", "b", "c", "d", "e"];

@@ -16,10 +16,10 @@ const start = async (options: TestHubOptions = {}) => {
 };
 const scrape = async () => readMetrics((await hub.call("GET", "/metrics")).text);
 
-const HOSTS = 10_000;
+const HOSTS = 1_000;
 const AT_ONCE = 100;
 
-test("ten thousand hosts make no more series than one (rules/metrics#labels)", async () => {
+test("a thousand hosts make no more series than one (rules/metrics#labels)", async () => {
   let skipped_ms = 0;
   // Answers are used again for 3 s.
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skipped_ms };
