@@ -1,5 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { byteRangeOf } from "#shared/kit/byte-range.ts";
+import { TRAIL } from "./trail.ts";
 
 /**
  * The bundled demo page: one of everything that a browser downloads while a page opens, small and deterministic, so
@@ -111,9 +112,12 @@ interface DemoFile {
   body: () => string | Uint8Array;
 }
 
+const page = (text: string): DemoFile => ({ type: "text/html; charset=utf-8", body: () => text });
+
 const FILES: Record<string, DemoFile> = {
-  "": { type: "text/html; charset=utf-8", body: () => PAGE },
-  "frame.html": { type: "text/html; charset=utf-8", body: () => FRAME },
+  "": page(PAGE),
+  "frame.html": page(FRAME),
+  ...Object.fromEntries([...TRAIL].map(([name, text]) => [`trail/${name}`, page(text)])),
   "style.css": { type: "text/css", body: () => STYLE },
   "app.js": { type: "text/javascript", body: () => `(async () => {\n${SCRIPT}})();\n` },
   "data.json": {
