@@ -107,6 +107,7 @@ describe("the cookie-sync extension in a real Chromium (rules/hosts#cookie-sync-
     async () => {
       const options = await own.context.newPage();
       await options.goto(`chrome-extension://${own.id}/options.html`);
+      await options.waitForSelector("#fields:enabled");
       expect(await options.inputValue("#hub")).toBe(fleet.url);
       await options.fill("#hub", "not an address");
       await options.click("button[type=submit]");
@@ -118,6 +119,7 @@ describe("the cookie-sync extension in a real Chromium (rules/hosts#cookie-sync-
       await options.bringToFront();
       await options.reload();
       await options.waitForSelector("#status[data-state=failed]");
+      await options.waitForSelector("#fields:enabled");
       await options.fill("#hub", fleet.url);
       await options.click("button[type=submit]");
       await options.waitForSelector("#saved[data-state=ok]");

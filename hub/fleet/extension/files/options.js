@@ -21,4 +21,6 @@ const settings = await readSettings();
 field("hub").value = settings.hub;
 field("token").value = settings.token;
 for (const input of scopes) input.checked = input.value === settings.scope;
+// Until now they would have been saved empty, and what was typed would have been overwritten.
+field("fields").disabled = false;
 showStatus(field("status"), await readStatus());
