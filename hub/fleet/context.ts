@@ -6,7 +6,6 @@ import type { SealedObjects } from "#hub/platform/secrets/sealed-objects.ts";
 import type { KeptEntries } from "#hub/platform/stores/kept-files.ts";
 import type { LaneLeases } from "#hub/platform/stores/leases.ts";
 import type { PubSub } from "#hub/platform/stores/pubsub.ts";
-import type { WallJumps } from "#shared/kit/wall-jumps.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
@@ -45,8 +44,6 @@ export type Signal =
 
 /** What the fleet's functions are given; built once by the program (`program/open-context.ts`). */
 export interface FleetContext extends PlatformContext, ClusterContext {
-  /** Says how old a stored thing is, even when the wall clock jumps. */
-  readonly wall_jumps: WallJumps;
   /** Uniform in [0, 1): breaks ties between workers. */
   readonly random: () => number;
   readonly candidate: CandidateTeller;

@@ -1,6 +1,7 @@
 import type { Metrics } from "#hub/platform/metrics/metrics.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { WallJumps } from "#shared/kit/wall-jumps.ts";
 import type { AdminGate } from "./access/admin.ts";
 import type { AuditLog } from "./access/audit/audit-log.ts";
 import type { Logins } from "./access/logins.ts";
@@ -23,6 +24,8 @@ export interface PlatformContext {
   readonly config: HubConfig;
   readonly log: Log;
   readonly clock: Clock;
+  /** Says how old a stored thing is, even when the wall clock jumps. */
+  readonly wall_jumps: WallJumps;
   readonly version: string;
   /** The names by which clients may call it (`http/own-names.ts`). */
   readonly own_names: readonly string[];

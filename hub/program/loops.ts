@@ -21,7 +21,6 @@ import { LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
 import { DISK_LOOK_MS } from "#hub/platform/stores/disk-room.ts";
 import { addLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
-import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { backUpOnce } from "./backups/backups.ts";
 import { runBackupProcess } from "./backups/run-backup.ts";
@@ -79,9 +78,11 @@ export function watchDisks(
 }
 
 /** A hub checks this in its liveness loop. */
-export function watchWallClock({ clock, log }: HubDeps, scope: Scope): void {
-  const jumps = createWallJumps(clock, log);
-  const pass = async () => jumps.look();
+export function watchWallClock(
+  { clock, log, wall_jumps }: Pick<ProgramContext, "clock" | "log" | "wall_jumps">,
+  scope: Scope,
+): void {
+  const pass = async () => wall_jumps.look();
   addLoop(scope, { name: "wall clock", everyMs: LIVENESS_EVERY_MS, clock, log, pass });
 }
 

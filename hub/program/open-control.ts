@@ -14,6 +14,7 @@ import { readKeyFile } from "#hub/platform/secrets/key-file.ts";
 import { followKeyFile } from "#hub/platform/secrets/keyring.ts";
 import { openUpdateKey } from "#hub/platform/secrets/update-key.ts";
 import type { Scope } from "#shared/kit/scope.ts";
+import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { createControlApp } from "./app.ts";
 import { addHealthMetrics } from "./health-metrics.ts";
@@ -62,6 +63,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
     own_names: namesOf(deps),
     ...deps,
     ...who,
+    wall_jumps: createWallJumps(deps.clock, log),
     db,
     operations,
     audit,
@@ -87,7 +89,7 @@ export async function openControl(deps: ServeDeps, scope: Scope): Promise<Runnin
   startPipelineLoops(ctx, scope);
   startBackups(deps, ctx, scope);
   startRollout(ctx, scope);
-  watchWallClock(deps, scope);
+  watchWallClock(ctx, scope);
   await announceControl(ctx, server.port, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(

@@ -3,6 +3,8 @@ import type { Log } from "./log.ts";
 
 /** A wall clock that is being slewed moves by a few parts in ten thousand; anything beyond that is a jump. */
 const JUMP_MS = 1_000;
+/** Clocks of other machines may be ahead by this much. */
+const AHEAD_MS = 30_000;
 /** How many jumps are remembered; times before the oldest seem too recent, never too old. */
 const KEPT = 20;
 
@@ -15,6 +17,11 @@ export interface WallJumps {
    * `ms` ago; after a jump back, what was stored before counts as younger than it is.
    */
   olderThan(ms: number): number;
+  /**
+   * How old, in ms, what was stored at this wall time is, whatever the clock has done since; 0 for a time that is still to
+   * come. The clock may show a time twice after a jump back: then it is the later one.
+   */
+  ageOf(wall: number): number;
   /** Converts a monotonic time to what the wall clock shows for it now. The result is stable between jumps. */
   wallOf(monotonic: number): number;
 }
@@ -45,6 +52,18 @@ export function createWallJumps(clock: Clock, log: Log): WallJumps {
     wallOf: (monotonic) => {
       look();
       return monotonic + shown;
+    },
+    ageOf: (wall) => {
+      look();
+      const now = clock.monotonic();
+      // The latest moment at which the clock showed that time: with each offset only until the next one began.
+      const moments = offsets.map(({ offset }, i) => {
+        const next = offsets[i + 1];
+        const at = wall - (next ? offset : current);
+        return at <= (next?.since ?? now + AHEAD_MS) ? at : Number.NEGATIVE_INFINITY;
+      });
+      const stored = Math.max(...moments);
+      return stored === Number.NEGATIVE_INFINITY ? 0 : Math.max(0, now - stored);
     },
     olderThan: (ms) => {
       look();

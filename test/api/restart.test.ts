@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRestartDesk } from "#hub/pipeline/agents/restarts.ts";
 import { watchdogOnce } from "#hub/pipeline/agents/watchdog.ts";
+import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { AGENT_OFFLINE_MS } from "#shared/protocol/schema/agent.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
@@ -161,7 +162,9 @@ describe("the watchdog (rules/pipeline-agents#watchdog)", () => {
   function watchdog() {
     const time = createFakeClock(clock.now());
     const restarts = createRestartDesk({ ...hub.ctx, clock: time });
-    const ctx = { ...hub.ctx, clock: time, operations: { ...hub.ctx.operations, restarts } };
+    const wall_jumps = createWallJumps(time, hub.ctx.log);
+    const operations = { ...hub.ctx.operations, restarts };
+    const ctx = { ...hub.ctx, clock: time, wall_jumps, operations };
     /** How many restarts there were in all, after a pass `s` seconds later. */
     return async (s: number): Promise<number> => {
       await time.advance(s * 1_000);
@@ -196,7 +199,7 @@ describe("the watchdog (rules/pipeline-agents#watchdog)", () => {
     await hub.call("POST", "/api/v1/workers/drains/drain", { incarnation });
     const report = { gpus: [], children: [], version: "1" };
     const now = clock.now() + (SILENT_S + 10) * 1_000;
-    const agent = await hub.ctx.db.agents.sync("gpu-1", { agent_id: null, report, now }, 0);
+    const agent = await hub.ctx.db.agents.sync("gpu-1", { agent_id: null, report, now }, null);
     const kept = { instance_id: "kept", args: [], env: {}, generation: 0 };
     await hub.ctx.db.agents.setDesired("gpu-1", [kept], agent?.revision ?? -1);
     const after = watchdog();

@@ -24,7 +24,7 @@ eachDialect((open) => {
   describe("agents (rules/pipeline-agents#host-agents)", () => {
     test("the first report makes the host, with nothing desired; later ones replace the report", async () => {
       const db = await open();
-      expect(await db.agents.sync("h1", told(5), 0)).toEqual({
+      expect(await db.agents.sync("h1", told(5), null)).toEqual({
         host: "h1",
         agent_id: "a1",
         desired: [],
@@ -32,24 +32,28 @@ eachDialect((open) => {
         report: report(),
         last_seen_at: 5,
       });
-      await db.agents.sync("h1", { ...told(9), report: report("2") }, 0);
+      await db.agents.sync("h1", { ...told(9), report: report("2") }, null);
       expect(await db.agents.get("h1")).toMatchObject({ report: report("2"), last_seen_at: 9 });
-      await db.agents.sync("h0", told(9), 0);
+      await db.agents.sync("h0", told(9), null);
       expect((await db.agents.list()).map((a) => a.host)).toEqual(["h0", "h1"]);
       expect(await db.agents.get("h2")).toBeNull();
     });
 
     test("a second agent is refused while the first is alive, and takes over when it is not", async () => {
       const db = await open();
-      await db.agents.sync("h1", told(10), 0);
-      expect(await db.agents.sync("h1", told(20, "a2"), 10)).toBeNull();
-      expect(await db.agents.sync("h1", told(20, null), 10)).toBeNull();
-      expect(await db.agents.sync("h1", told(20, "a2"), 11)).toMatchObject({ agent_id: "a2" });
+      const first = await db.agents.sync("h1", told(10), null);
+      await db.agents.sync("h1", told(11), null);
+      expect(await db.agents.sync("h1", told(20, "a2"), null)).toBeNull();
+      expect(await db.agents.sync("h1", told(20, null), null)).toBeNull();
+      // It was heard from since somebody found it silent.
+      expect(await db.agents.sync("h1", told(20, "a2"), first)).toBeNull();
+      const silent = await db.agents.get("h1");
+      expect(await db.agents.sync("h1", told(20, "a2"), silent)).toMatchObject({ agent_id: "a2" });
     });
 
     test("of twenty changes of one revision one is made", async () => {
       const db = await open();
-      await db.agents.sync("h1", told(1), 0);
+      await db.agents.sync("h1", told(1), null);
       const won = await Promise.all(
         times(20).map((i) => db.agents.setDesired("h1", [instance(`i${i}`)], 0)),
       );
@@ -64,18 +68,18 @@ eachDialect((open) => {
     test("agents are forgotten when nothing should run there", async () => {
       const db = await open();
       for (const host of ["gone", "wanted", "alive"])
-        await db.agents.sync(host, told(host === "alive" ? 50 : 10), 0);
+        await db.agents.sync(host, told(host === "alive" ? 50 : 10), null);
       await db.agents.setDesired("wanted", [instance("i1")], 0);
       expect(await db.agents.forget(50)).toEqual(["gone"]);
       expect((await db.agents.list()).map((a) => a.host)).toEqual(["alive", "wanted"]);
     });
 
-    test("a worker's name is its live process': heard of lately it keeps it, longer away than on its host", async () => {
+    test("a worker's name is its process', until that is replaced, leaves, or is as silent as somebody found it", async () => {
       const db = await open();
       const register = async (
         incarnation: string,
         host: string,
-        replaces: string | null = null,
+        over: { replaces?: string; dead?: { incarnation: string; last_heartbeat_at: number } } = {},
       ) => {
         const row = {
           worker_id: "w",
@@ -95,21 +99,21 @@ eachDialect((open) => {
           started_at: 1,
           last_heartbeat_at: 100,
         };
-        const over = { replaces, dead_before: 70, dead_here_before: 88 };
-        return (await db.pull_workers.register(row, over))?.incarnation ?? null;
+        const { replaces = null, dead = null } = over;
+        return (await db.pull_workers.register(row, { replaces, dead }))?.incarnation ?? null;
       };
-      const heard = (at: number) =>
-        db.pull_workers.beat("w", "first", { last_heartbeat_at: at, host: "a" });
       expect(await register("first", "a")).toBe("first");
-      await heard(88);
       expect(await register("second", "a")).toBeNull();
-      expect(await register("second", "b")).toBeNull();
       expect(await register("first", "a")).toBe("first");
-      await heard(87);
-      expect(await register("second", "b")).toBeNull();
-      expect(await register("second", "a")).toBe("second");
-      expect(await register("third", "b", "first")).toBeNull();
-      expect(await register("third", "b", "second")).toBe("third");
+      const dead = { incarnation: "first", last_heartbeat_at: 100 };
+      await db.pull_workers.beat("w", "first", { last_heartbeat_at: 101 });
+      expect(await register("second", "a", { dead })).toBeNull();
+      expect(await register("second", "a", { dead: { ...dead, last_heartbeat_at: 101 } })).toBe(
+        "second",
+      );
+      expect(await register("third", "b", { dead })).toBeNull();
+      expect(await register("third", "b", { replaces: "first" })).toBeNull();
+      expect(await register("third", "b", { replaces: "second" })).toBe("third");
       expect(await db.pull_workers.leave("w", "second")).toBe(false);
       expect(await db.pull_workers.leave("w", "third")).toBe(true);
       expect(await register("fourth", "c")).toBe("fourth");
@@ -137,7 +141,7 @@ eachDialect((open) => {
             started_at: 1,
             last_heartbeat_at,
           },
-          { replaces: null, dead_before: 0, dead_here_before: 0 },
+          { replaces: null, dead: null },
         );
       await add("plain-old", 10, null);
       await add("filtered-old", 10, ["a"]);

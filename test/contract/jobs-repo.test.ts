@@ -16,7 +16,14 @@ const GONE = {
 const winners = (rows: (JobRow | null)[]) => rows.filter((row) => row !== null);
 
 const begin = (db: Db, now: number) =>
-  db.idempotency.begin({ key: "k", fingerprint: "print", owner: "me", now, lease_ms: 60_000 });
+  db.idempotency.begin({
+    key: "k",
+    fingerprint: "print",
+    owner: "me",
+    now,
+    monotonic: now,
+    lease_ms: 60_000,
+  });
 
 eachDialect((open) => {
   describe("a stored job", () => {

@@ -13,7 +13,15 @@ const worker = (worker_id: string, last_seen_at = 1) => ({
 });
 
 const begin = (db: Db, key: string, fingerprint: string, more: Partial<KeyClaim> = {}) =>
-  db.idempotency.begin({ key, fingerprint, owner: "me", now: 1, lease_ms: 60_000, ...more });
+  db.idempotency.begin({
+    key,
+    fingerprint,
+    owner: "me",
+    now: 1,
+    monotonic: 1,
+    lease_ms: 60_000,
+    ...more,
+  });
 
 eachDialect((open) => {
   describe("workers", () => {
@@ -156,6 +164,17 @@ eachDialect((open) => {
       answer,
       leased: false,
     });
+  });
+
+  test("idempotency keys: a lease does not lapse by a jump of the wall clock (rules/time#the-wall-clock)", async () => {
+    const db = await open();
+    const hour = 3_600_000;
+    await begin(db, "k", "print", { now: hour, monotonic: hour });
+    for (const now of [2 * hour, 1])
+      expect(await begin(db, "k", "print", { now, monotonic: hour + 1 })).toMatchObject({
+        answer: null,
+        leased: true,
+      });
   });
 
   test("idempotency keys: renewing leases those of the owner that have no answer", async () => {

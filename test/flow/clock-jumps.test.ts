@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { reconcileOnce, redriveOnce } from "#hub/fleet/jobs/passes.ts";
 import { livenessOnce } from "#hub/fleet/links/passes.ts";
 import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
@@ -100,4 +100,38 @@ test("a job that another process stored with a later time ends no earlier than i
   expect(assigned.job_id).toBe(job_id);
   const { created_at, started_at, finished_at } = await job(job_id);
   expect(finished_at >= started_at && started_at >= created_at).toBe(true);
+});
+
+describe("pull workers and agents", () => {
+  const register = async (incarnation: string, host: string) => {
+    const path = "/api/v1/workers/w1/register";
+    return (await hub.call("POST", path, { incarnation, host, slots: 1, version: "1" })).status;
+  };
+  const state = async () => (await hub.call("GET", "/api/v1/workers")).body.workers[0].state;
+  const sync = async (agent_id: string) => {
+    const report = { gpus: [], children: [], version: "1" };
+    return (await hub.call("POST", "/api/v1/agents/h1/sync", { agent_id, ...report })).status;
+  };
+
+  test.each([
+    ["forward", HOUR_MS],
+    ["back", -HOUR_MS],
+  ] as const)(
+    "a jump %s lets nobody take the name of one that lives, nor keeps that of one that is silent",
+    async (_way, by) => {
+      const clock = await start();
+      expect([await register("incarnation-1", "a"), await sync("agent-one")]).toEqual([200, 200]);
+      await clock.advance(5_000);
+      clock.jump(by);
+      expect([await register("incarnation-2", "b"), await sync("agent-two")]).toEqual([409, 409]);
+      expect(await state()).toBe("active");
+      await clock.advance(7_000);
+      expect(await register("incarnation-2", "a")).toBe(409);
+      await clock.advance(1_000);
+      expect(await register("incarnation-2", "a")).toBe(200);
+      await clock.advance(30_001);
+      expect(await state()).toBe("offline");
+      expect([await register("incarnation-3", "b"), await sync("agent-two")]).toEqual([200, 200]);
+    },
+  );
 });

@@ -174,7 +174,7 @@ describe("the supervisor (rules/pipeline-supervision#permission)", () => {
       const told = { ...child, started_at: null, exit_code: 2, restarts: 0 };
       const report = { gpus: [], version: "1", children: [told] };
       const now = Date.now() + LASTED_MS.no_worker + 900_000;
-      await agents.sync("h1", { agent_id: null, report, now }, 0);
+      await agents.sync("h1", { agent_id: null, report, now }, null);
       const desired = ["dead", "alive"].map((instance_id) => ({
         instance_id,
         args: [],

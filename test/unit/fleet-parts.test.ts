@@ -59,7 +59,8 @@ test("the watchdog looks at workers that are silent, but not forever, and say no
     worker("kept", 5_000),
     worker("gone", 24 * 3_600_000),
   ];
-  const input = { workers, kept: new Set(["kept"]), silent_ms: 1_000, now: NOW };
+  const wall_jumps = { ageOf: (wall: number) => NOW - wall };
+  const input = { workers, kept: new Set(["kept"]), silent_ms: 1_000, wall_jumps };
   expect(silentWorkers(input).map((w) => w.worker_id)).toEqual(["silent"]);
 });
 

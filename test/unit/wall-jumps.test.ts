@@ -47,6 +47,37 @@ test("after a jump back nothing counts as older than it is", async () => {
   expect(lines[0]?.message).toContain("jumped back by 3600 s");
 });
 
+test("what is stored has the age that it has, whatever the clock did before and after it", async () => {
+  const { clock, jumps } = rig();
+  await clock.advance(1_000_000);
+  const first = clock.now();
+  await clock.advance(5_000);
+  expect(jumps.ageOf(first)).toBe(5_000);
+  clock.jump(HOUR_MS);
+  expect(jumps.ageOf(first)).toBe(5_000);
+  const second = clock.now();
+  await clock.advance(10_000);
+  expect([first, second].map(jumps.ageOf)).toEqual([15_000, 10_000]);
+  clock.jump(-2 * HOUR_MS);
+  expect([first, second].map(jumps.ageOf)).toEqual([15_000, 10_000]);
+  const third = clock.now();
+  await clock.advance(20_000);
+  expect([first, second, third].map(jumps.ageOf)).toEqual([35_000, 30_000, 20_000]);
+  // Another machine's clock may be a little ahead.
+  expect(jumps.ageOf(clock.now() + 1_000)).toBe(0);
+});
+
+test("what was stored after a jump that nobody had noticed yet is as old as it is", async () => {
+  for (const by of [HOUR_MS, -HOUR_MS]) {
+    const { clock, jumps } = rig();
+    await clock.advance(1_000_000);
+    clock.jump(by);
+    const stored = clock.now();
+    await clock.advance(4_000);
+    expect(jumps.ageOf(stored)).toBe(4_000);
+  }
+});
+
 test("a clock that is steered by less than a second between two looks has not jumped", async () => {
   const { clock, jumps, lines } = rig();
   for (let i = 0; i < 100; i += 1) {

@@ -81,7 +81,7 @@ async function changeDesired(
 }
 
 function hostFor(
-  ctx: Pick<PipelineContext, "clock">,
+  ctx: Pick<PipelineContext, "wall_jumps">,
   agents: AgentRow[],
   host: string | undefined,
 ): AgentRow {
@@ -103,7 +103,7 @@ function hostFor(
  * workload that does not exist.
  */
 export async function spawnInstances(
-  ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "clock">,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "log" | "wall_jumps">,
   input: SpawnInstances,
 ): Promise<Instance[]> {
   const { count, slots, workloads = [] } = input;
@@ -143,7 +143,7 @@ export async function spawnInstances(
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(
-  ctx: Pick<PipelineContext, "log" | "db" | "clock">,
+  ctx: Pick<PipelineContext, "log" | "db" | "wall_jumps">,
   input: StopInstances,
 ): Promise<z.infer<typeof InstancesStopped>> {
   const { instance_id, host, count } = input;

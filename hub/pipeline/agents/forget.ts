@@ -7,17 +7,16 @@ const FORGET_AFTER_MS = { plain: DAY_MS, filtered: 30 * DAY_MS, agent: 30 * DAY_
 /** Deletes workers and agents that have long been silent: otherwise their lists would grow forever. */
 export async function forgetOnce({
   db,
-  clock,
+  wall_jumps,
   log,
   pipeline,
-}: Pick<PipelineContext, "db" | "clock" | "log" | "pipeline">): Promise<void> {
-  const now = clock.now();
+}: Pick<PipelineContext, "db" | "wall_jumps" | "log" | "pipeline">): Promise<void> {
   const workers = await db.pull_workers.forget({
-    plain_before: now - FORGET_AFTER_MS.plain,
-    filtered_before: now - FORGET_AFTER_MS.filtered,
+    plain_before: wall_jumps.olderThan(FORGET_AFTER_MS.plain),
+    filtered_before: wall_jumps.olderThan(FORGET_AFTER_MS.filtered),
   });
   for (const id of workers) pipeline.pullers.delete(id);
-  const agents = await db.agents.forget(now - FORGET_AFTER_MS.agent);
+  const agents = await db.agents.forget(wall_jumps.olderThan(FORGET_AFTER_MS.agent));
   if (workers.length + agents.length > 0)
     log.info({ workers, agents }, "forgot workers and agents that have long been silent");
 }

@@ -12,7 +12,7 @@ const TRY_S = 75;
  * seconds (rules/pipeline-code#a-new-version-is-tried-at-once). Nobody waits for it.
  */
 export function tryCode(
-  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "kv" | "log" | "pipeline">,
   slug: string,
 ): void {
   void tryExecutor(ctx, slug, TRY_S, ctx.pipeline.stopping).catch((err) => {
@@ -26,7 +26,7 @@ export function tryCode(
  * answered when the oldest one is gone, so that the next call finds no version too many.
  */
 export async function afterSave(
-  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "kv" | "log" | "pipeline">,
   row: WorkloadRow,
 ): Promise<void> {
   const { workload_id, slug, code_version } = row;

@@ -13,7 +13,7 @@ const TRIES = 10;
  * @throws AppError not_found, failed_condition when the settings are of another version than `if_match` names
  */
 export async function restoreVersion(
-  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "kv" | "log" | "pipeline">,
   slug: string,
   version: number,
   { by, note, if_match }: Saved & { if_match?: string | undefined },

@@ -34,9 +34,9 @@ type Unplaced = Omit<FlowNode, "position">;
  * them now.
  */
 export async function getSnapshot(
-  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock">,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock" | "wall_jumps">,
 ): Promise<FlowSnapshot> {
-  const { db, pipeline, clock } = ctx;
+  const { db, pipeline, wall_jumps } = ctx;
   const now = await pipeline.store.now();
   const since = minuteOf(now) - (WINDOW_MIN - 1) * MINUTE_MS;
   const minutes = (now - since) / MINUTE_MS;
@@ -56,7 +56,7 @@ export async function getSnapshot(
   }
   const facts: Facts = {
     workloads,
-    workers: all.filter((w) => isLive(clock, w)),
+    workers: all.filter((w) => isLive(wall_jumps, w)),
     rate: (workload_id, metric) => (sums.get(`${workload_id} ${metric}`) ?? 0) / minutes,
     rates,
   };

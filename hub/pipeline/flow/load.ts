@@ -1,7 +1,8 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
-import { type GpuReading, PULL_OFFLINE_MS } from "#shared/protocol/schema/pull.ts";
+import type { GpuReading } from "#shared/protocol/schema/pull.ts";
 import type { PipelineContext } from "../context.ts";
+import { isLive } from "../pull/is-live.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,11 +18,11 @@ const highest = (values: (number | null)[]): number | null => {
  */
 export async function getWorkersCpu({
   db,
-  clock,
-}: Pick<PipelineContext, "db" | "clock">): Promise<WorkersCpu> {
+  wall_jumps,
+}: Pick<PipelineContext, "db" | "wall_jumps">): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {
-    const silent = clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
-    return silent ? { ...row, cpu_percent: null, host_cpu_percent: null } : row;
+    const live = isLive(wall_jumps, row);
+    return live ? row : { ...row, cpu_percent: null, host_cpu_percent: null };
   });
   const names = [...new Set(rows.map(({ host }) => host))].sort();
   const hosts = names.map((host) => ({

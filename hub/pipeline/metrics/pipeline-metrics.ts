@@ -10,7 +10,7 @@ const STATES = ["ready", "delayed", "claimed", "failed"] as const;
 
 /** What the pipeline tells to `/metrics` (rules/metrics#of-the-pipeline). */
 export function addPipelineMetrics(
-  ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "clock">,
+  ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "wall_jumps">,
 ): void {
   addTallies(ctx);
   addQueues(ctx);
@@ -98,8 +98,10 @@ function addQueues({
   });
 }
 
-function addPullWorkers(ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "clock">): void {
-  const { metrics, pipeline, db, clock } = ctx;
+function addPullWorkers(
+  ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db" | "wall_jumps">,
+): void {
+  const { metrics, pipeline, db, wall_jumps } = ctx;
   const workers = metrics.gauge("flotilla_pull_workers", "Workers that run tasks, by state", [
     "state",
   ]);
@@ -113,7 +115,7 @@ function addPullWorkers(ctx: Pick<PipelineContext, "metrics" | "pipeline" | "db"
     const rows = await db.pull_workers.list();
     const state = { live: 0, draining: 0, offline: 0 };
     for (const row of rows) {
-      if (!isLive(clock, row)) state.offline += 1;
+      if (!isLive(wall_jumps, row)) state.offline += 1;
       else state[row.draining ? "draining" : "live"] += 1;
     }
     for (const [name, n] of Object.entries(state)) workers.set({ state: name }, n);

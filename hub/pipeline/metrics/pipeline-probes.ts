@@ -7,7 +7,7 @@ import { isLive } from "../pull/is-live.ts";
 
 /** What a control plane that serves alone says to those who send it work. */
 export const pipelineProbes = (
-  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "disk_room">,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "wall_jumps" | "disk_room">,
 ): Probes => ({
   notReady: () => notReady(ctx),
   pressure: () => readPressure(ctx),
@@ -28,16 +28,16 @@ async function notReady({
 }
 
 async function readPressure(
-  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "disk_room">,
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "clock" | "wall_jumps" | "disk_room">,
 ): Promise<Pressure> {
-  const { pipeline, db, clock, disk_room } = ctx;
+  const { pipeline, db, clock, wall_jumps, disk_room } = ctx;
   const [now, counts, oldest, rows] = await Promise.all([
     pipeline.store.now(),
     pipeline.store.counts(),
     db.views.oldestReady(),
     db.pull_workers.list(),
   ]);
-  const live = rows.filter((row) => isLive(clock, row));
+  const live = rows.filter((row) => isLive(wall_jumps, row));
   const sum = (key: "ready" | "claimed") => counts.reduce((n, row) => n + Math.max(0, row[key]), 0);
   const queued = sum("ready");
   const since = Math.min(...oldest.map(({ created_at }) => created_at));

@@ -14,18 +14,18 @@ const LOOK_EVERY_MS = 100;
 
 /** @throws AppError not_found, conflict when no live worker may run the workload */
 async function chooseWorker(
-  ctx: Pick<PipelineContext, "db" | "clock">,
+  ctx: Pick<PipelineContext, "db" | "wall_jumps">,
   workload: { slug: string; host_affinity: readonly string[] },
   worker_id: string | undefined,
 ): Promise<PullWorkerRow> {
   const rows = await ctx.db.pull_workers.list();
   const named = worker_id === undefined ? rows : rows.filter((w) => w.worker_id === worker_id);
   if (named.length === 0 && worker_id !== undefined) throw notFound("worker");
-  const able = named.filter((w) => isLive(ctx.clock, w) && mayRun(w, workload));
+  const able = named.filter((w) => isLive(ctx.wall_jumps, w) && mayRun(w, workload));
   // The one with the most free slots.
   const [best] = able.sort((a, b) => b.slots - b.in_flight - (a.slots - a.in_flight));
   if (best) return best;
-  const live = rows.filter((w) => isLive(ctx.clock, w)).length;
+  const live = rows.filter((w) => isLive(ctx.wall_jumps, w)).length;
   if (worker_id === undefined && live === 0)
     throw conflict("no pull worker is on: start one, and its code can be tried");
   throw conflict(
@@ -50,7 +50,7 @@ const taskMs = (timeout_s: number) => Math.max(1_000, timeout_s * 1_000 - 10_000
  * @throws AppError not_found; conflict when no live worker may run it; timed_out when the worker does not answer
  */
 export async function checkExecutor(
-  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "kv" | "pipeline" | "db">,
   slug: string,
   how: HowToCheck,
   gone: AbortSignal,
@@ -61,7 +61,7 @@ export async function checkExecutor(
 
 /** POST /workloads/check: the same with settings that nobody has saved. @throws as `checkExecutor`, invalid */
 export async function checkDraft(
-  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "kv" | "pipeline" | "db">,
   wanted: CheckDraft,
   gone: AbortSignal,
 ): Promise<ExecutorCheck> {
@@ -73,7 +73,7 @@ export async function checkDraft(
 
 /** Asks one worker and waits for its answer. */
 async function askWorker(
-  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "kv" | "pipeline" | "db">,
   about: {
     workload: { slug: string; host_affinity: readonly string[] };
     name: string;
@@ -141,7 +141,7 @@ function found(
  * thrown.
  */
 export const tryExecutor = (
-  ctx: Pick<PipelineContext, "clock" | "kv" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "kv" | "pipeline" | "db">,
   slug: string,
   timeout_s: number,
   gone: AbortSignal,

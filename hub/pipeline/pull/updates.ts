@@ -30,13 +30,13 @@ interface Proof {
 async function see({
   db,
   kv,
-  clock,
-}: Pick<PipelineContext, "db" | "kv" | "clock">): Promise<SeenWorker[]> {
+  wall_jumps,
+}: Pick<PipelineContext, "db" | "kv" | "wall_jumps">): Promise<SeenWorker[]> {
   const told = new Map(
     (await kv.list<ToldUpdate>(TOLD_PREFIX)).map(({ value }) => [value.worker_id, value.report]),
   );
   return (await db.pull_workers.list())
-    .filter((row) => row.incarnation !== "" && isLive(clock, row))
+    .filter((row) => row.incarnation !== "" && isLive(wall_jumps, row))
     .map((row) => ({
       kind: "pull",
       worker_id: row.worker_id,
@@ -73,10 +73,10 @@ async function judgeRuns(
 
 /** Has the canary load the code of its workloads; code that no worker can load proves nothing about the version. */
 async function checkCode(
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "kv">,
+  ctx: Pick<PipelineContext, "db" | "clock" | "wall_jumps" | "pipeline" | "kv">,
   worker_id: string,
 ): Promise<Proof | null> {
-  const { db, clock, pipeline } = ctx;
+  const { db, wall_jumps, pipeline } = ctx;
   const rows = await db.pull_workers.list();
   const row = rows.find((one) => one.worker_id === worker_id);
   if (!row) return null;
@@ -94,7 +94,7 @@ async function checkCode(
       pipeline.stopping,
     );
     if (found.state === "ok") return { ok: true, how: `it has loaded the code of ${slug}` };
-    const others = rows.filter((one) => one.worker_id !== worker_id && isLive(clock, one));
+    const others = rows.filter((one) => one.worker_id !== worker_id && isLive(wall_jumps, one));
     if (others.length > 0 && !others.some((one) => isBrokenElsewhere(slug, one)))
       fault ??= `it cannot load the code of ${slug}, but other workers can: ${found.error}`;
   }
@@ -103,7 +103,9 @@ async function checkCode(
 }
 
 /** Checks of canaries, one for each turn, that run in the background: whoever asks gets what is known. */
-function createChecks(ctx: Pick<PipelineContext, "log" | "db" | "clock" | "pipeline" | "kv">) {
+function createChecks(
+  ctx: Pick<PipelineContext, "log" | "db" | "clock" | "wall_jumps" | "pipeline" | "kv">,
+) {
   const checks = new Map<string, { key: string; proof: Proof | null }>();
   return (worker_id: string, key: string): Proof | null => {
     const known = checks.get(worker_id);

@@ -40,6 +40,14 @@ async function duplicate(
   );
 }
 
+/** Whether a name may be taken from a process that has gone silent: on its own host sooner. */
+const isDead = (
+  { wall_jumps }: Pick<PipelineContext, "wall_jumps">,
+  { host, last_heartbeat_at }: PullWorkerRow,
+  newcomers_host: string,
+): boolean =>
+  wall_jumps.ageOf(last_heartbeat_at) > (host === newcomers_host ? PULL_DEAD_MS : PULL_OFFLINE_MS);
+
 /**
  * Registers a worker. A name that another live process has is refused: the two would take it from each other forever,
  * and each other's tasks with it. A successor that names a dead process takes over immediately, any other within
@@ -47,36 +55,33 @@ async function duplicate(
  * @throws AppError conflict
  */
 export async function registerPuller(
-  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log" | "version">,
+  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log" | "version" | "wall_jumps">,
   worker_id: string,
   hello: RegisterPull,
 ): Promise<z.infer<typeof RegisteredPull>> {
   const now = ctx.clock.now();
-  const row = await ctx.db.pull_workers.register(
-    {
-      worker_id,
-      incarnation: hello.incarnation,
-      host: hello.host,
-      version: hello.version,
-      slots: hello.slots,
-      labels: hello.labels,
-      filter: hello.workloads.length > 0 ? hello.workloads : null,
-      draining: false,
-      in_flight: 0,
-      cpu_percent: null,
-      host_cpu_percent: null,
-      mem_percent: null,
-      gpus: [],
-      broken: null,
-      started_at: hello.started_at ? Date.parse(hello.started_at) : now,
-      last_heartbeat_at: now,
-    },
-    {
-      replaces: hello.replaces ?? null,
-      dead_before: now - PULL_OFFLINE_MS,
-      dead_here_before: now - PULL_DEAD_MS,
-    },
-  );
+  const next = {
+    worker_id,
+    incarnation: hello.incarnation,
+    host: hello.host,
+    version: hello.version,
+    slots: hello.slots,
+    labels: hello.labels,
+    filter: hello.workloads.length > 0 ? hello.workloads : null,
+    draining: false,
+    in_flight: 0,
+    cpu_percent: null,
+    host_cpu_percent: null,
+    mem_percent: null,
+    gpus: [],
+    broken: null,
+    started_at: hello.started_at ? Date.parse(hello.started_at) : now,
+    last_heartbeat_at: now,
+  };
+  const before = await ctx.db.pull_workers.get(worker_id);
+  const dead = before && isDead(ctx, before, hello.host) ? before : null;
+  const replaces = hello.replaces ?? null;
+  const row = await ctx.db.pull_workers.register(next, { replaces, dead });
   if (!row) throw await duplicate(ctx, worker_id);
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.tell.worker(worker_id);
@@ -223,14 +228,14 @@ export async function leavePuller(
 }
 
 function pullerRecord(
-  ctx: Pick<PipelineContext, "clock" | "pipeline" | "rollout">,
+  ctx: Pick<PipelineContext, "wall_jumps" | "pipeline" | "rollout">,
   row: PullWorkerRow,
 ): PullWorker {
   const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
   return {
     ...rest,
     id: worker_id,
-    state: isLive(ctx.clock, row) ? (draining ? "draining" : "active") : "offline",
+    state: isLive(ctx.wall_jumps, row) ? (draining ? "draining" : "active") : "offline",
     workloads: ctx.pipeline.workloads
       .all()
       .filter((workload) => workload.enabled && mayRun(row, workload))
@@ -246,12 +251,12 @@ function pullerRecord(
 
 /** GET /workers (rules/pipeline-pull#list-pull-workers). */
 export const listPullers = async (
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "rollout">,
+  ctx: Pick<PipelineContext, "db" | "wall_jumps" | "pipeline" | "rollout">,
 ): Promise<PullWorker[]> => (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
 
 /** POST /workers/{id}/filter. An empty `replace` means every workload. @throws AppError not_found */
 export async function changeFilter(
-  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock" | "rollout">,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "wall_jumps" | "rollout">,
   worker_id: string,
   { op, workloads }: ChangeFilter,
 ): Promise<PullWorker> {

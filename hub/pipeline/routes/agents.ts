@@ -139,7 +139,7 @@ const routes = {
 
 /** Agents and the instances they run (rules/pipeline-agents#host-agents). */
 export function agentRoutes(
-  ctx: Pick<PipelineContext, "operations" | "db" | "clock" | "log" | "pipeline">,
+  ctx: Pick<PipelineContext, "operations" | "db" | "clock" | "wall_jumps" | "log" | "pipeline">,
 ) {
   return newApp()
     .openapi(routes.list, async (c) => {

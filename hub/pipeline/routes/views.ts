@@ -110,7 +110,7 @@ const routes = {
 };
 
 /** Load of workers, dashboard and flow graph (rules/pipeline-views#dashboard-overview, rules/pipeline-views#flow-snapshot). */
-export function viewRoutes(ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">) {
+export function viewRoutes(ctx: Pick<PipelineContext, "db" | "clock" | "wall_jumps" | "pipeline">) {
   return newApp()
     .openapi(routes.cpu, async (c) => c.json(await getWorkersCpu(ctx), 200))
     .openapi(routes.gpus, async (c) =>

@@ -68,7 +68,9 @@ function matching(q: string): (...texts: string[]) => boolean {
   };
 }
 
-function sourcesOf(ctx: Pick<PipelineContext, "db" | "clock">): Partial<Record<HitKind, Source>> {
+function sourcesOf(
+  ctx: Pick<PipelineContext, "db" | "wall_jumps">,
+): Partial<Record<HitKind, Source>> {
   const { search, workloads, pull_workers } = ctx.db;
   return {
     workload: async (q, limit) => {
@@ -99,7 +101,7 @@ function sourcesOf(ctx: Pick<PipelineContext, "db" | "clock">): Partial<Record<H
           id: row.worker_id,
           title: row.worker_id,
           detail: row.host,
-          state: isLive(ctx.clock, row) ? (row.draining ? "draining" : "active") : "offline",
+          state: isLive(ctx.wall_jumps, row) ? (row.draining ? "draining" : "active") : "offline",
           at: isoTime(row.last_heartbeat_at),
           href: `${API}/workers/${encodeURIComponent(row.worker_id)}`,
           workload: null,

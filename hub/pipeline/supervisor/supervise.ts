@@ -39,7 +39,7 @@ const unknown = (workload_id: number): SupervisedRow => ({
  * is written by one conditional statement; of several control processes, the one that wrote it acts.
  */
 export async function superviseOnce(
-  ctx: Pick<PipelineContext, "db" | "log" | "pipeline" | "clock">,
+  ctx: Pick<PipelineContext, "db" | "log" | "pipeline" | "clock" | "wall_jumps">,
 ): Promise<void> {
   const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);
   if (supervised.length === 0) return;
@@ -52,7 +52,9 @@ export async function superviseOnce(
     }
 }
 
-async function readScene(ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">): Promise<Scene> {
+async function readScene(
+  ctx: Pick<PipelineContext, "pipeline" | "db" | "wall_jumps">,
+): Promise<Scene> {
   const [counts, rows, agents] = await Promise.all([
     ctx.pipeline.store.counts(),
     ctx.db.pull_workers.list(),
@@ -60,14 +62,14 @@ async function readScene(ctx: Pick<PipelineContext, "pipeline" | "db" | "clock">
   ]);
   return {
     counts: new Map(counts.map((c) => [c.workload_id, c])),
-    workers: rows.filter((w) => !w.draining && isLive(ctx.clock, w)),
+    workers: rows.filter((w) => !w.draining && isLive(ctx.wall_jumps, w)),
     known: new Map(rows.map((row) => [row.worker_id, row])),
     agents: agents.filter((agent) => isAlive(ctx, agent)),
   };
 }
 
 async function superviseWorkload(
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline" | "log">,
+  ctx: Pick<PipelineContext, "db" | "clock" | "wall_jumps" | "pipeline" | "log">,
   workload: WorkloadRow,
   scene: Scene,
 ): Promise<void> {
@@ -86,7 +88,7 @@ async function superviseWorkload(
 }
 
 async function factsOf(
-  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "pipeline" | "db">,
   workload: WorkloadRow,
   row: SupervisedRow,
   { ready, claimed, failed }: QueueCounts,

@@ -7,16 +7,16 @@ import { isLive } from "../pull/is-live.ts";
 
 const OK: ExecutorState = { state: "ok", error: null, trace: null, since: null, workers: [] };
 
-type Seen = Pick<PipelineContext, "clock" | "pipeline">;
+type Seen = Pick<PipelineContext, "wall_jumps" | "pipeline">;
 
 /** What the live workers among `workers` report about the workload's code, if they have tried its current settings. */
 export function executorState(
-  { clock, pipeline }: Seen,
+  { wall_jumps, pipeline }: Seen,
   workload: WorkloadRow,
   workers: readonly PullWorkerRow[],
 ): ExecutorState {
   const told = workers
-    .filter((worker) => worker.broken !== null && isLive(clock, worker))
+    .filter((worker) => worker.broken !== null && isLive(wall_jumps, worker))
     .flatMap(({ worker_id, host, broken }) =>
       (broken ?? [])
         .filter((one) => one.workload === workload.slug)

@@ -28,13 +28,13 @@ const workloadRecord = (row: WorkloadRow, executor: ExecutorState, now: number):
 };
 
 const recordOf = async (
-  ctx: Pick<PipelineContext, "clock" | "pipeline" | "db">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "pipeline" | "db">,
   row: WorkloadRow,
 ): Promise<Workload> =>
   workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()), ctx.clock.now());
 
 export async function listWorkloads(
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
+  ctx: Pick<PipelineContext, "db" | "clock" | "wall_jumps" | "pipeline">,
 ): Promise<Workload[]> {
   const [rows, workers] = await Promise.all([ctx.db.workloads.list(), ctx.db.pull_workers.list()]);
   return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers), ctx.clock.now()));
@@ -42,7 +42,7 @@ export async function listWorkloads(
 
 /** @throws AppError not_found */
 export const getWorkload = async (
-  ctx: Pick<PipelineContext, "db" | "clock" | "pipeline">,
+  ctx: Pick<PipelineContext, "db" | "clock" | "wall_jumps" | "pipeline">,
   slug: string,
 ): Promise<Workload> => recordOf(ctx, (await ctx.db.workloads.get(slug)) ?? missing());
 
@@ -55,7 +55,7 @@ const missing = (): never => {
  *   has no tick or it names a plugin or a workload that is unknown (rules/pipeline-workloads#names-must-exist).
  */
 export async function createWorkload(
-  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline" | "log">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "pipeline" | "log">,
   { version_note, ...input }: WorkloadCreate,
   by: string,
 ): Promise<Workload> {
@@ -81,7 +81,7 @@ const TRIES = 10;
 
 /** Replaces every mutable field. @throws AppError not_found, failed_condition as `changeWorkload`, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
-  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "kv" | "log" | "pipeline">,
   slug: string,
   { slug: named, version_note, ...input }: WorkloadUpdate,
   { by, if_match }: { by: string; if_match?: string | undefined },
@@ -130,7 +130,7 @@ export const versionsOf = (if_match: string | undefined): number[] | undefined =
  * @throws AppError not_found, failed_condition when they are of another version
  */
 export async function changeWorkload(
-  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "pipeline">,
   slug: string,
   set: Partial<Pick<WorkloadUpdate, "enabled" | "supervisor_enabled">>,
   if_match?: string,
@@ -152,7 +152,7 @@ export const changedSince = () =>
 
 /** Claims and the other control planes see it from now on. */
 export function changed(
-  ctx: Pick<PipelineContext, "clock" | "db" | "pipeline">,
+  ctx: Pick<PipelineContext, "clock" | "wall_jumps" | "db" | "pipeline">,
   row: WorkloadRow,
 ): Promise<Workload> {
   ctx.pipeline.workloads.set(row.slug, row);

@@ -6,8 +6,8 @@ import type { AgentRow } from "./rows.ts";
 
 export function agentsRepo({ q, t: { agents } }: Conn): AgentsRepo {
   return {
-    // One statement decides: a live agent of another id keeps the host, and the newcomer gets null.
-    sync: async (host, { agent_id, report, now }, dead_before) => {
+    // One statement decides: an agent of another id that has not gone silent keeps the host, and the newcomer gets null.
+    sync: async (host, { agent_id, report, now }, silent) => {
       const set = { agent_id, report, last_seen_at: now };
       return first<AgentRow>(
         await q
@@ -16,7 +16,8 @@ export function agentsRepo({ q, t: { agents } }: Conn): AgentsRepo {
           .onConflictDoUpdate({
             target: agents.host,
             set,
-            setWhere: sql`${agents.agent_id} is null or ${agents.agent_id} = ${agent_id} or ${agents.last_seen_at} is null or ${agents.last_seen_at} < ${dead_before}`,
+            setWhere: sql`${agents.agent_id} is null or ${agents.agent_id} = ${agent_id} or ${agents.last_seen_at} is null
+              or (${agents.agent_id} = ${silent?.agent_id ?? null} and ${agents.last_seen_at} = ${silent?.last_seen_at ?? null})`,
           })
           .returning(),
       );

@@ -11,22 +11,23 @@ const UNLEASED_MS = 120_000;
 export function idempotencyRepo({ q, dialect, t }: Conn): IdempotencyRepo {
   const { idempotency_keys: keys } = t;
   /** Each hub of a fleet has its own clock, but the database has one for all; SQLite belongs to a single process. */
-  const time = (now: number): SQL =>
+  const time = (monotonic: number): SQL =>
     dialect === "postgres"
       ? sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
-      : sql`${now}`;
-  const until = (now: number, lease_ms: number) => sql<number>`${time(now)} + ${lease_ms}`;
+      : sql`${monotonic}`;
+  const until = (monotonic: number, lease_ms: number) =>
+    sql<number>`${time(monotonic)} + ${lease_ms}`;
   /** Calls that another process left in a SQLite file are over, because only one process has it at a time. */
-  const lapsed = (owner: string, now: number): SQL => {
-    const late = sql`coalesce(${keys.leased_until}, ${keys.created_at} + ${UNLEASED_MS}) <= ${time(now)}`;
+  const lapsed = (owner: string, monotonic: number): SQL => {
+    const late = sql`coalesce(${keys.leased_until}, ${keys.created_at} + ${UNLEASED_MS}) <= ${time(monotonic)}`;
     if (dialect === "postgres") return late;
     return sql`(${or(late, isNull(keys.owner), ne(keys.owner, owner))})`;
   };
   const running = (owner: string) => and(eq(keys.owner, owner), isNull(keys.answer));
   return {
-    begin: async ({ key, fingerprint, owner, now, lease_ms }) => {
-      const leased_until = until(now, lease_ms);
-      const over = lapsed(owner, now);
+    begin: async ({ key, fingerprint, owner, now, monotonic, lease_ms }) => {
+      const leased_until = until(monotonic, lease_ms);
+      const over = lapsed(owner, monotonic);
       for (let i = 0; i < TRIES; i += 1) {
         const taken = await q
           .insert(keys)
@@ -49,10 +50,10 @@ export function idempotencyRepo({ q, dialect, t }: Conn): IdempotencyRepo {
       }
       throw new Error("idempotency key was taken and given back at every try");
     },
-    renew: async (names, owner, now, lease_ms) => {
+    renew: async (names, owner, monotonic, lease_ms) => {
       await q
         .update(keys)
-        .set({ leased_until: until(now, lease_ms) })
+        .set({ leased_until: until(monotonic, lease_ms) })
         .where(and(inArray(keys.key, names), running(owner)));
     },
     complete: async (key, owner, answer) => {

@@ -130,12 +130,15 @@ export interface RunNotesRepo {
 /** Pull workers of the pipeline, as they last reported. */
 export interface PullWorkersRepo {
   /**
-   * Null when another live process has the name: one that was heard from since `dead_before`, or, on the same host,
-   * since `dead_here_before`, and is not the process to be replaced. The operator's filter stays.
+   * Null when another process has the name: one that has not said goodbye, is not the process to be replaced, and is not
+   * `dead`, as it was read, or has been heard from since. The operator's filter stays.
    */
   register(
     row: PullWorkerRow,
-    over: { replaces: string | null; dead_before: number; dead_here_before: number },
+    over: {
+      replaces: string | null;
+      dead: Pick<PullWorkerRow, "incarnation" | "last_heartbeat_at"> | null;
+    },
   ): Promise<PullWorkerRow | null>;
   /** Null when this incarnation is not the registered one any more. */
   beat(
@@ -155,13 +158,13 @@ export interface PullWorkersRepo {
 /** Agents of the hosts that run worker instances (rules/pipeline-agents#host-agents). */
 export interface AgentsRepo {
   /**
-   * Stores a report; the first report of a host creates its row. Null when another agent speaks for the host and is
-   * alive.
+   * Stores a report; the first report of a host creates its row. Null when another agent speaks for the host: one that is
+   * not `silent`, as it was read, or has been heard from since.
    */
   sync(
     host: string,
     told: { agent_id: string | null; report: NonNullable<AgentRow["report"]>; now: number },
-    dead_before: number,
+    silent: Pick<AgentRow, "agent_id" | "last_seen_at"> | null,
   ): Promise<AgentRow | null>;
   /** Replaces what should run there if the revision is still `revision`; null when another writer was first. */
   setDesired(

@@ -7,6 +7,8 @@ export interface KeyClaim {
   owner: string;
   /** Epoch ms. */
   now: number;
+  /** Of the process' monotonic clock, by which leases go on SQLite; on Postgres they go by the database's. */
+  monotonic: number;
   lease_ms: number;
 }
 
@@ -17,7 +19,7 @@ export interface IdempotencyRepo {
    */
   begin(claim: KeyClaim): Promise<(IdempotencyRow & { leased: boolean }) | null>;
   /** Renews the leases of these keys of `owner`, if they have no answer yet. */
-  renew(keys: string[], owner: string, now: number, lease_ms: number): Promise<void>;
+  renew(keys: string[], owner: string, monotonic: number, lease_ms: number): Promise<void>;
   /** Only while the owner holds the key. */
   complete(
     key: string,

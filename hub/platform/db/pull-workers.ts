@@ -1,4 +1,4 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, or, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { first } from "./first.ts";
 import type { PullWorkersRepo } from "./pipeline-types.ts";
@@ -9,9 +9,10 @@ const GONE = "";
 
 export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRepo {
   return {
-    // One statement decides: another live process of the same name keeps the row, and the newcomer gets null.
-    register: async (row, { replaces, dead_before, dead_here_before }) => {
-      const { incarnation, host, last_heartbeat_at: heard } = pull_workers;
+    // One statement decides: another process of the same name that is not known to be dead keeps the row, and the newcomer
+    // gets null.
+    register: async (row, { replaces, dead }) => {
+      const { incarnation, last_heartbeat_at: heard } = pull_workers;
       const { worker_id: _id, filter: _filter, ...set } = row;
       return first<PullWorkerRow>(
         await q
@@ -20,8 +21,12 @@ export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRe
           .onConflictDoUpdate({
             target: pull_workers.worker_id,
             set,
-            setWhere: sql`${incarnation} in (${row.incarnation}, ${replaces ?? GONE}, ${GONE}) or ${heard} < ${dead_before}
-              or (${host} = ${row.host} and ${heard} < ${dead_here_before})`,
+            setWhere: or(
+              inArray(incarnation, [row.incarnation, replaces ?? GONE, GONE]),
+              dead
+                ? and(eq(incarnation, dead.incarnation), eq(heard, dead.last_heartbeat_at))
+                : undefined,
+            ),
           })
           .returning(),
       );

@@ -51,8 +51,8 @@ export async function oncePerKey(
   const { owner } = running_calls;
   const until = clock.monotonic() + ELSEWHERE_MS;
   for (;;) {
-    const claim = { key, fingerprint, owner, now: clock.now(), lease_ms: CALL_LEASE_MS };
-    const taken = await db.idempotency.begin(claim);
+    const times = { now: clock.now(), monotonic: clock.monotonic(), lease_ms: CALL_LEASE_MS };
+    const taken = await db.idempotency.begin({ key, fingerprint, owner, ...times });
     if (!taken) return runCall(ctx, key, call);
     if (taken.fingerprint !== fingerprint)
       throw conflict("this Idempotency-Key was used with another request");

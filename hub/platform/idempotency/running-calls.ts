@@ -32,8 +32,10 @@ export function createRunningCalls({ clock, db }: RunningDeps): RunningCalls {
   let idle = new AbortController();
   const renewAll = async () => {
     const keys = [...calls.keys()];
-    for (let from = 0; from < keys.length; from += BATCH)
-      await db.idempotency.renew(keys.slice(from, from + BATCH), owner, clock.now(), CALL_LEASE_MS);
+    for (let from = 0; from < keys.length; from += BATCH) {
+      const some = keys.slice(from, from + BATCH);
+      await db.idempotency.renew(some, owner, clock.monotonic(), CALL_LEASE_MS);
+    }
   };
   const renewWhileBusy = async ({ signal }: AbortController) => {
     for (;;) {
