@@ -138,7 +138,7 @@ fetch_key() {
   fi
   [ "$one" = "$2" ] && as_root install -m 0644 "$keys/one" "$3" && found=0 || found=1
   rm -rf "$keys"
-  return $found
+  return "$found"
 }
 
 drop_chrome_source() { as_root rm -f "$CHROME_SOURCE" "$CHROME_KEYRING"; }

@@ -13,6 +13,8 @@ esac
 reading=$(df -Pk "$path" | awk 'NR == 2 { for (i = 4; i <= NF; i++) if ($i ~ /^[0-9]+%$/) {
   printf "%d %d %d %d", $(i - 3), $(i - 2), $(i - 1), $i; exit } }')
 [ -n "$reading" ] || { echo "df said nothing of $path" >&2; exit 75; }
+# Four words.
+# shellcheck disable=SC2086
 set -- $reading
 output=$(printf '{"path":"%s","total_kb":%d,"used_kb":%d,"free_kb":%d,"used_percent":%d}' "$path" "$@")
 
