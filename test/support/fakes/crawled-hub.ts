@@ -1,0 +1,116 @@
+import type { TaskContext } from "#hub/plugins/crawl/context.ts";
+import { createPlugin } from "#hub/plugins/crawl/crawl.ts";
+import type { Settings } from "#hub/plugins/crawl/settings.ts";
+
+/** What a page's job has. */
+export interface CrawledPage {
+  http_status?: number;
+  links?: string[];
+  html?: string;
+  /** The document's own bytes. */
+  body?: string;
+  /** Why its job failed. */
+  error?: string;
+}
+
+interface Kept extends TaskContext {
+  readonly kept: Map<string, unknown>;
+}
+
+/** A task's attempt, with what the plugin keeps between them. */
+export const attemptOf = (
+  task_id: number,
+  attempt: number,
+  kept = new Map<string, unknown>(),
+): Kept => ({
+  kept,
+  task_id,
+  attempt,
+  max_attempts: 3,
+  signal: new AbortController().signal,
+  state: {
+    get: async (key, fallback) => kept.get(key) ?? fallback ?? null,
+    set: async (key, value) => void kept.set(key, value),
+    update: async (key, change, fallback) => {
+      const next = change(kept.get(key) ?? fallback);
+      kept.set(key, next);
+      return next;
+    },
+  },
+});
+
+/**
+ * A hub for the plugin `crawl` whose jobs have ended as `pages` says, by address; any other address is an empty page. The
+ * same Idempotency-Key is the same job.
+ */
+export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
+  const urls: string[] = [];
+  const asked: string[] = [];
+  let refused = "never";
+  /** As they were when their jobs were submitted. */
+  const opened: CrawledPage[] = [];
+  const by_key = new Map<string, number>();
+  const submit = (url: string, key: string): number => {
+    const before = by_key.get(key);
+    if (before !== undefined) return before;
+    opened.push(pages[url] ?? {});
+    const job = urls.push(url) - 1;
+    by_key.set(key, job);
+    return job;
+  };
+  const jobOf = (job_id: string) => {
+    const url = urls[Number(job_id)] ?? "";
+    const { http_status = 200, error = null } = opened[Number(job_id)] ?? {};
+    const status = error === null ? "completed" : "failed";
+    return { job_id, status, error, url, final_url: url, http_status, title: "" };
+  };
+  const answerOf = (job_id: string, part: string): Response => {
+    const { links = [], html, body } = opened[Number(job_id)] ?? {};
+    if (part === "") return Response.json(jobOf(job_id));
+    if (part === "/links.json")
+      return Response.json({ links: links.map((url) => ({ url, rel: "", text: "" })) });
+    if (part === "/page.html" && html !== undefined) return new Response(html);
+    if (part === "/assets.json")
+      return Response.json({
+        items: body === undefined ? [] : [{ name: "body", source_url: jobOf(job_id).url }],
+      });
+    if (part === "/assets/body") return new Response(body);
+    return Response.json({ detail: "not here" }, { status: 404 });
+  };
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    websocket: {
+      open: (socket) => void socket.send(JSON.stringify({ type: "done", seq: 1 })),
+      message: () => {},
+    },
+    fetch: async (request, self) => {
+      const { pathname } = new URL(request.url);
+      asked.push(`${request.method} ${pathname}`);
+      if (pathname.endsWith(refused)) return new Response("{}", { status: 503 });
+      if (pathname.endsWith("/events") && self.upgrade(request)) return undefined;
+      const [, job_id = "", part = ""] = /^\/jobs\/(\d+)(.*)$/.exec(pathname) ?? [];
+      if (request.method !== "POST") return answerOf(job_id, part);
+      const { url } = (await request.json()) as { url: string };
+      const key = request.headers.get("idempotency-key") ?? "";
+      return Response.json(jobOf(String(submit(url, key))));
+    },
+  });
+  return {
+    pages,
+    /** The addresses of its jobs, in order. */
+    urls,
+    asked,
+    /** Paths that end so are 503 from now on. */
+    refuse: (end: string) => {
+      refused = end;
+    },
+    /** The plugin of one crawl, as a pull worker has it. */
+    open: (settings: Partial<Settings>) => {
+      process.env.FLOTILLA_WORKLOAD = "crawl";
+      process.env.FLOTILLA_FLEET_URL = server.url.href;
+      return createPlugin({ robots: false, sitemaps: false, delay_s: 0, ...settings });
+    },
+    stop: () => server.stop(true),
+  };
+}
