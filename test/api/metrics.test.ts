@@ -54,6 +54,21 @@ test("jobs are counted from submit to end, with their bodies and uploads (rules/
   expect(get("flotilla_http_requests_total", { method: "POST", code: "200" })).toBe(1);
 });
 
+test("sessions and their actions are counted, with how long those took (rules/metrics#of-the-fleet)", async () => {
+  await start();
+  await hub.worker();
+  const sid = (await hub.call("POST", "/sessions", {})).body.session_id;
+  expect((await hub.call("POST", `/sessions/${sid}/evaluate`, { code: "1" })).status).toBe(200);
+  expect((await hub.call("DELETE", `/sessions/${sid}`)).status).toBe(204);
+  const get = await scrape();
+  expect(get("flotilla_sessions_opened_total", { kind: "sdk" })).toBe(1);
+  expect(get("flotilla_sessions_ended_total", { kind: "sdk" })).toBe(1);
+  const evaluated = { action: "evaluate", outcome: "ok" };
+  expect(get("flotilla_session_action_seconds_count", evaluated)).toBe(1);
+  expect(get("flotilla_session_action_seconds_sum", evaluated)).toBeLessThan(10);
+  expect(get("flotilla_calls_waiting", { kind: "session" })).toBe(0);
+});
+
 test("a job without a lane is a refusal with its reason, and waits in the queue (rules/metrics#of-the-fleet)", async () => {
   await start();
   expect((await hub.call("POST", "/jobs", { url: TARGET })).status).toBe(503);
@@ -142,4 +157,26 @@ test("a workload that is switched off has ready tasks, and none that could run (
     get("flotilla_task_oldest_ready_seconds", { workload }),
   );
   expect([ages, get("flotilla_tasks", { workload: "off", state: "ready" })]).toEqual([[60, 0], 1]);
+});
+
+test("code that does not load is counted for each workload, and leases that ran out (rules/metrics#of-the-pipeline)", async () => {
+  const clock = createFakeClock();
+  await start({ mode: "control", clock });
+  const api = (path: string, body: unknown) => hub.call("POST", `/api/v1${path}`, body);
+  const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+  await api("/workloads", { slug: "sizes", ...command });
+  await api("/workloads/sizes/tasks", { pk: "a" });
+  const me = { incarnation: "incarnation-1" };
+  await api("/workers/p/register", { ...me, host: "h", slots: 4, version: "1" });
+  const [batch] = (await api("/workers/p/claim", { ...me, slots: 1 })).body.batches;
+  const { revision } = batch;
+  const failed = { workload: "sizes", revision, error: "no module", trace: "" };
+  const beat = { ...me, in_flight: [], broken: [{ ...failed, broken_ms: 5 }] };
+  expect((await api("/workers/p/heartbeat", beat)).status).toBe(200);
+  expect((await scrape())("flotilla_executors_broken", { workload: "sizes" })).toBe(1);
+  await clock.advance(600_000);
+  const get = await scrape();
+  expect(get("flotilla_task_leases_expired_total")).toBe(1);
+  expect(get("flotilla_pull_workers", { state: "offline" })).toBe(1);
+  expect(get("flotilla_executors_broken", { workload: "sizes" }) ?? 0).toBe(0);
 });
