@@ -1,9 +1,10 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { z } from "zod";
 import { JobOptions } from "#shared/protocol/schema/job.ts";
+import { API_TOOLS, installApiTools } from "#test/support/rigs/api-tools.ts";
 import { makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import { laneWarm, startSessionRig } from "#test/support/rigs/session-rig.ts";
 import { assignment } from "#test/support/rigs/worker-rig.ts";
@@ -16,7 +17,9 @@ import { findChromium } from "#worker/browser/process/program.ts";
 
 setDefaultTimeout(180_000);
 
-const TOOLS = join(import.meta.dir, "../api-tools/node_modules");
+beforeAll(() => installApiTools());
+
+const TOOLS = join(API_TOOLS, "node_modules");
 const SCRIPTS: Record<string, string> = {
   "/botd.js": "@fingerprintjs/botd/dist/botd.esm.js",
   "/fpscanner.js": "fpscanner/dist/fpScanner.es.js",
