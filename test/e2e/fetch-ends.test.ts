@@ -163,6 +163,34 @@ describe("the end of a job cuts a transfer short", () => {
   );
 
   test(
+    "at max_wait_seconds also one that is still moving, and says so",
+    async () => {
+      const piece = seededBytes(15, 1_000);
+      site.on("/endless.bin", async (_q, res) => {
+        res.writeHead(200, { "content-type": "text/plain", "content-length": "1000000" });
+        while (!res.closed) {
+          res.write(piece);
+          await Bun.sleep(200);
+        }
+      });
+      const url = page("/endless-page", `fetch("/endless.bin").then((r) => r.text())`);
+      const options = { idle_seconds: 0.5, max_wait_seconds: 4 };
+      const { outcome, assets, log } = await lane.run({ url, options });
+      expect(log.join("\n")).toContain("the end of the job cuts 1 running transfers short");
+      expect(outcome.capture).toMatchObject({ partial: 1, lost: 0, reasons: { timeout: 1 } });
+      const kept = assets.find(({ source_url }) => source_url.endsWith("/endless.bin"));
+      const pieces = (kept?.size ?? 0) / piece.length;
+      expect(pieces).toBeGreaterThan(5);
+      expect(kept).toMatchObject({
+        partial: true,
+        ranges: [{ start: 0, end: pieces * piece.length - 1 }],
+        sha256: sha256(Buffer.concat(Array.from({ length: pieces }, () => piece))),
+      });
+    },
+    SLOW_MS,
+  );
+
+  test(
     "a body that its page leaves unread in the network is lost as that, and holds the job no longer than a look at the page",
     async () => {
       const huge = seededBytes(14, 5 * 2 ** 20);
