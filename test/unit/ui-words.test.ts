@@ -2,9 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { verdictOf } from "#hub/ui/client/fleet/job/verdict.ts";
 import type { ChosenStep } from "#hub/ui/client/fleet/session/recorded/chosen.ts";
 import { enteredBy, objectOf, verbOf } from "#hub/ui/client/fleet/session/steps/step-words.ts";
-import { changesText, linesOf, scheduleText } from "#hub/ui/client/fleet/watches/watch-words.ts";
+import { changesText, scheduleText } from "#hub/ui/client/fleet/watches/watch-words.ts";
 import { isSkewed, nextOfUpdate } from "#hub/ui/client/fleet/workers/version.ts";
 import { numberOf, numberProps } from "#hub/ui/client/forms/number-props.ts";
+import { linesOf } from "#hub/ui/client/lib/lines.ts";
 import {
   UPDATE_LABELS,
   updateColor,

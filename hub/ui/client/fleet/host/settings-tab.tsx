@@ -8,7 +8,7 @@ import { FormErrors } from "../../parts/form-errors.tsx";
 import { BrowserOptions } from "../options/browser-options.tsx";
 import { type Options, partRulesBelow } from "../options/fields.ts";
 import { RecordSelect } from "../options/record-select.tsx";
-import { givenOf, issuesIn, optionsBody, outdatedErrors } from "../options/values.ts";
+import { givenOf, optionsBody } from "../options/values.ts";
 import { FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { changeHost } from "./change-host.ts";
 
@@ -92,13 +92,9 @@ export function SettingsTab({ host }: { host: Host }) {
         </FieldGroup>
         <BrowserOptions
           given={values.browser_options}
-          issues={issuesIn(form.errors, "browser_options")}
-          onChange={(next) => {
-            outdatedErrors(form.errors, values.browser_options, next, "browser_options").forEach(
-              form.clearFieldError,
-            );
-            form.setFieldValue("browser_options", next);
-          }}
+          form={form}
+          at="browser_options"
+          onChange={(next) => form.setFieldValue("browser_options", next)}
         />
         <Textarea
           label="Notes"

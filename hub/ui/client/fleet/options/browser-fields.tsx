@@ -13,15 +13,16 @@ import { type ReactNode, useState } from "react";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
 import { numberProps } from "../../forms/number-props.ts";
+import { linesOf } from "../../lib/lines.ts";
 import {
   type BrowserKind,
   type BrowserValues,
   headersOf,
   headersText,
-  linesOf,
   withPart,
 } from "./browser-values.ts";
 import { PART_RULES } from "./fields.ts";
+import { useTyped } from "./use-typed.ts";
 import { EntriesInput } from "./way-out-fields.tsx";
 
 interface FieldProps<Value> {
@@ -119,10 +120,7 @@ interface LinesInputProps<Value> extends FieldProps<Value> {
 
 /** A value with a line for each of its parts. */
 function LinesInput<Value>({ value, read, write, onChange, ...input }: LinesInputProps<Value>) {
-  const [typed, setTyped] = useState("");
-  const whole = write(value);
-  // A line that is being typed is not a part yet, but must not vanish under the cursor.
-  const shown = write(read(typed)) === whole ? typed : whole;
+  const { shown, type } = useTyped(value, read, write);
   return (
     <Textarea
       {...input}
@@ -131,10 +129,7 @@ function LinesInput<Value>({ value, read, write, onChange, ...input }: LinesInpu
       maxRows={12}
       classNames={{ input: "code-input" }}
       value={shown}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        onChange(read(event.currentTarget.value));
-      }}
+      onChange={(event) => onChange(type(event.currentTarget.value))}
     />
   );
 }

@@ -1,6 +1,7 @@
 import { counted } from "#shared/kit/words.ts";
 import type { Block } from "#shared/protocol/schema/block.ts";
 import type { HttpCredentials } from "#shared/protocol/schema/http-credentials.ts";
+import { linesOf } from "../../lib/lines.ts";
 
 /**
  * Options of several values, as forms have them (rules/browser-options#the-options). Null: not set. What a person has not
@@ -31,12 +32,6 @@ export function withPart<T extends object>(
 
 const isSaid = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== "" && value !== false;
-
-export const linesOf = (text: string): string[] =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 
 /** A header for each line, `X-Name: value`. Of two lines with one name the later counts, as in a record. */
 export function headersOf(text: string): Headers | null {

@@ -135,16 +135,14 @@ function GroupInput(props: OptionInputProps & { kind: GroupKind }) {
   );
 }
 
-function GroupFields({
-  kind,
-  value,
-  base,
-  error,
-  onChange,
-}: OptionInputProps & { kind: GroupKind }) {
-  // Emptied, it says nothing, so that nothing of a preset's is left either.
+/** What is said here, null included: emptied, nothing of a preset's is left either. */
+const shownValue = ({ value, base }: OptionInputProps): OptionValue =>
+  value === undefined ? base : value;
+
+function GroupFields({ kind, ...props }: OptionInputProps & { kind: GroupKind }) {
+  const { error, onChange } = props;
   const common = { error, onChange };
-  const shown = value === undefined ? base : value;
+  const shown = shownValue(props);
   switch (kind) {
     case "egress":
       return <EgressFields value={egressOf(shown)} {...common} />;
@@ -193,7 +191,7 @@ export function OptionInput(props: OptionInputProps) {
       />
     );
   if (field.kind === "yes-no") {
-    const said = value === undefined ? base : value;
+    const said = shownValue(props);
     return (
       <Select
         {...common}
@@ -205,7 +203,7 @@ export function OptionInput(props: OptionInputProps) {
     );
   }
   if (field.kind === "choices") {
-    const chosen = value === undefined ? base : value;
+    const chosen = shownValue(props);
     return (
       <MultiSelect
         {...common}

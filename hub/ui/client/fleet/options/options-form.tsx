@@ -1,7 +1,7 @@
-import { Accordion, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Accordion, Stack } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { ChangedBadge } from "./changed-badge.tsx";
 import { DEFAULTS, type OptionField, type Options } from "./fields.ts";
+import { FoldedOptions } from "./folded-options.tsx";
 import { type OptionGroup, shownOptions } from "./groups.ts";
 import { OptionInput } from "./option-input.tsx";
 import { usePicks } from "./picks.ts";
@@ -61,30 +61,16 @@ export function OptionsForm({
         onChange={setOpened}
       >
         {groups.map((group) => (
-          <Accordion.Item key={group.title} value={keyOf(group)}>
-            <Accordion.Control>
-              <GroupTitle group={group} given={given} />
-            </Accordion.Control>
-            <Accordion.Panel>
-              <SimpleGrid type="container" cols={{ base: 1, "520px": 2 }} verticalSpacing="md">
-                {group.fields.map(input)}
-              </SimpleGrid>
-            </Accordion.Panel>
-          </Accordion.Item>
+          <FoldedOptions
+            key={group.title}
+            name={keyOf(group)}
+            title={group.title}
+            changed={group.fields.filter(({ name }) => name in given).length}
+          >
+            {group.fields.map(input)}
+          </FoldedOptions>
         ))}
       </Accordion>
     </Stack>
-  );
-}
-
-function GroupTitle({ group, given }: { group: OptionGroup; given: Options }) {
-  const changed = group.fields.filter(({ name }) => name in given).length;
-  return (
-    <Group gap="xs">
-      <Text size="sm" fw={600}>
-        {group.title}
-      </Text>
-      <ChangedBadge changed={changed} />
-    </Group>
   );
 }

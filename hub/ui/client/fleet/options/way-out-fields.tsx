@@ -8,9 +8,10 @@ import {
   Text,
   TextInput,
 } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { EgressMode, EgressOption } from "#shared/protocol/egress.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import { useTyped } from "./use-typed.ts";
 import { egressWith, entriesOf, proxyWith, withLoginApart } from "./way-out.ts";
 
 const MODES: { value: EgressMode; label: string }[] = [
@@ -99,19 +100,15 @@ interface EntriesInputProps {
   onChange: (entries: string[]) => void;
 }
 
+const inOneLine = (entries: readonly string[]): string => entries.join(", ");
+
 export function EntriesInput({ entries, onChange, ...input }: EntriesInputProps) {
-  const [typed, setTyped] = useState("");
-  const whole = entries.join(", ");
-  // A comma at the end is not an entry yet, but must not vanish under the cursor.
-  const shown = entriesOf(typed).join(", ") === whole ? typed : whole;
+  const { shown, type } = useTyped<readonly string[]>(entries, entriesOf, inOneLine);
   return (
     <TextInput
       {...input}
       value={shown}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        onChange(entriesOf(event.currentTarget.value));
-      }}
+      onChange={(event) => onChange([...type(event.currentTarget.value)])}
     />
   );
 }

@@ -25,7 +25,6 @@ import { Command } from "../../parts/copy.tsx";
 import { FieldHelp } from "../../parts/field-help.tsx";
 import { BrowserOptions } from "../options/browser-options.tsx";
 import { RecordSelect } from "../options/record-select.tsx";
-import { issuesIn, outdatedErrors } from "../options/values.ts";
 import { shownProxy } from "../options/way-out.ts";
 import { EgressFields, FieldGroup, ProxyFields } from "../options/way-out-fields.tsx";
 import { bodyOf, DEFAULTS, OPEN_MS, RULES } from "./new-session.ts";
@@ -145,13 +144,9 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
             </Group>
             <BrowserOptions
               given={values.browser}
-              issues={issuesIn(form.errors, "")}
-              onChange={(browser) => {
-                outdatedErrors(form.errors, values.browser, browser, "").forEach(
-                  form.clearFieldError,
-                );
-                form.setFieldValue("browser", browser);
-              }}
+              form={form}
+              at=""
+              onChange={(browser) => form.setFieldValue("browser", browser)}
             />
             <RecordSelect
               description={about("record", "What is kept of the session when it has ended")}

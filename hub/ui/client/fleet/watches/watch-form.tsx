@@ -18,12 +18,11 @@ import { choicesOf, rulesOf } from "../../forms/rules-macro.ts" with { type: "ma
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { addressOf } from "../../lib/address.ts";
 import { asWritten, call } from "../../lib/http.ts";
+import { linesOf } from "../../lib/lines.ts";
 import { FormErrors } from "../../parts/form-errors.tsx";
 import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
 import { givenOf, issuesIn, optionsBody, outdatedErrors } from "../options/values.ts";
-
-import { linesOf } from "./watch-words.ts";
 
 const WATCH_RULES = rulesOf("PutWatch");
 const RULES = { ...WATCH_RULES, ...OPTION_RULES };

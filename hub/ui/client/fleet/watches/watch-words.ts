@@ -19,10 +19,3 @@ export function changesText({ parts, text, title, status, assets }: JobChanges):
   };
   return parts.map((part) => of[part]).join("; ");
 }
-
-/** One pattern a line, as people write them. */
-export const linesOf = (text: string): string[] =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
