@@ -20,7 +20,7 @@ const SPARKLINE = 20;
  * queues hold.
  */
 export async function getOverview(
-  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock" | "wall_jumps">,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "wall_jumps">,
 ): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();

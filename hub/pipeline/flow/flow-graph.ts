@@ -34,7 +34,7 @@ type Unplaced = Omit<FlowNode, "position">;
  * them now.
  */
 export async function getSnapshot(
-  ctx: Pick<PipelineContext, "db" | "pipeline" | "clock" | "wall_jumps">,
+  ctx: Pick<PipelineContext, "db" | "pipeline" | "wall_jumps">,
 ): Promise<FlowSnapshot> {
   const { db, pipeline, wall_jumps } = ctx;
   const now = await pipeline.store.now();

@@ -29,11 +29,11 @@ import { checksFor } from "./waiting-checks.ts";
 const unregistered = () =>
   new AppError("conflict", "this incarnation is not registered; register and try again");
 
-async function duplicate(
-  { db, log }: Pick<PipelineContext, "db" | "log">,
+function duplicate(
+  { log }: Pick<PipelineContext, "log">,
   worker_id: string,
-): Promise<AppError> {
-  const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
+  host = "another host",
+): AppError {
   log.warn({ worker_id, host }, "refused a duplicate pull worker");
   return conflict(
     `duplicate worker_id: a live worker on ${host} is ${worker_id}; set SVC_WORKER_ID (--worker-id) to another name on one of them`,
@@ -47,6 +47,20 @@ const isDead = (
   newcomers_host: string,
 ): boolean =>
   wall_jumps.ageOf(last_heartbeat_at) > (host === newcomers_host ? PULL_DEAD_MS : PULL_OFFLINE_MS);
+
+/** Takes the name from a process that has gone silent. @throws AppError conflict while it lives */
+async function takeName(
+  ctx: Pick<PipelineContext, "db" | "log" | "wall_jumps">,
+  next: PullWorkerRow,
+  replaces: string | null,
+): Promise<PullWorkerRow> {
+  const { pull_workers } = ctx.db;
+  const there = await pull_workers.get(next.worker_id);
+  const dead = there && isDead(ctx, there, next.host) ? there : null;
+  const row = dead && (await pull_workers.register(next, { replaces, dead }));
+  if (!row) throw duplicate(ctx, next.worker_id, there?.host);
+  return row;
+}
 
 /**
  * Registers a worker. A name that another live process has is refused: the two would take it from each other forever,
@@ -78,11 +92,10 @@ export async function registerPuller(
     started_at: hello.started_at ? Date.parse(hello.started_at) : now,
     last_heartbeat_at: now,
   };
-  const before = await ctx.db.pull_workers.get(worker_id);
-  const dead = before && isDead(ctx, before, hello.host) ? before : null;
   const replaces = hello.replaces ?? null;
-  const row = await ctx.db.pull_workers.register(next, { replaces, dead });
-  if (!row) throw await duplicate(ctx, worker_id);
+  const row =
+    (await ctx.db.pull_workers.register(next, { replaces, dead: null })) ??
+    (await takeName(ctx, next, replaces));
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
