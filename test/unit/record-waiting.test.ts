@@ -9,10 +9,10 @@ describe("network silence (rules/capture#network-silence)", () => {
     const activity = createActivity(clock);
     const abort = new AbortController();
     let done_at: number | null = null;
-    const start = clock.now();
+    const start = clock.monotonic();
     const idle = () =>
       void activity.idle(500, abort.signal).then(() => {
-        done_at = clock.now() - start;
+        done_at = clock.monotonic() - start;
       });
     return { clock, activity, abort, idle, done: () => done_at };
   };
@@ -51,6 +51,21 @@ describe("network silence (rules/capture#network-silence)", () => {
     expect(done()).toBeNull();
     await clock.advance(1);
     expect(done()).toBe(15_000 + STALL_MS);
+  });
+
+  test("is measured apart from the wall clock, which may jump either way", async () => {
+    const HOUR_MS = 3_600_000;
+    const { clock, activity, idle, done } = open();
+    activity.begin("1");
+    idle();
+    await clock.advance(100);
+    clock.jump(HOUR_MS);
+    await clock.advance(1_900);
+    expect(done()).toBeNull();
+    activity.end("1");
+    clock.jump(-2 * HOUR_MS);
+    await clock.advance(500);
+    expect(done()).toBe(2_500);
   });
 
   test("does not wait for streams, nor for a stalled request beside one that ends", async () => {

@@ -31,7 +31,7 @@ export function createActivity(clock: Clock): Activity {
   /** Open requests with the time of their last progress. */
   const live = new Map<string, number>();
   let begun = 0;
-  let changed_at = clock.now();
+  let changed_at = clock.monotonic();
   let wake = new AbortController();
 
   const remove = (id: string, at: number) => {
@@ -40,7 +40,7 @@ export function createActivity(clock: Clock): Activity {
     if (open() === 0) wake.abort();
   };
   const open = () => {
-    const oldest = clock.now() - STALL_MS;
+    const oldest = clock.monotonic() - STALL_MS;
     return [...live.values()].filter((at) => at > oldest).length;
   };
   const lastProgress = () => Math.max(...live.values());
@@ -48,7 +48,7 @@ export function createActivity(clock: Clock): Activity {
   const quietAt = (quiet_ms: number) => {
     const busy_until = live.size === 0 ? 0 : lastProgress() + STALL_MS;
     // A stalled request went quiet when it last moved, not when it was given up.
-    return busy_until > clock.now() ? busy_until : changed_at + quiet_ms;
+    return busy_until > clock.monotonic() ? busy_until : changed_at + quiet_ms;
   };
   return {
     get begun() {
@@ -56,21 +56,21 @@ export function createActivity(clock: Clock): Activity {
     },
     begin: (id) => {
       begun += 1;
-      changed_at = clock.now();
+      changed_at = clock.monotonic();
       live.set(id, changed_at);
     },
     progress: (id) => {
-      if (live.has(id)) live.set(id, clock.now());
+      if (live.has(id)) live.set(id, clock.monotonic());
     },
-    ignore: (id) => remove(id, clock.now()),
-    end: (id) => remove(id, clock.now()),
+    ignore: (id) => remove(id, clock.monotonic()),
+    end: (id) => remove(id, clock.monotonic()),
     resume: (id) => {
-      changed_at = clock.now();
+      changed_at = clock.monotonic();
       live.set(id, changed_at);
     },
     settle: (id) => remove(id, live.get(id) ?? 0),
     touch: () => {
-      changed_at = clock.now();
+      changed_at = clock.monotonic();
     },
     open,
     idle: async (quiet_ms, signal, answered = async () => {}) => {
@@ -78,7 +78,7 @@ export function createActivity(clock: Clock): Activity {
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
       while (!signal.aborted) {
-        const now = clock.now();
+        const now = clock.monotonic();
         const until = quietAt(quiet_ms);
         if (until <= now) {
           await Promise.race([answered(), aborted]);

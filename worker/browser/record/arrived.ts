@@ -28,7 +28,7 @@ export function watchArrivals(
   const look = () => {
     for (const [entry, at] of waiting) {
       const open = isOpen(entry);
-      if (open && clock.now() - at < UNREAD_MS) continue;
+      if (open && clock.monotonic() - at < UNREAD_MS) continue;
       waiting.delete(entry);
       if (open) check(entry);
     }
@@ -43,7 +43,7 @@ export function watchArrivals(
   };
   return {
     heard: (entry) => {
-      waiting.set(entry, clock.now());
+      waiting.set(entry, clock.monotonic());
       if (!running) void run();
     },
   };
