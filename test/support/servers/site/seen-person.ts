@@ -81,6 +81,8 @@ export type SeenPlaces = Record<Place, SeenPerson>;
 const MAIN = `<!doctype html><title>waits</title><meta name="viewport" content="width=device-width">
 <body><script type="module">
 const look = ${LOOK};
+// A job ends when the network is silent, and closes windows that have not told yet: this keeps it from silence.
+fetch("/until-told").catch(() => {});
 const seen = {};
 const told = Promise.withResolvers();
 const tell = async (place, what) => {
@@ -146,6 +148,10 @@ export async function startPersonSite(): Promise<PersonSite> {
   ]);
   let told = Promise.withResolvers<SeenPlaces>();
   for (const one of [site, far]) serve(one);
+  site.on("/until-told", async (_req, res) => {
+    await told.promise;
+    res.end();
+  });
   site.on("/told", async (req, res) => {
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
