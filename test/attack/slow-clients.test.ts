@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { access } from "#hub/platform/http/access.ts";
-import { type HttpServer, listen } from "#hub/platform/http/listen.ts";
-import { newApp } from "#hub/platform/http/new-app.ts";
-import { upgrade } from "#hub/platform/http/sockets.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { attempting } from "#test/support/rigs/attempts.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { type OwnListener, startOwnListener } from "#test/support/servers/own-listener.ts";
 import { BAD_FRAMES, FRAMES, SLOW, SLOW_CLIENTS, type SlowClient } from "./lists/slow-clients.ts";
 
 /**
@@ -17,62 +13,15 @@ import { BAD_FRAMES, FRAMES, SLOW, SLOW_CLIENTS, type SlowClient } from "./lists
 setDefaultTimeout(400_000);
 
 const EACH = 40;
-const IDLE_S = 4;
 const MB = 1024 * 1024;
 /** 40 deaf clients of 8 MB each, times 100 for those who ask so often, would hold gigabytes. */
-const MOST_HELD = 400 * MB;
+const MOST_HELD = 200 * MB;
 
-let server: HttpServer;
-let url: URL;
-let bytes_made = 0;
-/** What sockets heard, and that are open. */
-let heard = 0;
-let open = 0;
-beforeAll(() => {
-  const app = newApp();
-  const rules = access({ access: "public" });
-  app.get("/health", rules, (c) => c.json({ status: "ok" }));
-  app.post("/jobs", rules, async (c) => c.json({ length: (await c.req.text()).length }));
-  app.put("/workers/:id/jobs/:job/assets/:name", rules, async (c) => {
-    let size = 0;
-    for await (const chunk of c.req.raw.body ?? []) size += chunk.length;
-    return c.json({ size });
-  });
-  const pieces = (most: number) => {
-    let left = most;
-    return new ReadableStream<Uint8Array>({
-      pull: (to) => {
-        left -= 65_536;
-        bytes_made += 65_536;
-        to.enqueue(new Uint8Array(65_536));
-        if (left <= 0) to.close();
-      },
-    });
-  };
-  app.get("/large", rules, () => new Response(pieces(8 * MB)));
-  app.get("/endless", rules, () => new Response(pieces(Number.POSITIVE_INFINITY)));
-  app.get("/socket", rules, (c) =>
-    upgrade(c, {
-      open: () => {
-        open += 1;
-      },
-      message: () => {
-        heard += 1;
-      },
-      close: () => {
-        open -= 1;
-      },
-    }),
-  );
-  app.onError((_err, c) => c.json({ detail: "ended" }, 400));
-  server = listen(
-    app,
-    { host: "127.0.0.1", port: 0, tls: null, max_body_bytes: 10 * MB, idle_timeout_s: IDLE_S },
-    silentLog,
-  );
-  url = new URL(`http://127.0.0.1:${server.port}`);
+let server: OwnListener;
+beforeAll(async () => {
+  server = await startOwnListener();
 });
-afterAll(() => server?.close());
+afterAll(() => server?.stop());
 
 interface Attacker {
   readonly socket: Socket;
@@ -82,7 +31,7 @@ interface Attacker {
 }
 
 function dial({ first, deaf = false }: SlowClient): Attacker {
-  const socket = connect(Number(url.port), url.hostname);
+  const socket = connect(Number(server.url.port), server.url.hostname);
   let answer = "";
   const attacker: Attacker = { socket, ended: false, answer: () => answer };
   const end = () => {
@@ -101,12 +50,11 @@ function dial({ first, deaf = false }: SlowClient): Attacker {
 }
 
 const health = async () =>
-  (await fetch(new URL("/health", url), { signal: AbortSignal.timeout(120_000) })).status;
+  (await fetch(new URL("/health", server.url), { signal: AbortSignal.timeout(120_000) })).status;
 
 test("slow, deaf and gone clients keep nobody from an answer, hold little, and are ended", async () => {
   const tried = attempting(SLOW);
-  Bun.gc(true);
-  const before = process.memoryUsage().rss;
+  const before = server.rss();
   const attackers = Object.entries(SLOW_CLIENTS).flatMap(([name, client]) =>
     Array.from({ length: EACH }, () => ({ name, client, at: dial(client) })),
   );
@@ -120,7 +68,7 @@ test("slow, deaf and gone clients keep nobody from an answer, hold little, and a
       for (const { client, at } of left()) if (client.again) at.socket.write(client.again);
       expect(await health()).toBe(200);
       answers += 1;
-      most = Math.max(most, process.memoryUsage().rss - before);
+      most = Math.max(most, server.rss() - before);
       return left().length === 0;
     };
     await until("the end of attackers", 180_000, pass, 300).catch((err) => {
@@ -140,8 +88,8 @@ test("slow, deaf and gone clients keep nobody from an answer, hold little, and a
   expect(answers).toBeGreaterThan(3);
   expect(most).toBeLessThan(MOST_HELD);
   // Nothing is made for those who do not read it, but what lies in the buffers on the way.
-  expect(bytes_made).toBeLessThan(3 * EACH * 16 * MB);
-  await until("the end of their sockets", 60_000, () => open === 0);
+  expect((await server.tally()).made).toBeLessThan(3 * EACH * 16 * MB);
+  await until("the end of their sockets", 60_000, async () => (await server.tally()).open === 0);
   for (const name of Object.keys(SLOW_CLIENTS)) tried.refused(name);
   expect(tried.left()).toEqual([]);
 });
@@ -175,18 +123,17 @@ const frames = attempting(FRAMES);
 test.each(Object.keys(BAD_FRAMES))(
   "a socket is closed on %s, and nothing of it is heard",
   async (name) => {
-    heard = 0;
+    const before = await server.tally();
     const attacker = await onSocket(BAD_FRAMES[name] ?? "");
     await until("the end of the socket", 60_000, () => attacker.ended);
-    expect(heard).toBe(0);
+    expect((await server.tally()).heard).toBe(before.heard);
     expect(await health()).toBe(200);
     frames.refused(name);
   },
 );
 
 test("a flood of pings, and a message without end, hold little and keep nobody waiting", async () => {
-  Bun.gc(true);
-  const before = process.memoryUsage().rss;
+  const before = server.rss();
   const ping = Buffer.concat(
     Array.from({ length: 1_000 }, () => Buffer.from([0x89, 0x80 | 4, 0, 0, 0, 0, 1, 2, 3, 4])),
   );
@@ -198,7 +145,7 @@ test("a flood of pings, and a message without end, hold little and keep nobody w
   flood.socket.destroy();
   frames.refused("500,000 pings, no pong read");
 
-  heard = 0;
+  const { heard } = await server.tally();
   const piece = Buffer.alloc(64 * 1024 + 14, 0x61);
   const begin = (first: boolean) => {
     piece[0] = first ? 0x01 : 0x00;
@@ -215,10 +162,10 @@ test("a flood of pings, and a message without end, hold little and keep nobody w
     if (!taken) await drained(endless.socket);
   }
   await until("the end of the socket", 60_000, () => endless.ended);
-  expect(heard).toBe(0);
+  expect((await server.tally()).heard).toBe(heard);
   expect(sent).toBeLessThan(300 * MB);
   expect(await health()).toBe(200);
-  expect(process.memoryUsage().rss - before).toBeLessThan(2 * MOST_HELD);
+  expect(server.rss() - before).toBeLessThan(2 * MOST_HELD);
   frames.refused("a message without end, in pieces");
   expect(frames.left()).toEqual([]);
 });
