@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
 import { seededBytes, sha256, utf8 } from "#test/support/servers/site/bytes.ts";
 import { startServer } from "#test/support/servers/site/server.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 
 /** What a job's end finds open is told by its cause: not sent, not answered, or not taken (worker/browser/record/left-open.ts). */
 
@@ -101,3 +102,40 @@ test(
   },
   SLOW_MS,
 );
+
+test(
+  "a Chromium that falls silent when all bodies are stored costs the job its page.html alone",
+  async () => {
+    let browser: LaneBrowser | undefined;
+    const { outcome, assets, log } = await lane.run({
+      url: page("/falls-silent", ""),
+      onBrowser: (own) => {
+        browser = own;
+      },
+      onLog: (line) => line.startsWith("idle: network silent") && stop(browser),
+    });
+    expect({ outcome, log }).toMatchObject({
+      outcome: {
+        status: "completed",
+        error: null,
+        capture: {
+          page: null,
+          lost: 0,
+          ratio: 1,
+          warnings: [
+            expect.stringContaining(
+              "no page.html: Chromium was ended during the job, because it was silent for 3 pings of 5 s",
+            ),
+          ],
+        },
+      },
+    });
+    expect(assets.map(({ source_url }) => source_url)).toEqual([`${site.origin}/falls-silent`]);
+  },
+  SLOW_MS,
+);
+
+/** As a machine without memory or time does to it; its lane kills it at the end of the job. */
+function stop(browser: LaneBrowser | undefined): void {
+  if (browser) process.kill(browser.pid, "SIGSTOP");
+}

@@ -12,7 +12,7 @@ export interface FakeBrowser extends StartedBrowser {
   removed: boolean;
 }
 
-const CRASH: BrowserExit = { code: null, signal: "SIGKILL", log_tail: "" };
+const CRASH: BrowserExit = { code: null, signal: "SIGKILL", log_tail: "", ended_for: null };
 
 /** What a lane sees of a Chromium, without one. */
 export function createFakeBrowser(headless: boolean): FakeBrowser {

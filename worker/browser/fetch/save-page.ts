@@ -7,10 +7,10 @@ import type { Tracked } from "../record/targets.ts";
 import type { FetchContext } from "./fetch-context.ts";
 import { shortUrl } from "./net-errors.ts";
 import { snapshotPage } from "./snapshot.ts";
-import { JobTrouble } from "./trouble.ts";
+import { BrowserLost } from "./trouble.ts";
 
 /** page.html, links.json, title and final URL. If a page does not hand them over, the job loses only these. */
-export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
+async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
   const { run, recorder, outcome } = ctx;
   const frames = recorder.targets
     .all()
@@ -42,6 +42,23 @@ export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> 
   );
 }
 
+/**
+ * As {@link savePage}. A browser that is lost now costs the job its page.html alone where all bodies were read and nothing
+ * else is wanted of it (rules/capture#saved-page).
+ */
+export async function savePageOrSay(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { trouble, recorder, run } = ctx;
+  try {
+    await trouble.race(savePage(ctx, main));
+  } catch (err) {
+    if (err instanceof CdpError && err.gone) await trouble.explainGone();
+    const cause = trouble.trouble ?? err;
+    const wants_more = run.options.keep_session || run.options.download_video;
+    if (!(cause instanceof BrowserLost) || wants_more || recorder.pendingReads() > 0) throw err;
+    warn(ctx, `no page.html: ${cause.message}`);
+  }
+}
+
 /** The page on which a recipe failed shows why; failing to save it must not hide the original error. */
 export async function keepPage(ctx: FetchContext, main: Tracked): Promise<void> {
   const { trouble, recorder } = ctx;
@@ -58,10 +75,7 @@ function warn({ run, report }: FetchContext, message: string): void {
   run.story.log("warn", "page", message);
 }
 
-/**
- * Says what is missing; only a Chromium that is silent itself ends the job, because its bodies cannot be read
- * either.
- */
+/** Says what is missing, unless Chromium itself is silent. */
 async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<null> {
   const name = shortUrl(main.page?.url ?? ctx.run.url);
   if (err instanceof CdpError && !err.gone) {
@@ -72,7 +86,7 @@ async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): 
   const { root } = ctx.run.browser.connection;
   await root.send("Browser.getVersion").catch((cause) => {
     if (!(cause instanceof DeadlineError)) throw cause;
-    throw new JobTrouble(
+    throw new BrowserLost(
       `Chromium sent nothing for ${cause.ms / 1_000} s: submit the job again, and look at the worker's load and memory`,
     );
   });

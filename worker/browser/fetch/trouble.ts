@@ -1,7 +1,7 @@
 import { type Clock, endsWithin, isoTime } from "#shared/kit/clock.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { CdpSession } from "../cdp/connection.ts";
-import type { BrowserExit, JobRun } from "../lanes/lane-browser.ts";
+import type { BrowserExit, JobRun, LaneBrowser } from "../lanes/lane-browser.ts";
 import type { Tracked } from "../record/targets.ts";
 import type { DialogEvents, OpenDialog } from "../session/dialogs.ts";
 import { shortUrl } from "./net-errors.ts";
@@ -10,6 +10,9 @@ import { shortUrl } from "./net-errors.ts";
 export class JobTrouble extends Error {
   override readonly name = "JobTrouble";
 }
+
+/** The browser, or the renderer of its page, is gone or silent: what it has not handed over yet is lost. */
+export class BrowserLost extends JobTrouble {}
 
 /** More dialogs than this are a loop, not a page that asks something (rules/capture#dialogs-of-a-job). */
 const MAX_DIALOGS = 10;
@@ -45,23 +48,20 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
   let main: Tracked | null = null;
   let dialogs = 0;
 
-  const fail = (message: string) => {
+  const end = (why: JobTrouble) => {
     if (trouble || run.signal.aborted) return;
-    trouble = new JobTrouble(message);
+    trouble = why;
     abort.abort(trouble);
   };
+  const fail = (message: string) => end(new JobTrouble(message));
+  const lose = (message: string) => end(new BrowserLost(message));
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const told = ended.catch(() => {});
   const onAbort = () => reject(trouble ?? new JobTrouble("the job was cancelled"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
 
-  void browser.exited.then((exit) => fail(exitMessage(exit)));
-  void browser.connection.closed.then(async () => {
-    // The exit says more than the closed pipe; it follows at once when the process is gone.
-    await endsWithin(clock, EXIT_FOLLOWS_MS, browser.exited);
-    fail("the connection to Chromium was lost: submit the job again");
-  });
+  watchEnd(browser, clock, lose);
   root.on("Target.targetCrashed", (p) => {
     if (p.targetId !== main?.target_id) {
       story.log("warn", "browser", `a frame or worker crashed (${p.status})`, {
@@ -69,7 +69,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
       });
       return;
     }
-    fail(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
+    lose(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
   });
   root.on("Target.targetDestroyed", (p) => {
     // A script may close the tab it began in.
@@ -120,7 +120,18 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
 const aDialog = (type: string): string => `${type === "alert" ? "an" : "a"} ${type} dialog`;
 const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
 
-function exitMessage({ code, signal, log_tail }: BrowserExit): string {
+function watchEnd(browser: LaneBrowser, clock: Clock, lose: (message: string) => void): void {
+  void browser.exited.then((exit) => lose(exitMessage(exit)));
+  void browser.connection.closed.then(async () => {
+    // The exit says more than the closed pipe; it follows at once when the process is gone.
+    await endsWithin(clock, EXIT_FOLLOWS_MS, browser.exited);
+    lose("the connection to Chromium was lost: submit the job again");
+  });
+}
+
+function exitMessage({ code, signal, log_tail, ended_for }: BrowserExit): string {
+  if (ended_for !== null)
+    return `Chromium was ended during the job, because it ${ended_for}: submit it again`;
   const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
   const tail = log_tail.trim().split("\n").slice(-5).join(" | ").slice(-600);
   return `Chromium ${how} during the job: submit it again${tail ? ` (last output: ${tail})` : ""}`;

@@ -8,7 +8,7 @@ import { passwordFile } from "#shared/protocol/vnc-auth.ts";
 import { endGroup } from "../process/kill.ts";
 import { spawnTagged } from "../process/spawn.ts";
 import { askDesktopSize } from "./desktop-size.ts";
-import type { BrowserExit } from "./lane-browser.ts";
+import type { ProcessExit } from "./lane-browser.ts";
 import { keepWindows, type WindowKeeper } from "./window-keeper.ts";
 import { authorityFile, newXCookie } from "./x-authority.ts";
 import type { Size } from "./x11.ts";
@@ -36,7 +36,7 @@ export interface Display {
   /** The file that clients of its X server need, for `XAUTHORITY`: readable by the browser's user and nobody else. */
   authority: Uint8Array;
   pid: number;
-  exited: Promise<BrowserExit>;
+  exited: Promise<ProcessExit>;
   /** Rejects unless the VNC server greets within 3 s. */
   greet(): Promise<void>;
   /**

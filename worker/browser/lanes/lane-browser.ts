@@ -8,12 +8,17 @@ import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { Pause } from "../record/pauses.ts";
 import type { Dialogs } from "../session/dialogs.ts";
 
-/** Why a browser process ended. */
-export interface BrowserExit {
+/** How a process of a lane ended. */
+export interface ProcessExit {
   code: number | null;
   signal: string | null;
-  /** Last lines of the browser's stderr, for the error message of whatever was waiting. */
+  /** Last lines of its stderr, for the error message of whatever was waiting. */
   log_tail: string;
+}
+
+export interface BrowserExit extends ProcessExit {
+  /** What its lane has ended it for, after "it": `was silent for 3 pings of 5 s`. Null: it was somebody else. */
+  ended_for: string | null;
 }
 
 /** Own directories of one browser run; everything below `root` is removed when the run ends. */

@@ -187,8 +187,8 @@ export class Lane implements Watched {
   }
 
   async endBrowser(reason: string): Promise<void> {
-    this.deps.log.warn({ reason }, "chromium ended by the watch");
-    await this.current?.endProcesses();
+    this.deps.log.warn({ reason }, "chromium ended");
+    await this.current?.endProcesses(reason);
   }
 
   async endDisplay(reason: string): Promise<void> {
@@ -374,7 +374,7 @@ export class Lane implements Watched {
     if (this.state === "warm") void this.renew("recycling", how);
   }
 
-  private onDisplayExit(display: Display, exit: BrowserExit): void {
+  private onDisplayExit(display: Display, exit: Awaited<Display["exited"]>): void {
     if (this.screen !== display) return;
     this.screen = null;
     this.deps.log.warn({ ...exit, state: this.state }, "display exited unasked");
@@ -382,7 +382,7 @@ export class Lane implements Watched {
     void display.stop().catch(() => {});
     if (this.state === "warm")
       void this.renew("recycling", `Xvnc exited with ${exit.signal ?? exit.code}`);
-    else if (this.state === "running") void this.current?.endProcesses().catch(() => {});
+    else if (this.state === "running") void this.endBrowser("had lost its display").catch(() => {});
   }
 
   private setState(state: LaneState, reason: string | null): void {

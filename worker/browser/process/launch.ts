@@ -11,6 +11,7 @@ import type {
   LaneArchive,
   LaneBrowser,
   LaneGate,
+  ProcessExit,
   RunDirs,
 } from "../lanes/lane-browser.ts";
 import { removeRunDirs } from "./dirs.ts";
@@ -50,8 +51,11 @@ export interface StartedBrowser extends LaneBrowser {
   tag: string;
   /** Like `kill`, but without asking: for a browser whose state is discarded. */
   killNow(): Promise<void>;
-  /** Ends only the processes: its job may still be sending what is in the spool. */
-  endProcesses(): Promise<void>;
+  /**
+   * Ends only the processes: its job may still be sending what is in the spool.
+   * @param reason for whoever uses it, as {@link BrowserExit} has it
+   */
+  endProcesses(reason?: string): Promise<void>;
   /** Closes it as a person would and gives it 10 s to save its profile; `dirs` stay. */
   shutDown(): Promise<void>;
 }
@@ -88,6 +92,8 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
   );
   const clock_offset_ms = options.archive?.clock_offset_ms ?? null;
   if (clock_offset_ms !== null) movePageClock(connection, clock_offset_ms);
+  let ended_for: string | null = null;
+  const exited = spawned.exited.then((exit): BrowserExit => ({ ...exit, ended_for }));
   let ended: Promise<void> | undefined;
   let removed: Promise<void> | undefined;
   const end = async (ask: boolean, ask_ms?: number) => {
@@ -117,10 +123,13 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       archive: options.archive,
       ignore_https_errors: options.ignore_https_errors,
       dirs: options.dirs,
-      exited: spawned.exited,
+      exited,
       kill: () => kill(true),
       killNow: () => kill(false),
-      endProcesses: () => endOnce(false),
+      endProcesses: (reason) => {
+        ended_for ??= reason ?? null;
+        return endOnce(false);
+      },
       shutDown: () => endOnce(true, SHUT_DOWN_MS),
     };
   } catch (err) {
@@ -204,7 +213,7 @@ async function placeAuthority({ authority, dirs, user }: LaunchOptions): Promise
   return path;
 }
 
-const exitReason = ({ code, signal }: BrowserExit): string => `it exited with ${signal ?? code}`;
+const exitReason = ({ code, signal }: ProcessExit): string => `it exited with ${signal ?? code}`;
 
 async function untilReady(spawned: Spawned, connection: CdpConnection, options: LaunchOptions) {
   const stop = Promise.withResolvers<never>();

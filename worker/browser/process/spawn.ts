@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
-import type { BrowserExit } from "../lanes/lane-browser.ts";
+import type { ProcessExit } from "../lanes/lane-browser.ts";
 import { LANE_TAG } from "./tagged.ts";
 
 const TAIL_BYTES = 4_096;
@@ -21,7 +21,7 @@ export interface SpawnOptions {
 export interface Spawned {
   child: ChildProcess;
   pid: number;
-  exited: Promise<BrowserExit>;
+  exited: Promise<ProcessExit>;
   /** Resolves with the first line of stderr that matches; never rejects, and never settles without one. */
   line(pattern: RegExp): Promise<string>;
   tail(): string;
@@ -43,7 +43,7 @@ export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
     ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
   });
   const errors = keepTail(child);
-  const exited = new Promise<BrowserExit>((resolve) =>
+  const exited = new Promise<ProcessExit>((resolve) =>
     child.once("exit", (code, signal) =>
       // The end of its output is already in the pipe, but may not have been read yet.
       setImmediate(() => {
