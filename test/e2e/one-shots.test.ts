@@ -150,6 +150,12 @@ describe("what is answered (rules/one-shot-calls#answers)", () => {
     expect((await json("evaluate", seen)).result).toBe(2);
     const missing = await post("screenshot", { url, viewport: scaled, selector: "#no" });
     expect(missing.status).toBe(422);
+    for (const view of [viewport, scaled]) {
+      const empty = { html: `<p id="none"></p>`, viewport: view, selector: "#none" };
+      const refused = await post("screenshot", empty);
+      expect(refused.status).toBe(422);
+      expect(await refused.text()).toContain("#none is hidden or has no size");
+    }
     const [, height] = await sizeOfPng({ url, viewport, options: { fullPage: true } });
     expect(height).toBeGreaterThan(3_000);
     expect(await sizeOfPng({ url, viewport, selector: "#foot" })).toEqual([120, 40]);
