@@ -46,6 +46,10 @@ export interface HubConfig {
   /** Where traces go; null: none are made. */
   readonly tracing: TracingSettings | null;
   readonly log_level: (typeof LOG_LEVELS)[number];
+  /** Whether every answered request is a line of the log. */
+  readonly logs_access: boolean;
+  /** Whether every entry of the audit log is one too. */
+  readonly logs_audit: boolean;
   readonly log_format: LogFormat;
   /** WORKER_SECRET, else one derived from the token; null where there is neither. */
   readonly worker_secret: string | null;
@@ -373,6 +377,8 @@ export function loadHubConfig(
     tls_ca: e.SVC_TLS_CA ?? null,
     tracing: tracingOf(e),
     log_level: e.SVC_LOG_LEVEL,
+    logs_access: e.SVC_ACCESS_LOG,
+    logs_audit: e.SVC_AUDIT_LOG,
     log_format: e.SVC_LOG_FORMAT,
     worker_secret: workerSecret(e.WORKER_SECRET, e.SVC_API_TOKEN),
     public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),

@@ -189,6 +189,14 @@ export const HubEnv = z.object({
     .default("info")
     .meta(RELOADED)
     .describe("debug, info, warn or error"),
+  SVC_ACCESS_LOG: flag(false)
+    .meta(RELOADED)
+    .describe(
+      "1 logs every answered request with its caller and address, at level info; without it only what the server failed at is logged",
+    ),
+  SVC_AUDIT_LOG: flag(false)
+    .meta(RELOADED)
+    .describe("1 also logs every entry of the audit log, at level info"),
   SVC_LOG_FORMAT: z
     .enum(LOG_FORMATS)
     .default("auto")

@@ -136,7 +136,7 @@ function baseApp(
   const origins = { allowed, public_host };
   app.onError(onError(log, fleet?.toldOtherwise));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
-  app.use(accessLog(access_log, call_counts));
+  app.use(accessLog(access_log, call_counts, () => config.logs_access));
   if (tracer) app.use(tracedCalls(tracer));
   app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
   if (fleet) app.use(fleet.relayed);

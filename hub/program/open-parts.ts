@@ -75,7 +75,14 @@ export function openAudit(
   scope: Scope,
 ): AuditLog {
   const hub = `${hostname()}/${id}`;
-  const audit = createAuditLog({ db, clock, log, hub, days: () => config.audit_days });
+  const audit = createAuditLog({
+    db,
+    clock,
+    log,
+    hub,
+    days: () => config.audit_days,
+    logs: () => config.logs_audit,
+  });
   return scope.add("audit log", audit, (a) => a.stop());
 }
 

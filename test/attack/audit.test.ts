@@ -175,6 +175,7 @@ describe("what else is recorded", () => {
       log: silentLog,
       hub: "host/id",
       days: () => 90,
+      logs: () => false,
     });
     const call = {
       ...({ caller_kind: "nobody", caller_name: null, role: null, token_id: null } as const),
@@ -218,6 +219,7 @@ describe("what else is recorded", () => {
       clock,
       hub: "host/id",
       days: () => 90,
+      logs: () => false,
       log: { ...silentLog, warn: tell, info: tell },
     });
     const call = {

@@ -1,29 +1,38 @@
 import type { MiddlewareHandler } from "hono";
 import type { Log, LogLevel } from "#shared/kit/log.ts";
 import type { CallCounts } from "./call-counts.ts";
+import { NOBODY } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
+import { addressOf } from "./require-admin.ts";
 import { shownPath } from "./shown-path.ts";
 
-/**
- * Thousands of calls a second are answered, and most refusals are the caller's matter: both are logged for debugging.
- */
-const levelOf = (status: number): LogLevel => {
-  if (status < 500) return "debug";
+function levelOf(status: number, usual: LogLevel): LogLevel {
+  if (status < 500) return usual;
   return status === 500 ? "error" : "warn";
-};
+}
 
-/** Counts each request and logs one line at its level, and sets `nosniff` on every answer. */
-export const accessLog = (log: Log, counts: CallCounts): MiddlewareHandler<HttpEnv> =>
+/**
+ * Counts each request and logs one line at its level, and sets `nosniff` on every answer. Thousands of calls a second are
+ * answered, and most refusals are the caller's matter: unless `all` are asked for, those are logged for debugging only.
+ */
+export const accessLog = (
+  log: Log,
+  counts: CallCounts,
+  all: () => boolean,
+): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();
+    const usual = all() ? "info" : "debug";
+    // Bun no longer gives the address of a socket once it is open.
+    const address = usual === "info" ? addressOf(c) : undefined;
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
     counts.answered(c.req.method, c.res.status);
-    const level = c.get("told_in_protocol") ? "debug" : levelOf(c.res.status);
+    const level = c.get("told_in_protocol") ? usual : levelOf(c.res.status, usual);
     if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
-    log[level](
-      { method: c.req.method, path: shownPath(c.req.url), status: c.res.status, ms },
-      "request answered",
-    );
+    const fields = { method: c.req.method, path: shownPath(c.req.url), status: c.res.status, ms };
+    if (usual === "debug") return log[level](fields, "request answered");
+    const { kind, name } = c.get("caller") ?? NOBODY;
+    log[level]({ ...fields, caller: name ?? kind, address }, "request answered");
   };

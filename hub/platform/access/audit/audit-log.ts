@@ -4,6 +4,7 @@ import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { NewAuditRow } from "../../db/rows.ts";
 import type { Db } from "../../db/storage.ts";
+import { entryOf } from "./audit-entry.ts";
 
 /** A call to record, without the fields that the log adds. */
 type AuditedCall = Omit<NewAuditRow, "at" | "hub" | "times">;
@@ -28,6 +29,8 @@ export interface AuditLogDeps {
   hub: string;
   /** The current number of days after which rows are deleted; 0 for never. */
   days: () => number;
+  /** Whether each row is to be a line of the log too, whether or not the database stores it. */
+  logs: () => boolean;
 }
 
 const STORE_EVERY_MS = 1_000;
@@ -123,9 +126,13 @@ function createWaiting({ db, log }: Pick<AuditLogDeps, "db" | "log">) {
 
 /** Who did what, stored in batches in the background: no call waits for it. */
 export function createAuditLog(deps: AuditLogDeps): AuditLog {
-  const { db, clock, log, hub, days } = deps;
+  const { db, clock, log, hub, days, logs } = deps;
   const rows = createWaiting(deps);
-  const repeats = createRepeats(clock, rows.put);
+  const put = (row: NewAuditRow) => {
+    if (logs()) log.info({ ...entryOf(row) }, "audit entry");
+    rows.put(row);
+  };
+  const repeats = createRepeats(clock, put);
   let stopped = false;
 
   const storeOnce = async () => {
@@ -161,7 +168,7 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
       if (stopped) return;
       const row = { ...call, at: clock.now(), hub, times: 1 };
       if (refused) repeats.add(keyOf(call), row);
-      else rows.put(row);
+      else put(row);
     },
     stop: () => {
       ended ??= end();

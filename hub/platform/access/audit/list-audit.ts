@@ -1,34 +1,14 @@
-import { isoTime } from "#shared/kit/clock.ts";
-import type { AuditEntry, AuditPage, AuditQuery } from "#shared/protocol/schema/audit.ts";
-import type { AuditRow } from "../../db/rows.ts";
+import type { AuditPage, AuditQuery } from "#shared/protocol/schema/audit.ts";
 import type { Db } from "../../db/storage.ts";
 import { readTimeCursor, timeCursor } from "../../http/time-cursor.ts";
 import { pageOfRows } from "../../page-of-rows.ts";
+import { entryOf } from "./audit-entry.ts";
 import type { AuditLog } from "./audit-log.ts";
 
 export interface AuditContext {
   readonly db: Pick<Db, "audit">;
   readonly audit: AuditLog;
 }
-
-const entryOf = (row: AuditRow): AuditEntry => ({
-  id: row.audit_id,
-  at: isoTime(row.at),
-  hub: row.hub,
-  caller: {
-    kind: row.caller_kind,
-    name: row.caller_name,
-    role: row.role,
-    token_id: row.token_id,
-  },
-  address: row.address,
-  method: row.method,
-  route: row.route,
-  path: row.path,
-  status: row.status,
-  error: row.error,
-  times: row.times,
-});
 
 /** `403`, or `4xx` for the whole class. */
 function statusesOf(status: string): { from: number; to: number } {
@@ -56,7 +36,7 @@ export async function listAudit(
     ({ at, audit_id }) => timeCursor({ at, id: audit_id }),
   );
   return {
-    entries: page.map(entryOf),
+    entries: page.map((row) => ({ id: row.audit_id, ...entryOf(row) })),
     next_cursor,
     dropped: audit.dropped,
   };
