@@ -47,7 +47,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "worker/browser/bridge/screencast.ts startScreencast": 79,
   "worker/browser/cdp/child-targets.ts followChildren": 75,
   "worker/browser/fetch/collect.ts collect": 72,
-  "worker/browser/fetch/trouble.ts watchTrouble": 80,
+  "worker/browser/fetch/trouble.ts watchTrouble": 77,
   "worker/browser/jobs/assignments.ts createAssignments": 71,
   "worker/browser/jobs/run-page.ts runPage": 78,
   "worker/browser/lanes/display.ts startDisplay": 75,
