@@ -252,6 +252,47 @@ describe.each([
   );
 
   test(
+    "pages of a job are of the device, at the place, with the permissions, headers and scripts that are said",
+    async () => {
+      const told = site.told();
+      const warm = laneWarm(rig.peer, 0);
+      rig.peer.send({
+        ...assignment("device", 0, 902),
+        url: site.url,
+        options: JobOptions.parse({ idle_seconds: 0.5 }),
+        extras: RunExtras.parse({
+          browser_options: {
+            device: "Pixel 7",
+            viewport: { width: 500, height: 700 },
+            geolocation: { latitude: 52.5, longitude: 13.4, accuracy: 10 },
+            permissions: ["notifications"],
+            extra_headers: { "X-Team": "blue" },
+            init_scripts: ["globalThis.marked = ['first']"],
+          },
+        }),
+      });
+      const seen = await told;
+      const result = await rig.peer.nextWhere(["result"], (frame) => frame.job_id === "device");
+      expect(result).toMatchObject({ status: "completed", title: "told" });
+      await warm;
+      for (const place of ["main", "popup"] as const) {
+        const one = seen[place];
+        expect([place, one.width, one.fingers, one.coarse]).toEqual([place, 500, 5, true]);
+        expect([place, one.place, one.may]).toEqual([place, [52.5, 13.4], "granted,granted"]);
+      }
+      expect(read(seen, ({ user_agent }) => user_agent)).toEqual(
+        each(seen, expect.stringMatching(/Android.*Pixel 7/)),
+      );
+      expect(read(seen, ({ sent }) => sent["x-team"])).toEqual(each(seen, "blue"));
+      expect(othersThan("blue", site.sent("x-team"))).toEqual(["/service.js"]);
+      expect(read(seen, ({ marked }) => marked)).toEqual(
+        each(seen, (place) => (place.endsWith("worker") ? null : "first")),
+      );
+    },
+    SLOW_MS,
+  );
+
+  test(
     "every place of a job sees its options, and so does the session that it leaves open",
     async () => {
       const message = assignment("seen", 0, 900);
