@@ -62,7 +62,8 @@ function tryKill(victim: Victim): boolean {
 /** How the error of a job that lost its browser, its display or the fleet's patience begins. */
 const ALLOWED_BEGINNINGS = [
   "Chromium was killed by SIGKILL during the job: submit it again",
-  // What Chromium does when its display goes away; the code depends on what it was doing.
+  "Chromium was ended during the job, because it had lost its display: submit it again",
+  // What it does by itself when its display goes away; the code depends on what it was doing.
   "Chromium exited with code 0 during the job: submit it again",
   "Chromium exited with code 1 during the job: submit it again",
   "the connection to Chromium was lost: submit the job again",
