@@ -10,7 +10,7 @@ import { openPage } from "./open-page.ts";
 import { watchPulse } from "./pulse.ts";
 import { checkSecrets, runRecipes } from "./recipes.ts";
 import { runVisit } from "./run-visit.ts";
-import { keepPage, savePageOrSay } from "./save-page.ts";
+import { keepPage, savePageOrWarn } from "./save-page.ts";
 import { scrollPage } from "./scroll.ts";
 import { startPlayers } from "./videos.ts";
 
@@ -48,7 +48,7 @@ async function visit(ctx: FetchContext): Promise<void> {
   recorder.seal();
   if (opened.kind === "no_page") return;
   outcome.stage = "page";
-  await savePageOrSay(ctx, opened.main);
+  await savePageOrWarn(ctx, opened.main);
 }
 
 const remaining = ({ settings, deadline }: FetchContext): number =>

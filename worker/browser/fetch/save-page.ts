@@ -46,7 +46,7 @@ async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
  * As {@link savePage}. A browser that is lost now costs the job its page.html alone where all bodies were read and nothing
  * else is wanted of it (rules/capture#saved-page).
  */
-export async function savePageOrSay(ctx: FetchContext, main: Tracked): Promise<void> {
+export async function savePageOrWarn(ctx: FetchContext, main: Tracked): Promise<void> {
   const { trouble, recorder, run } = ctx;
   try {
     await trouble.race(savePage(ctx, main));
