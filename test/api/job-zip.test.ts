@@ -89,6 +89,7 @@ test("the archive of a job that is not there is 404; HEAD opens nothing (rules/d
   expect(await openFiles()).toBeLessThan(before + 10);
 });
 
+const LOOK_EVERY_BYTES = 64 * 1024 * 1024;
 /** A body of the size costs nothing on a disk alone; objects-s3.test.ts measures what one in a bucket takes. */
 const on_disk = process.env.FLOTILLA_TEST_OBJECTS !== "s3";
 
@@ -100,17 +101,22 @@ if (on_disk)
     const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
     await $`truncate -s 700M ${path}`;
     const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
+    Bun.gc(true);
     const rss = process.memoryUsage.rss();
     let peak = 0;
     let bytes = 0;
+    let looked_at = 0;
     const answer = await fetch(url);
     for await (const chunk of answer.body ?? []) {
       bytes += chunk.length;
+      if (bytes - looked_at < LOOK_EVERY_BYTES) continue;
+      looked_at = bytes;
+      // Server and client are one process here; how much garbage may pile up depends on what other tests have left.
+      Bun.gc(true);
       peak = Math.max(peak, process.memoryUsage.rss());
     }
     expect(bytes).toBeGreaterThan(700 * 1024 * 1024);
-    // Server and client are one process here, and what they have read is collected when it suits them: 300 MB were seen.
-    expect((peak - rss) / 1024 / 1024).toBeLessThan(500);
+    expect((peak - rss) / 1024 / 1024).toBeLessThan(150);
 
     const held = await openFiles();
     const left = new AbortController();
