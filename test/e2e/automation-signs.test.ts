@@ -27,6 +27,8 @@ const SCRIPTS: Record<string, string> = {
 const PAGE = `<!doctype html><title>looks</title><script type="module">
 import { load } from "/botd.js";
 import Scanner from "/fpscanner.js";
+// A job ends when the network is silent, however long detectors look: this keeps it from silence.
+fetch("/until-found").catch(() => {});
 const botd = await load({ monitoring: false });
 botd.detect();
 const found = Object.entries(botd.getDetections()).filter(([, { bot }]) => bot).map(([name]) => "botd " + name);
@@ -37,13 +39,17 @@ await fetch("/found", { method: "POST", body: JSON.stringify(found) });
 document.title = "looked";
 </script>`;
 
-let onFound = (_found: string[]) => {};
+let found = Promise.withResolvers<string[]>();
 const site = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   routes: {
     "/found": async (request) => {
-      onFound(z.array(z.string()).parse(await request.json()));
+      found.resolve(z.array(z.string()).parse(await request.json()));
+      return new Response();
+    },
+    "/until-found": async () => {
+      await found.promise;
       return new Response();
     },
   },
@@ -60,10 +66,9 @@ afterAll(() => site.stop(true));
 
 /** What the page finds while `visit` shows it. */
 async function foundBy(visit: () => Promise<unknown>): Promise<string[]> {
-  const { promise, resolve } = Promise.withResolvers<string[]>();
-  onFound = resolve;
+  found = Promise.withResolvers<string[]>();
   const visited = visit();
-  return (await Promise.all([promise, visited]))[0].sort();
+  return (await Promise.all([found.promise, visited]))[0].sort();
 }
 
 const program = findChromium(null, process.env.PATH ?? "");
