@@ -120,7 +120,8 @@ describe.each([
     rig.peer.send({
       ...assignment(job_id, 0, 900 + jobs),
       url: `${site.origin}${path}`,
-      options: JobOptions.parse({ idle_seconds: 0.5 }),
+      // Longer than a busy machine takes to start a worker or a window, which asks for nothing meanwhile.
+      options: JobOptions.parse({ idle_seconds: 3 }),
       extras: RunExtras.parse({ http_login }),
     });
     const result = await rig.peer.nextWhere(["result"], (frame) => frame.job_id === job_id);
