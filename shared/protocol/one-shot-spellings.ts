@@ -1,3 +1,4 @@
+import { isObject } from "#shared/kit/is-object.ts";
 import type { OneShotKind } from "./schema/one-shot.ts";
 
 /**
@@ -8,9 +9,6 @@ import type { OneShotKind } from "./schema/one-shot.ts";
 
 type Raw = Record<string, unknown>;
 type Read = (value: unknown, out: Raw) => unknown;
-
-const isObject = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Milliseconds; anything else is left to the schema. */
 const inSeconds = (value: unknown): unknown => (typeof value === "number" ? value / 1_000 : value);

@@ -1,13 +1,11 @@
 import type { MiddlewareHandler } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonText } from "#hub/platform/http/json-text.ts";
+import { isObject } from "#shared/kit/is-object.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
 import type { FleetContext } from "../context.ts";
 import { withPreset } from "../registries/presets.ts";
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function parsed(text: string | null): unknown {
   try {
@@ -25,9 +23,9 @@ function parsed(text: string | null): unknown {
 export const mergePreset = (ctx: Pick<FleetContext, "db">): MiddlewareHandler<HttpEnv> =>
   async function mergePresetOptions(c, next) {
     const body = parsed(await jsonText(c));
-    if (!isRecord(body)) return next();
+    if (!isObject(body)) return next();
     const { preset, options = {} } = body;
-    if (!RegistrySlug.safeParse(preset).success || !isRecord(options)) return next();
+    if (!RegistrySlug.safeParse(preset).success || !isObject(options)) return next();
     const merged = { ...body, options: await withPreset(ctx, String(preset), options) };
     // What `c.req.json()` awaits; its type names the parsed value.
     c.req.bodyCache.text = Promise.resolve(JSON.stringify(merged)) as unknown as string;

@@ -1,6 +1,7 @@
+import { isObject } from "#shared/kit/is-object.ts";
 import { readChromeOptions } from "./chrome-options.ts";
 import { readProxy } from "./proxy-capability.ts";
-import { isObject, type Json, NoMatch, notCreated, type Reading, wrong } from "./reading.ts";
+import { type Json, NoMatch, notCreated, type Reading, wrong } from "./reading.ts";
 
 /** What is negotiated, merged: each capability of one of `firstMatch` and of `alwaysMatch`, once. */
 function mergesOf(body: unknown): Json[] {

@@ -1,4 +1,5 @@
-import { isObject, notCreated, type Reading, wrong } from "./reading.ts";
+import { isObject } from "#shared/kit/is-object.ts";
+import { notCreated, type Reading, wrong } from "./reading.ts";
 
 /** A browser of a lane has been started already: what a switch of its command line would say, an option says. */
 

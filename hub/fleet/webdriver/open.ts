@@ -4,6 +4,7 @@ import { nameOf } from "#hub/platform/http/caller.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { validationError } from "#hub/platform/http/new-app.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { isObject } from "#shared/kit/is-object.ts";
 import { LINK_TTL_S } from "#shared/protocol/limits.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
@@ -15,7 +16,7 @@ import { viewerPath } from "../sessions/registry.ts";
 import { askDriver } from "./ask-driver.ts";
 import { negotiate } from "./capabilities.ts";
 import { clientActed } from "./client-acted.ts";
-import { isObject, type Json, notCreated, type Reading } from "./reading.ts";
+import { type Json, notCreated, type Reading } from "./reading.ts";
 
 type C = Context<HttpEnv>;
 type Addressing = Pick<FleetContext, "clock" | "signed_links">;

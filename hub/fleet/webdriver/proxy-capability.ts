@@ -1,4 +1,5 @@
-import { isObject, notCreated, wrong } from "./reading.ts";
+import { isObject } from "#shared/kit/is-object.ts";
+import { notCreated, wrong } from "./reading.ts";
 
 const PLACE = /^[^/@\s]+$/;
 

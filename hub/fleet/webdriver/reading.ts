@@ -15,8 +15,5 @@ export interface Reading {
 /** Why a browser cannot be what is asked; another of `firstMatch` may be. */
 export class NoMatch extends Error {}
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 export const wrong = (message: string) => new WebDriverError("invalid argument", message);
 export const notCreated = (message: string) => new WebDriverError("session not created", message);

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { type CsvError, parse } from "csv-parse";
 import { errorMessage, invalid } from "#shared/kit/errors.ts";
+import { isObject } from "#shared/kit/is-object.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { IMPORT_LIMITS, type ImportFormat } from "#shared/protocol/schema/task-import.ts";
 import { linesOf } from "./text.ts";
@@ -18,9 +19,6 @@ export interface Rows {
 
 /** The columns of the first lines are told: later ones are the same in most files. */
 const LOOKED_AT = 100;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function jsonLines(text: AsyncIterable<string>): Rows {
   const columns = new Set<string>();

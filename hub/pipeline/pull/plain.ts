@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { isObject } from "#shared/kit/is-object.ts";
 import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
 import {
   type Exchange,
@@ -13,10 +14,6 @@ import { MAX_PK_LENGTH, type TaskBatch } from "#shared/protocol/schema/queue.ts"
  * schema (test/unit/plain-bodies.test.ts keeps the two in step).
  */
 
-type Fields = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isWhole = (value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 const isText = (value: unknown, least: number, most: number): value is string =>

@@ -1,11 +1,11 @@
 import { hideCredentials, MASK, shownHeader } from "#shared/kit/hide-credentials.ts";
+import { isObject } from "#shared/kit/is-object.ts";
 import { createMask, maskOf } from "#shared/kit/secret-forms.ts";
 import type { FoundSecrets } from "./gather-secrets.ts";
 import {
   eventOf,
   FIELD_VALUE,
   fieldsIn,
-  isRecord,
   isSecretField,
   listIn,
   recordIn,
@@ -79,7 +79,7 @@ function inAll(value: unknown, text: (raw: string) => string, depth: number): un
   // Nothing that deep is let through unread.
   if (depth > DEEPEST) return null;
   if (Array.isArray(value)) return value.map((one) => inAll(one, text, depth + 1));
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [text(name), inAll(one, text, depth + 1)]),
   );

@@ -1,3 +1,4 @@
+import { isObject } from "#shared/kit/is-object.ts";
 /** What a trace of Playwright holds, as far as it is read here: lines of JSON, of which each is one event. */
 export type TraceEvent = Record<string, unknown>;
 
@@ -8,24 +9,21 @@ export const FIELD_VALUE = "__playwright_value_";
 export function eventOf(line: string): TraceEvent | null {
   try {
     const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The record that an event has in this member. */
 export const recordIn = (event: TraceEvent, name: string): Record<string, unknown> => {
   const value = event[name];
-  return isRecord(value) ? value : {};
+  return isObject(value) ? value : {};
 };
 
 export const listIn = (event: TraceEvent, name: string): Record<string, unknown>[] => {
   const value = event[name];
-  return Array.isArray(value) ? value.filter(isRecord) : [];
+  return Array.isArray(value) ? value.filter(isObject) : [];
 };
 
 const DEEPEST = 2_000;
@@ -35,7 +33,7 @@ export function* fieldsIn(html: unknown, depth = 0): Generator<Record<string, un
   if (!Array.isArray(html) || depth > DEEPEST) return;
   const [name, attributes, ...children] = html as unknown[];
   if (typeof name !== "string") return;
-  if (isRecord(attributes) && typeof attributes[FIELD_VALUE] === "string") yield attributes;
+  if (isObject(attributes) && typeof attributes[FIELD_VALUE] === "string") yield attributes;
   for (const child of children) yield* fieldsIn(child, depth + 1);
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from "#shared/kit/is-object.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
@@ -12,9 +13,6 @@ export interface DriverSession {
 
 const OPTIONS = "goog:chromeOptions";
 type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Attaches chromedriver to the browser behind `address`, with capabilities that the hub has judged.

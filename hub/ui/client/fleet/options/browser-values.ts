@@ -1,3 +1,4 @@
+import { isObject } from "#shared/kit/is-object.ts";
 import { counted } from "#shared/kit/words.ts";
 import type { Block } from "#shared/protocol/schema/block.ts";
 import type { HttpCredentials } from "#shared/protocol/schema/http-credentials.ts";
@@ -47,15 +48,12 @@ export const headersText = (headers: Headers | null): string =>
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 
-const isRecord = (raw: unknown): raw is Record<string, unknown> =>
-  typeof raw === "object" && raw !== null && !Array.isArray(raw);
-
 const isTexts = (raw: unknown): raw is string[] =>
   Array.isArray(raw) && raw.every((one) => typeof one === "string");
 
 /** The parts of a record that are of their kind. */
 function partsOf(raw: unknown, kinds: Record<string, (value: unknown) => boolean>): object | null {
-  if (!isRecord(raw)) return null;
+  if (!isObject(raw)) return null;
   const parts = Object.entries(raw).filter(([name, value]) => kinds[name]?.(value));
   return parts.length === 0 ? null : Object.fromEntries(parts);
 }
@@ -69,7 +67,7 @@ const READERS: { [Kind in BrowserKind]: (raw: unknown) => BrowserValues[Kind] | 
   geolocation: (raw) =>
     partsOf(raw, { latitude: isNumber, longitude: isNumber, accuracy: isNumber }),
   extra_headers: (raw) =>
-    isRecord(raw) && isTexts(Object.values(raw)) && Object.keys(raw).length > 0
+    isObject(raw) && isTexts(Object.values(raw)) && Object.keys(raw).length > 0
       ? (raw as Headers)
       : null,
   init_scripts: (raw) => (isTexts(raw) && raw.length > 0 ? raw : null),

@@ -1,3 +1,4 @@
+import { isObject } from "#shared/kit/is-object.ts";
 import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 import { type Faults, faultIn } from "../../forms/faults.ts";
@@ -28,9 +29,6 @@ function jsonOf(text: string, what: string): unknown {
     throw new Error(`${what} is not JSON: ${(err as Error).message}`);
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A list of tasks, one task, or a task in each line. */
 function tasksOf(text: string): TaskIn[] {
