@@ -1,6 +1,7 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 
 /** The identity of the last process in this directory: its name may be taken over, because it is dead. */
 const Identity = z.object({
@@ -21,8 +22,5 @@ export async function readIdentity(dir: string): Promise<Identity | null> {
   }
 }
 
-export async function writeIdentity(dir: string, identity: Identity): Promise<void> {
-  // Written atomically: the process may be killed while it writes.
-  await writeFile(`${fileOf(dir)}.new`, JSON.stringify(identity), { mode: 0o600 });
-  await rename(`${fileOf(dir)}.new`, fileOf(dir));
-}
+export const writeIdentity = (dir: string, identity: Identity): Promise<void> =>
+  replaceFile(fileOf(dir), JSON.stringify(identity));

@@ -1,8 +1,9 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 import { type ControlClient, type ControlClientDeps, createControlClient } from "./client.ts";
 import { isRefusal } from "./control-call.ts";
 import type { Outbox } from "./outbox.ts";
@@ -32,9 +33,7 @@ export async function spoolReports(
   const calls = [];
   while (outbox.size > 0) calls.push(outbox.take().body);
   const text = JSON.stringify({ control_url, worker_id, incarnation, calls });
-  // Written atomically: the process may be killed while it writes.
-  await writeFile(`${fileOf(dir)}.new`, text, { mode: 0o600 });
-  await rename(`${fileOf(dir)}.new`, fileOf(dir));
+  await replaceFile(fileOf(dir), text);
   log.warn({ n }, "kept reports for the next start: the control plane does not answer");
 }
 

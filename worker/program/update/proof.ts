@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "#shared/kit/log.ts";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 import type { BuiltRelease } from "#shared/protocol/release.ts";
 import { fingerprintOf, isOffer, isRelease, PROOF_HEADERS } from "#shared/protocol/update-proof.ts";
 import { UpdateRefused } from "./stage.ts";
@@ -33,15 +34,7 @@ async function pinnedKey(dir: string): Promise<string | null> {
 
 async function pin(dir: string, key: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const path = join(dir, HUB_KEY_FILE);
-  const file = await open(`${path}.new`, "w", 0o600);
-  try {
-    await file.writeFile(`${key}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
+  await replaceFile(join(dir, HUB_KEY_FILE), `${key}\n`);
 }
 
 /** @returns when the sources were released; null if that is unknown. */

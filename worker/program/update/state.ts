@@ -1,9 +1,9 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { syncPath } from "#shared/kit/sync-path.ts";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 
 /**
  * The version that a worker runs, and the outcome of others: `versions/state.json` in its data directory. Programs of
@@ -53,17 +53,7 @@ export async function readState(dir: string, base: string, log: Log): Promise<Up
   }
 }
 
-/** Atomic and synced when it returns: whatever happens, a reader finds either the old state or the new one. */
 export async function writeState(dir: string, state: UpdateState): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const path = join(dir, UPDATE_STATE_FILE);
-  const file = await open(`${path}.new`, "w", 0o600);
-  try {
-    await file.writeFile(JSON.stringify(state));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
-  await syncPath(dir);
+  await replaceFile(join(dir, UPDATE_STATE_FILE), JSON.stringify(state));
 }

@@ -1,8 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { DesiredInstance } from "#shared/protocol/schema/agent.ts";
 
@@ -24,9 +25,7 @@ export async function loadState(path: string, log: Log): Promise<SavedState> {
   return { agent_id: newToken(), instances: [] };
 }
 
-/** Atomic: a reader finds either the old state or the new one. */
 export async function saveState(path: string, state: SavedState): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(`${path}.new`, JSON.stringify(state), { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await replaceFile(path, JSON.stringify(state));
 }

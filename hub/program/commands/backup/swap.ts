@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { restoreJournal } from "#hub/platform/db/sqlite-restore-mark.ts";
+import { replaceFile } from "#shared/kit/replace-file.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
 
 /** One file or directory to exchange: what is at `target` goes to `aside`, and `staged` (if any) takes its place. */
@@ -24,7 +25,7 @@ export async function readJournal(database: string): Promise<Journal | null> {
  */
 export async function swap(database: string, journal: Journal): Promise<void> {
   const path = restoreJournal(database);
-  if (!existsSync(path)) await writeJournal(path, journal);
+  if (!existsSync(path)) await replaceFile(path, JSON.stringify(journal));
   for (const { target, staged, aside } of journal.moves) {
     const waiting = staged === null ? !existsSync(aside) : existsSync(staged);
     if (waiting && existsSync(target)) await rename(target, aside);
@@ -32,19 +33,5 @@ export async function swap(database: string, journal: Journal): Promise<void> {
     await syncPath(dirname(target));
   }
   await rm(path);
-  await syncPath(dirname(path));
-}
-
-async function writeJournal(path: string, journal: Journal): Promise<void> {
-  const temp = `${path}.new`;
-  await rm(temp, { force: true });
-  const file = await open(temp, "wx", 0o600);
-  try {
-    await file.writeFile(JSON.stringify(journal));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temp, path);
   await syncPath(dirname(path));
 }
