@@ -87,6 +87,8 @@ const seen = {};
 const told = Promise.withResolvers();
 const tell = async (place, what) => {
   seen[place] = await what;
+  // Names those that have told, for the error of a visit that waits in vain for others.
+  fetch("/seen?" + place, { method: "POST" }).catch(() => {});
   if (Object.keys(seen).length === 8) told.resolve();
 };
 addEventListener("message", ({ data }) => data.place && tell(data.place, data.seen));
@@ -117,6 +119,9 @@ globalThis.seen = seen;
 await fetch("/told", { method: "POST", body: JSON.stringify(seen) });
 </script>`;
 
+/** What takes a busy machine seconds. */
+const TOLD_MS = 60_000;
+
 const PART = `<!doctype html><meta name="viewport" content="width=device-width"><script type="module">
 const look = ${LOOK};
 const place = new URLSearchParams(location.search).get("place");
@@ -136,7 +141,7 @@ export interface PersonSite {
   asked(): Record<string, string | string[] | undefined>;
   /** What every request since the last `told` had under this name, by its path: of documents, scripts and all others. */
   sent(header: string): Record<string, (string | undefined)[]>;
-  /** What a visit sees, once each place has told. */
+  /** What a visit sees, once each place has told. Rejects after a minute, with what was asked for until then. */
   told(): Promise<SeenPlaces>;
   stop(): Promise<void>;
 }
@@ -148,8 +153,10 @@ export async function startPersonSite(): Promise<PersonSite> {
   ]);
   let told = Promise.withResolvers<SeenPlaces>();
   for (const one of [site, far]) serve(one);
+  const paths = () => [...site.hits, ...far.hits].map(({ path }) => path).join(" ");
+  site.on("/seen", (_req, res) => void res.end());
   site.on("/until-told", async (_req, res) => {
-    await told.promise;
+    await told.promise.catch(() => {});
     res.end();
   });
   site.on("/told", async (req, res) => {
@@ -170,7 +177,9 @@ export async function startPersonSite(): Promise<PersonSite> {
     told: () => {
       for (const { hits } of [site, far]) hits.length = 0;
       told = Promise.withResolvers();
-      return told.promise;
+      const { promise, reject } = told;
+      const late = setTimeout(() => reject(new Error(`not every place told: ${paths()}`)), TOLD_MS);
+      return promise.finally(() => clearTimeout(late));
     },
     stop: async () => void (await Promise.all([site.stop(), far.stop()])),
   };
