@@ -35,8 +35,16 @@ async function ask(of: Asked, statement: string): Promise<Record<string, unknown
 const ENDS_ITSELF = `select i, repeat('x', 9000) as filler,
   case when i = 20 then pg_terminate_backend(pg_backend_pid()) end as ended from generate_series(1, 40) i`;
 
+/** Resolves when the server has ended every session, because the process of one of them was killed. */
+let crashed: Promise<unknown> = Promise.resolve();
+
 /** Kills the session's process with a statement that it has not read, so that the connection is reset, not closed. */
 async function resetUnder(of: Asked): Promise<unknown> {
+  const witness = openQueueClient(server.url, 1);
+  await ask(witness, "select 1");
+  crashed = ask(witness, "select pg_sleep(60)")
+    .catch(() => {})
+    .finally(() => witness.end({ timeout: 1 }));
   const [session] = await ask(of, "select pg_backend_pid() as pid");
   const pid = Number(session?.pid);
   process.kill(pid, "SIGSTOP");
@@ -47,9 +55,10 @@ async function resetUnder(of: Asked): Promise<unknown> {
   return lost;
 }
 
-/** The server lets nobody in while it recovers. */
-const isBack = () =>
-  askUntil("the server to be back", async () => {
+/** The server lets nobody in while it recovers; before, it has not noticed yet. */
+async function isBack(): Promise<void> {
+  await crashed;
+  await askUntil("the server to be back", async () => {
     const other = openQueueClient(server.url, 1);
     try {
       return (await ask(other, "select 1 as one").catch(() => [])).length === 1;
@@ -57,6 +66,7 @@ const isBack = () =>
       await other.end({ timeout: 1 });
     }
   });
+}
 
 async function expectOwnAnswers(): Promise<void> {
   const answers = sql.begin(async (tx) => {
