@@ -22,9 +22,10 @@ export const accessLog = (
 ): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();
-    const usual = all() ? "info" : "debug";
+    const every = all();
+    const usual = every ? "info" : "debug";
     // Bun no longer gives the address of a socket once it is open.
-    const address = usual === "info" ? addressOf(c) : undefined;
+    const address = every ? addressOf(c) : undefined;
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
     counts.answered(c.req.method, c.res.status);
@@ -32,7 +33,7 @@ export const accessLog = (
     if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
     const fields = { method: c.req.method, path: shownPath(c.req.url), status: c.res.status, ms };
-    if (usual === "debug") return log[level](fields, "request answered");
+    if (!every) return log[level](fields, "request answered");
     const { kind, name } = c.get("caller") ?? NOBODY;
     log[level]({ ...fields, caller: name ?? kind, address }, "request answered");
   };

@@ -129,7 +129,7 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
   const { db, clock, log, hub, days, logs } = deps;
   const rows = createWaiting(deps);
   const put = (row: NewAuditRow) => {
-    if (logs()) log.info({ ...entryOf(row) }, "audit entry");
+    if (logs()) log.info(entryOf(row), "audit entry");
     rows.put(row);
   };
   const repeats = createRepeats(clock, put);
