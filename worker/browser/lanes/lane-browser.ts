@@ -5,16 +5,9 @@ import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { AssetSink } from "#worker/upload/asset-sink.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import type { ProcessExit } from "../process/spawn.ts";
 import type { Pause } from "../record/pauses.ts";
 import type { Dialogs } from "../session/dialogs.ts";
-
-/** How a process of a lane ended. */
-export interface ProcessExit {
-  code: number | null;
-  signal: string | null;
-  /** Last lines of its stderr, for the error message of whatever was waiting. */
-  log_tail: string;
-}
 
 export interface BrowserExit extends ProcessExit {
   /** What its lane has ended it for, after "it": `was silent for 3 pings of 5 s`. Null: it was somebody else. */

@@ -5,6 +5,7 @@ import type { Loop } from "#shared/kit/loop.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/worker.ts";
 import type { StartedBrowser } from "../process/launch.ts";
+import type { ProcessExit } from "../process/spawn.ts";
 import type { Display } from "./display.ts";
 import type { BrowserExit, LaneArchive, LaneBrowser, RunDirs } from "./lane-browser.ts";
 import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
@@ -374,7 +375,7 @@ export class Lane implements Watched {
     if (this.state === "warm") void this.renew("recycling", how);
   }
 
-  private onDisplayExit(display: Display, exit: Awaited<Display["exited"]>): void {
+  private onDisplayExit(display: Display, exit: ProcessExit): void {
     if (this.screen !== display) return;
     this.screen = null;
     this.deps.log.warn({ ...exit, state: this.state }, "display exited unasked");

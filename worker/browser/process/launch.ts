@@ -11,14 +11,13 @@ import type {
   LaneArchive,
   LaneBrowser,
   LaneGate,
-  ProcessExit,
   RunDirs,
 } from "../lanes/lane-browser.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
 import { movePageClock } from "./page-clock.ts";
-import { type Spawned, spawnTagged } from "./spawn.ts";
+import { type ProcessExit, type Spawned, spawnTagged } from "./spawn.ts";
 
 export interface LaunchOptions {
   program: string;

@@ -1,6 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
-import type { ProcessExit } from "../lanes/lane-browser.ts";
 import { LANE_TAG } from "./tagged.ts";
 
 const TAIL_BYTES = 4_096;
@@ -16,6 +15,14 @@ export interface SpawnOptions {
   /** Whether file descriptors 3 and 4 are pipes. */
   pipe: boolean;
   cwd: string;
+}
+
+/** How a process of a lane ended. */
+export interface ProcessExit {
+  code: number | null;
+  signal: string | null;
+  /** Last lines of its stderr, for the error message of whatever was waiting. */
+  log_tail: string;
 }
 
 export interface Spawned {
