@@ -5,6 +5,7 @@ import { WARCParser, WARCSerializer } from "warcio";
 import { readDocument } from "#hub/fleet/jobs/documents.ts";
 import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
 import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { heldWhileReading } from "#test/support/rigs/held-while-reading.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
@@ -147,7 +148,6 @@ test("a running job's web archive has its assets as resources, and one of no job
   expect((await hub.call("GET", "/jobs/nope/archive.warc.gz")).status).toBe(404);
 });
 
-const LOOK_EVERY_BYTES = 16 * 1024 * 1024;
 /** A body of the size costs nothing on a disk alone. */
 const on_disk = process.env.FLOTILLA_TEST_OBJECTS !== "s3";
 
@@ -168,21 +168,10 @@ if (on_disk)
     };
     const row = await hub.ctx.db.jobs.get(job.job_id);
     if (!row) throw new Error("no job");
-    const body = await readDocument(ctx, row, "archive.warc.gz");
-    Bun.gc(true);
-    const rss = process.memoryUsage.rss();
-    let peak = 0;
-    let bytes = 0;
-    let looked_at = 0;
-    for await (const chunk of body ?? []) {
-      bytes += chunk.length;
-      if (bytes - looked_at < LOOK_EVERY_BYTES) continue;
-      looked_at = bytes;
-      // How much garbage may pile up depends on what other tests have left.
-      Bun.gc(true);
-      peak = Math.max(peak, process.memoryUsage.rss());
-    }
+    const { bytes, held_mb } = await heldWhileReading(() =>
+      readDocument(ctx, row, "archive.warc.gz"),
+    );
     // Video is not compressed a second time.
     expect(bytes).toBeGreaterThan(size);
-    expect((peak - rss) / 1024 / 1024).toBeLessThan(150);
+    expect(held_mb).toBeLessThan(150);
   }, 180_000);

@@ -8,6 +8,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
 import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { heldWhileReading } from "#test/support/rigs/held-while-reading.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
@@ -89,7 +90,6 @@ test("the archive of a job that is not there is 404; HEAD opens nothing (rules/d
   expect(await openFiles()).toBeLessThan(before + 10);
 });
 
-const LOOK_EVERY_BYTES = 64 * 1024 * 1024;
 /** A body of the size costs nothing on a disk alone; objects-s3.test.ts measures what one in a bucket takes. */
 const on_disk = process.env.FLOTILLA_TEST_OBJECTS !== "s3";
 
@@ -101,22 +101,9 @@ if (on_disk)
     const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
     await $`truncate -s 700M ${path}`;
     const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
-    Bun.gc(true);
-    const rss = process.memoryUsage.rss();
-    let peak = 0;
-    let bytes = 0;
-    let looked_at = 0;
-    const answer = await fetch(url);
-    for await (const chunk of answer.body ?? []) {
-      bytes += chunk.length;
-      if (bytes - looked_at < LOOK_EVERY_BYTES) continue;
-      looked_at = bytes;
-      // Server and client are one process here; how much garbage may pile up depends on what other tests have left.
-      Bun.gc(true);
-      peak = Math.max(peak, process.memoryUsage.rss());
-    }
+    const { bytes, held_mb } = await heldWhileReading(async () => (await fetch(url)).body);
     expect(bytes).toBeGreaterThan(700 * 1024 * 1024);
-    expect((peak - rss) / 1024 / 1024).toBeLessThan(150);
+    expect(held_mb).toBeLessThan(150);
 
     const held = await openFiles();
     const left = new AbortController();
