@@ -122,12 +122,12 @@ async function runnerFile(
   beside: Record<string, string>,
 ): Promise<string> {
   for (const [file, its] of Object.entries({ ...beside, [name]: text }))
-    await replaceFile(join(dir, file), its);
+    await putFile(join(dir, file), its);
   return join(dir, name);
 }
 
 /** Atomic: another slot's interpreter may be reading it, and finds either the old file or the new one. */
-async function replaceFile(path: string, text: string): Promise<void> {
+async function putFile(path: string, text: string): Promise<void> {
   const temp = `${path}.${newToken()}`;
   await writeFile(temp, text);
   await rename(temp, path);
