@@ -8,8 +8,18 @@ const LOOK = `async () => {
     ? await navigator.userAgentData.getHighEntropyValues(["platformVersion", "model", "fullVersionList"])
     : null;
   const media = (query) => (globalThis.matchMedia ? matchMedia(query).matches : null);
-  const may = (name) =>
+  const ask = (name) =>
     navigator.permissions.query({ name }).then(({ state }) => state, () => "unknown");
+  // On a busy machine Chromium 156 left a query of a frame or a window that had just come without an answer in 3 of 460
+  // visits; asked again, it answered every time.
+  const may = (name) => new Promise((resolve) => {
+    const again = setInterval(() => ask(name).then(answer), 2_000);
+    const answer = (state) => {
+      clearInterval(again);
+      resolve(state);
+    };
+    ask(name).then(answer);
+  });
   const place = globalThis.document && (await may("geolocation")) === "granted"
     ? await new Promise((resolve) => navigator.geolocation.getCurrentPosition(
         ({ coords: { latitude, longitude } }) => resolve([latitude, longitude]),
