@@ -6,6 +6,7 @@ import { pipeTransport } from "#worker/browser/cdp/transport.ts";
 export interface SentCommand {
   id: number;
   method: string;
+  params?: unknown;
   sessionId?: string;
 }
 

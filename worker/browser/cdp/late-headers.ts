@@ -16,11 +16,15 @@ export function changeLateHeaders(
   changes.set(root, change);
 }
 
-/** How a request that `Fetch` holds before it is sent is to go on. One that began too early has no network id. */
+/**
+ * How a request that `Fetch` holds before it is sent is to go on. One without a network id began too early; one with
+ * an id may have, while its session was being told.
+ */
 export function goingOn(
   root: CdpSession,
   { requestId, networkId, request }: Protocol.Fetch.RequestPausedEvent,
+  began_early = networkId === undefined,
 ): Protocol.Fetch.ContinueRequestRequest {
-  const change = networkId === undefined ? changes.get(root) : undefined;
+  const change = began_early ? changes.get(root) : undefined;
   return change ? { requestId, headers: change(request.headers) } : { requestId };
 }

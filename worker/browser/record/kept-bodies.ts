@@ -16,7 +16,10 @@ const TAKE_MS = 30_000;
 /** Bodies that no network session can read, kept from a pause at their answer. */
 export interface KeptBodies {
   pause: Pause;
-  /** Lets a held request go on; its answer's body is kept. `onAnswered`: when the answer goes on to the page. */
+  /**
+   * Lets a held request go on that began too early to be reported; its answer's body is kept. `onAnswered`: when the
+   * answer goes on to the page.
+   */
   follow(paused: Paused, onAnswered?: () => void): void;
   /** Takes a body of this URL out; null when there is none. */
   take(url: string): SpooledBody | null;
@@ -66,7 +69,7 @@ export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<v
     follow: (paused, onAnswered = () => {}) => {
       const { requestId } = paused;
       awaited.set(requestId, onAnswered);
-      const how = Object.assign(goingOn(root, paused), { interceptResponse: true });
+      const how = Object.assign(goingOn(root, paused, true), { interceptResponse: true });
       root.post("Fetch.continueRequest", how);
     },
     take: (url) => kept.get(url)?.shift() ?? null,

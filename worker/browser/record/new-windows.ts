@@ -4,6 +4,8 @@ import { goingOn } from "../cdp/late-headers.ts";
 import type { KeptBodies } from "./kept-bodies.ts";
 import type { Pause } from "./pauses.ts";
 
+type Paused = Protocol.Fetch.RequestPausedEvent;
+
 /** A window whose network is being switched on. */
 export interface WatchedWindow {
   session: CdpSession;
@@ -59,11 +61,17 @@ const hearReport = (window: WatchedWindow): void => {
 const isVisible = (window: WatchedWindow): Promise<unknown> =>
   Promise.race([window.seen, reports.get(window) ?? window.seen]);
 
+/** Whether the network has reported a held request. `told`: what it has reported of new windows. */
+const isReported = ({ networkId }: Paused, told: Set<string>, owner?: WatchedWindow): boolean =>
+  networkId !== undefined && (owner?.is_new !== true || told.has(networkId));
+
 /**
  * A window with an opener runs from the start (`cdp/attach.ts` says why), so its network is switched on while it
- * begins to load. Until that is done, its document request is held before it is sent. A request that began earlier
- * has no network id (measured: its `networkId` is missing, even after redirects), the browser reports only its
- * answer, and its body can be read only at a pause: it is kept there, and the request is reported from its answer.
+ * begins to load. Until that is done, its document request is held before it is sent. Of a request that began earlier
+ * the browser reports only its answer, and its body can be read only at a pause: it is kept there, and the request is
+ * reported from its answer. Most of them have no network id (measured: `networkId` is missing, even after redirects);
+ * one that began while the network was being switched on has an id that was never reported (2 of 73; the other 71
+ * were reported before they were held).
  */
 export function watchNewWindows(deps: NewWindowDeps): NewWindows {
   const { root, clock, bodies } = deps;
@@ -78,19 +86,19 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
     over.abort();
   };
   const unseenWindows = () => deps.windows().filter((w) => !w.is_seen);
-  const ownerOf = ({ frameId }: { frameId: string }) =>
-    deps.windows().find((w) => w.target_id === frameId);
+  const ownerOf = ({ frameId }: Paused) => deps.windows().find((w) => w.target_id === frameId);
 
-  const release = async (paused: Protocol.Fetch.RequestPausedEvent) => {
-    const { requestId, networkId, request, frameId } = paused;
+  const release = async (paused: Paused) => {
+    const { requestId, request, frameId } = paused;
     const owner = ownerOf(paused);
-    const is_told = networkId !== undefined;
-    if (!is_told) deps.onHeld(requestId, request.url, frameId);
+    const was_told = isReported(paused, told, owner);
+    if (!was_told) deps.onHeld(requestId, request.url, frameId);
     await whenSeen(owner ? [owner] : unseenWindows());
+    const is_told = isReported(paused, told, owner);
     const onAnswered = () => deps.onAnswered?.(requestId);
     if (!is_told && bodies) return bodies.follow(paused, onAnswered);
-    root.post("Fetch.continueRequest", goingOn(root, paused));
-    if (!is_told) onAnswered();
+    root.post("Fetch.continueRequest", goingOn(root, paused, !is_told));
+    if (!was_told) onAnswered();
   };
   const onSent = (p: Protocol.Network.RequestWillBeSentEvent) => {
     if (p.redirectResponse && !told.has(p.requestId)) unseen.add(p.requestId);
@@ -126,7 +134,7 @@ export function watchNewWindows(deps: NewWindowDeps): NewWindows {
       stage: "Request",
       takes: (paused) => {
         const owner = ownerOf(paused);
-        const is_told = paused.networkId !== undefined;
+        const is_told = isReported(paused, told, owner);
         const may_pass = owner
           ? owner.is_seen && (is_told || !owner.is_new)
           : is_told || unseenWindows().length === 0;
