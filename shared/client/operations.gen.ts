@@ -854,13 +854,13 @@ export interface Operations {
   };
   /** WebSocket: open a session for the length of the connection */
   "GET /cdp": {
-    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; max_download_bytes?: string; http_credentials?: string; block?: string; reconnect_s?: string; token?: string; session?: string };
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; certificate_authorities?: string; max_download_bytes?: string; http_credentials?: string; block?: string; reconnect_s?: string; token?: string; session?: string };
     answer: never;
     refusals: Plain<400 | 403 | 404 | 409 | 422 | 426 | 502 | 503 | 504>;
   };
   /** Discovery: where a WebSocket opens a session */
   "GET /cdp/json/version": {
-    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; max_download_bytes?: string; http_credentials?: string; block?: string; reconnect_s?: string; token?: string; session?: string };
+    query?: { url?: string; use_profile?: string; headless?: string; idle_ttl_s?: string; ttl_s?: string; worker_id?: string; dialog_policy?: string; record?: string; egress?: string; proxy?: string; replay?: string; replay_clock?: string; trace?: string; capture?: string; user_agent?: string; locale?: string; timezone?: string; color_scheme?: string; viewport?: string; device?: string; geolocation?: string; permissions?: string; extra_headers?: string; init_scripts?: string; javascript?: string; ignore_https_errors?: string; certificate_authorities?: string; max_download_bytes?: string; http_credentials?: string; block?: string; reconnect_s?: string; token?: string; session?: string };
     answer: Record<string, string>;
     refusals: Plain<422>;
   };

@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
+import { rootCertificates } from "node:tls";
 import { placeholderOf } from "#shared/protocol/recipe-secrets.ts";
 import { BROWSER_OPTION_NAMES } from "#shared/protocol/schema/browser-options.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { makeOwnKey } from "#worker/replay/certificate.ts";
 
 /** Who says what pages see of the browser, and which workers may be told (rules/browser-options). */
 
@@ -17,6 +19,8 @@ const KNOWS: FakeWorkerOptions = {
   capabilities: { browser_options: BROWSER_OPTION_NAMES } as FakeWorkerOptions["capabilities"],
 };
 const OLD: FakeWorkerOptions = {};
+const [AUTHORITY = ""] = rootCertificates;
+const pem = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 const HOST = new URL(TARGET).hostname;
 const submit = (options: object, more: object = {}) =>
   hub.call("POST", "/jobs", { url: TARGET, options, ...more });
@@ -90,13 +94,26 @@ test("what a job or session asks for itself needs a worker that can show it", as
   expect(session.body.detail[0].loc).toEqual(["body", "timezone"]);
 });
 
+test("a browser is given authorities only on a worker that has what stores them, and the refusal names the package", async () => {
+  const lacks = BROWSER_OPTION_NAMES.filter((name) => name !== "certificate_authorities");
+  await start({ capabilities: { browser_options: lacks } as FakeWorkerOptions["capabilities"] });
+  const asked = { certificate_authorities: AUTHORITY };
+  const job = await submit(asked);
+  expect([job.status, job.text]).toEqual([422, expect.stringContaining("libnss3-tools")]);
+  const session = await hub.call("POST", "/sessions", asked);
+  expect(session.body.detail[0].loc).toEqual(["body", "certificate_authorities"]);
+  const able = await hub.worker({ worker_id: "able", ...KNOWS });
+  expect((await submit(asked)).status).toBe(200);
+  expect((await able.assigned.next()).extras.browser_options).toEqual(asked);
+});
+
 test("what a host says is left out on a worker that cannot show it, and the job's log says so", async () => {
   const worker = await start(OLD);
   await hostSays({ locale: "it-IT" });
   const { body } = await submit({});
   expect((await worker.assigned.next()).extras.browser_options).toBeNull();
   const log = await hub.call("GET", `/jobs/${body.job_id}/events.json`);
-  expect(log.text).toContain("cannot show pages locale: left out");
+  expect(log.text).toContain("left out of the browser's options: locale (worker");
 });
 
 test("a worker gets the hosts that ads are at only with a run that blocks them (rules/browser-options#blocking)", async () => {
@@ -193,6 +210,10 @@ test.each([
   [{ init_scripts: ["x".repeat(102_401)] }, "in all"],
   [{ device: "constructor" }, "Playwright knows"],
   [{ permissions: ["everything"] }, "permissions"],
+  [{ certificate_authorities: "ca.pem" }, "certificates in PEM"],
+  [{ certificate_authorities: pem("AAAA") }, "certificates of authorities only"],
+  [{ certificate_authorities: makeOwnKey(Date.now()).cert }, "certificates of authorities only"],
+  [{ certificate_authorities: AUTHORITY.repeat(21) }, "1 to 20"],
   [{ geolocation: { latitude: 91, longitude: 0 } }, "latitude"],
   [{ locale: "de-DE", attach: "9222" }, "cannot be used with attach"],
   [{ timezone: "UTC", attach_to_job: "j1" }, "cannot be used with attach_to_job"],

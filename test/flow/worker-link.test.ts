@@ -46,6 +46,7 @@ function dial(options: { url?: string; secret?: string; in_flight?: () => number
     pool,
     profiles: () => [],
     update: () => null,
+    hasCertutil: () => true,
     hasChromedriver: () => false,
     host_id: null,
     in_flight: options.in_flight ?? (() => 0),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { rootCertificates } from "node:tls";
 import type { Page } from "playwright-core";
 import type { Host } from "#shared/protocol/schema/host.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
@@ -49,6 +50,7 @@ async function submitted(page: Page): Promise<Job> {
   return rig.api<Job>("GET", `/jobs/${job_id}`);
 }
 
+const [AUTHORITY = ""] = rootCertificates;
 const SAID = {
   viewport: { width: 800, height: 1_080 },
   geolocation: { latitude: 52.5, longitude: 13.25, accuracy: 0 },
@@ -57,6 +59,7 @@ const SAID = {
   init_scripts: ["globalThis.a = 1;", "globalThis.b = 2;"],
   javascript: true,
   ignore_https_errors: true,
+  certificate_authorities: AUTHORITY,
   block: {
     ads: true,
     types: ["image"],
@@ -88,6 +91,7 @@ test("a job is given every option of several values, and another one takes them 
   await box(page, "Hosts").pressSequentially("ads.example, tracker.example,");
   await box(page, "Patterns").fill("*/banner/*");
   await choose(page, "Ignore HTTPS errors", "Yes");
+  await page.getByRole("textbox", { name: "Certificate authorities" }).fill(AUTHORITY);
   await ui.judge();
   const { job_id, options } = await submitted(page);
   expect(options).toMatchObject(SAID);

@@ -59,6 +59,7 @@ describe("JobOptions defaults (rules/job-options#the-options)", () => {
       init_scripts: null,
       javascript: null,
       ignore_https_errors: null,
+      certificate_authorities: null,
       max_download_bytes: null,
       http_credentials: null,
       block: null,

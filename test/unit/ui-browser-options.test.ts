@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { rootCertificates } from "node:tls";
 import { headersOf, headersText, withPart } from "#hub/ui/client/fleet/options/browser-values.ts";
 import {
   BROWSER_FIELDS,
@@ -37,6 +38,7 @@ const EVERYTHING = {
   init_scripts: ["globalThis.a = 1;", "globalThis.b = 2;"],
   javascript: false,
   ignore_https_errors: true,
+  certificate_authorities: rootCertificates.slice(0, 2).join("\n"),
   max_download_bytes: 0,
   http_credentials: { username: "me", password: placeholderOf("SHOP_PASSWORD") },
   block: { ads: true, types: ["image"], hosts: ["ads.test"], patterns: ["*/banner/*"] },

@@ -24,8 +24,10 @@ export interface SelfReportDeps {
   /** Names of the profiles in the cache (rules/workers#heartbeats). */
   profiles(): string[];
   update(): UpdateReport | null;
-  /** Looked for at each registration, so that it may be installed later. */
+  /** Looked for at each registration, so that it may be installed later; so is the next. */
   hasChromedriver(): boolean;
+  /** Whether a browser can be given authorities. */
+  hasCertutil(): boolean;
 }
 
 /** What a worker tells the hub about itself. */
@@ -82,7 +84,9 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         session_bodies: true,
         one_shot: true,
         webdriver: deps.hasChromedriver(),
-        browser_options: BROWSER_OPTION_NAMES,
+        browser_options: BROWSER_OPTION_NAMES.filter(
+          (name) => name !== "certificate_authorities" || deps.hasCertutil(),
+        ),
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),

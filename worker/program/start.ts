@@ -13,6 +13,7 @@ import { bridgeHost, startBridges } from "#worker/browser/bridge/bridge.ts";
 import { runFetch } from "#worker/browser/fetch/run-fetch.ts";
 import { RunStopped } from "#worker/browser/jobs/assignments.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
+import { findCertutil } from "#worker/browser/process/authorities.ts";
 import { openProfileCache } from "#worker/browser/profile/cache.ts";
 import { openRecordings } from "#worker/browser/recording/recordings.ts";
 import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
@@ -261,6 +262,7 @@ const reportOf = (
     in_flight: assignments.in_flight,
     profiles: profiles.names,
     update,
+    hasCertutil: () => findCertutil(config.browser.environment.PATH) !== null,
     hasChromedriver: () => findChromedriver(config.browser.environment.PATH) !== null,
     load: createHostLoad({ data_dir: config.data_dir, clock }),
   });

@@ -4,6 +4,7 @@ import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import {
+  lackOf,
   type SomeBrowserOptions,
   unknownOptions,
 } from "#shared/protocol/schema/browser-options.ts";
@@ -60,7 +61,8 @@ function wayOutTrouble(
   const { trace = false, capture = false, prove_in_replay = false, one_shot = false } = more;
   if (one_shot && !can.one_shot) return too_old;
   if (more.webdriver && !can.webdriver) return withoutDriver(worker_id, can.webdriver);
-  if (unknownOptions(more, can.browser_options ?? []).length > 0) return too_old;
+  const unknown = unknownOptions(more, can.browser_options ?? []);
+  if (unknown.length > 0) return lackOf(worker_id, unknown);
   if (prove_in_replay && !can.prove_in_replay) return too_old;
   if ((trace && !can.trace) || (capture && !can.session_bodies)) return too_old;
   if (replay !== null)

@@ -4,6 +4,7 @@ import {
   BROWSER_OPTION_NAMES,
   type BrowserOptionName,
   type BrowserOptions,
+  lackOf,
   mergeBrowserOptions,
   type SomeBrowserOptions,
   unknownOptions,
@@ -57,7 +58,7 @@ export async function browserFor(
   const troubles = lacks === null ? [] : [`the login for HTTP is left out: ${lacks}`];
   if (left_out.length > 0)
     troubles.unshift(
-      `worker ${link.worker_id} is of a version that cannot show pages ${left_out.join(", ")}: left out`,
+      `left out of the browser's options: ${left_out.join(", ")} (${lackOf(link.worker_id, left_out)})`,
     );
   return { told: { browser_options: shown, ad_hosts, http_login }, troubles };
 }

@@ -1,6 +1,8 @@
 import { z } from "@hono/zod-openapi";
+import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { DEVICES } from "../devices.gen.ts";
 import { Block } from "./block.ts";
+import { CertificateAuthorities } from "./certificate-authorities.ts";
 import { HEADER_NAME, OF_CONNECTIONS } from "./header-names.ts";
 import { HttpCredentials } from "./http-credentials.ts";
 
@@ -168,6 +170,10 @@ const OPTIONS = {
     description:
       "True: sites are opened whose certificates are invalid. The job or session gets a browser that is started for it.",
   }),
+  certificate_authorities: CertificateAuthorities.meta({
+    description:
+      "Certificates (PEM) of authorities that the browser trusts besides Chromium's own, such as that of your network. The job or session gets a browser that is started for it.",
+  }),
   max_download_bytes: z
     .int()
     .min(0)
@@ -208,6 +214,7 @@ export const ownBrowserOptions = {
   init_scripts: unset(OPTIONS.init_scripts),
   javascript: unset(OPTIONS.javascript),
   ignore_https_errors: unset(OPTIONS.ignore_https_errors),
+  certificate_authorities: unset(OPTIONS.certificate_authorities),
   max_download_bytes: unset(OPTIONS.max_download_bytes),
   http_credentials: unset(OPTIONS.http_credentials),
   block: unset(OPTIONS.block),
@@ -244,6 +251,12 @@ export const unknownOptions = (
   known: readonly string[],
 ): BrowserOptionName[] =>
   BROWSER_OPTION_NAMES.filter((name) => asked[name] != null && !known.includes(name));
+
+/** Why a worker does not report these options. It may be of the version before authorities. */
+export const lackOf = (worker_id: string, names: readonly BrowserOptionName[]): string =>
+  names.join() === "certificate_authorities"
+    ? `worker ${worker_id} has no certutil: install ${LANE_PACKAGES.authorities.join(" ")} there and restart it, or update it`
+    : `worker ${worker_id} is of a version that cannot do it`;
 
 /** Everything of `given` but these options. */
 export function withoutBrowserOptions<T extends SomeBrowserOptions>(

@@ -23,7 +23,7 @@ const TEXTS: [RegExp, (host: string) => string][] = [
   [
     /CERT_|SSL_|BAD_SSL/,
     (host) =>
-      `the TLS connection to ${host} failed: fix its certificate, or open it with ignore_https_errors`,
+      `the TLS connection to ${host} failed: fix its certificate, name its authority in certificate_authorities, or open it with ignore_https_errors`,
   ],
   [
     /TOO_MANY_REDIRECTS/,

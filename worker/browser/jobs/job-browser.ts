@@ -57,6 +57,7 @@ async function ownBrowser(
     headless,
     archive,
     ignore_https_errors: live.shown.ignore_https_errors,
+    certificate_authorities: live.shown.certificate_authorities,
     ...(profile ? { seed: profile.seed } : {}),
   });
   story.log("info", "lane", `${browser.product} is ready on lane ${hold.lane_idx}`, {

@@ -56,6 +56,8 @@ export interface LaneBrowser {
   archive?: LaneArchive | null;
   /** It opens sites with invalid certificates; absent: nobody knows. */
   ignore_https_errors?: boolean;
+  /** PEM of authorities that it was started with; absent: nobody knows. */
+  certificate_authorities?: string | null;
   dirs: RunDirs;
   /** Resolves once, when the process is gone, however it ended. */
   exited: Promise<BrowserExit>;

@@ -7,7 +7,8 @@ import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/work
 import type { StartedBrowser } from "../process/launch.ts";
 import type { ProcessExit } from "../process/spawn.ts";
 import type { Display } from "./display.ts";
-import type { BrowserExit, LaneArchive, LaneBrowser, RunDirs } from "./lane-browser.ts";
+import type { BrowserExit, LaneBrowser } from "./lane-browser.ts";
+import { type BrowserWish, startedWith, trusts, type UserData } from "./user-data.ts";
 import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
 
 export interface LaneDeps {
@@ -27,21 +28,6 @@ export interface LaneDeps {
   ): Promise<StartedBrowser>;
   startDisplay(signal: AbortSignal): Promise<Display>;
   onChange(lane: LaneRecord): void;
-}
-
-/** What a browser is started on: a plain profile, one that `seed` fills first, or one that an earlier browser left. */
-export interface UserData {
-  /** Receives the path of the user-data directory, which holds a plain profile. */
-  seed?: (user_data: string) => Promise<void>;
-  /** Directories of a browser that was shut down. */
-  dirs?: RunDirs;
-  /** Answers everything that the browser requests, from its start on. */
-  archive?: LaneArchive | null;
-  ignore_https_errors?: boolean;
-}
-
-export interface BrowserWish extends Pick<UserData, "seed" | "archive" | "ignore_https_errors"> {
-  headless: boolean;
 }
 
 export interface LaneHold {
@@ -245,13 +231,12 @@ export class Lane implements Watched {
     }
   }
 
-  private async browserFor(
-    { headless: asked, seed, archive = null, ignore_https_errors = false }: BrowserWish,
-    over: AbortSignal,
-  ): Promise<LaneBrowser> {
-    const headless = asked || this.deps.headless;
+  private async browserFor(wish: BrowserWish, over: AbortSignal): Promise<LaneBrowser> {
+    const { seed } = wish;
+    const headless = wish.headless || this.deps.headless;
     let seed_broke = false;
-    const user_data: UserData = { archive, ignore_https_errors };
+    const wanted = startedWith(wish);
+    const user_data: UserData = { ...wanted };
     if (seed)
       user_data.seed = (dir) =>
         seed(dir).catch((err) => {
@@ -262,9 +247,8 @@ export class Lane implements Watched {
       await this.swapping?.catch(() => {});
       if (over.aborted || this.abort.signal.aborted) throw new Error("the lane was released");
       const current = this.gone ? null : this.current;
-      const takes = !ignore_https_errors || current?.ignore_https_errors;
-      const fits = current?.headless === headless && takes;
-      if (fits && (!(seed || archive) || starts > 0)) return current;
+      const fits = current?.headless === headless && trusts(current, wanted);
+      if (fits && (!(seed || wanted.archive) || starts > 0)) return current;
       if (starts === MAX_SWAPS) throw new Error("Chromium died as soon as it had started");
       const signal = AbortSignal.any([over, this.abort.signal]);
       try {
@@ -296,8 +280,8 @@ export class Lane implements Watched {
       });
       if (signal.aborted) await old.killNow();
       signal.throwIfAborted();
-      const { dirs, archive = null, ignore_https_errors = false } = old;
-      await this.replaceBrowser(old.headless, signal, { dirs, archive, ignore_https_errors });
+      const { dirs } = old;
+      await this.replaceBrowser(old.headless, signal, { dirs, ...startedWith(old) });
     });
     if (failure !== null) throw (failure as { err: unknown }).err;
     if (!this.current) throw new Error("Chromium died as soon as it had started");

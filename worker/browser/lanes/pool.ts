@@ -11,14 +11,15 @@ import { createEgress, type Egress } from "#worker/egress/egress.ts";
 import type { Gate } from "#worker/egress/gate.ts";
 import { markPorts, type PortMarks, seesMarks } from "#worker/egress/port-marks.ts";
 import { egressSettings, lanePorts } from "#worker/egress/settings.ts";
-import { type Authorities, openAuthorities } from "../process/authorities.ts";
+import { type Authorities, openAuthorities, trustInHome } from "../process/authorities.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "../process/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "../process/launch.ts";
 import { findPrograms } from "../process/program.ts";
 import { type Display, startDisplay } from "./display.ts";
-import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
+import { Lane, type LaneHold, type Occupant } from "./lane.ts";
 import type { LaneBrowser, RunDirs } from "./lane-browser.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
+import type { UserData } from "./user-data.ts";
 import type { Size } from "./x11.ts";
 
 export type { LaneHold } from "./lane.ts";
@@ -282,7 +283,7 @@ async function startBrowser(
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   // Ends everything that the previous browser had open.
-  const { archive = null, ignore_https_errors = false } = user_data;
+  const { archive = null, ignore_https_errors = false, certificate_authorities = null } = user_data;
   if (archive && !gate) throw new Error("a browser without a gate cannot show an archive");
   gate?.reset({
     same_user: user_data.dirs !== undefined,
@@ -296,12 +297,13 @@ async function startBrowser(
     authority: display?.authority ?? null,
     cdp_port: config.lanes.cdp_port_base + lane_idx,
     tag: `${scratch.tag}${run}`,
-    dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data.seed)),
+    dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data)),
     sandbox: config.browser.sandbox,
     small_shm: shop.small_shm,
     user: shop.user,
     environment: config.browser.environment,
     ignore_https_errors: ignore_https_errors || config.browser.ignore_certificate_errors,
+    certificate_authorities,
     shows_automation: config.browser.shows_automation,
     archive,
     gate,
@@ -319,16 +321,22 @@ async function startBrowser(
   return browser;
 }
 
-async function makeRunDirs(shop: Workshop, run: string, seed: UserData["seed"]): Promise<RunDirs> {
+async function makeRunDirs(
+  shop: Workshop,
+  run: string,
+  { seed, certificate_authorities: own = null }: UserData,
+): Promise<RunDirs> {
   const { authorities, user } = shop;
   const dirs = await createRunDirs(shop.scratch.runs, run, user);
-  if (!seed && !authorities) return dirs;
+  if (!seed && !authorities && own === null) return dirs;
   try {
     await seed?.(dirs.user_data);
     if (seed && user) await giveTreeTo(user, dirs.user_data);
-    // Chromium's HOME.
-    await authorities?.giveTo(dirs.root);
-    if (authorities && user) await giveTreeTo(user, join(dirs.root, ".pki"));
+    const home = dirs.root;
+    await authorities?.giveTo(home);
+    const { PATH } = shop.config.browser.environment;
+    if (own !== null) await trustInHome(home, own, PATH ?? "");
+    if ((authorities || own !== null) && user) await giveTreeTo(user, join(home, ".pki"));
     return dirs;
   } catch (err) {
     await removeRunDirs(dirs);

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { ConfigError } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
+import { certificatesIn } from "#shared/protocol/schema/certificate-authorities.ts";
 
 /** Where Chromium on Linux looks for authorities of its user's own, below HOME. */
 const NSS = ".pki/nssdb";
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** It takes a tenth of a second. */
 const CERTUTIL_MS = 30_000;
+
+export const findCertutil = (path = ""): string | null => Bun.which("certutil", { PATH: path });
 
 /** The authorities that lanes trust besides Chromium's own, in its form. */
 export interface Authorities {
@@ -29,25 +31,12 @@ export async function openAuthorities(
   const text = await readFile(file, "utf8").catch((err) => {
     throw wrong(errorMessage(err));
   });
-  const certificates = text.match(CERTIFICATE) ?? [];
+  const certificates = certificatesIn(text);
   if (certificates.length === 0) throw wrong(`${file} has no certificate in PEM`);
-  const program = Bun.which("certutil", { PATH: program_path });
-  if (program === null)
-    throw wrong(`certutil is needed, install ${LANE_PACKAGES.authorities.join(" ")}`);
   await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const unmade = await certutil(program, dir, ["-N", "--empty-password"]);
-  if (unmade !== null) throw wrong(unmade);
-  for (const [n, certificate] of certificates.entries()) {
-    const path = join(dir, "certificate.pem");
-    await writeFile(path, certificate, { mode: 0o600 });
-    const failed = await certutil(program, dir, [
-      "-A",
-      ...["-a", "-t", "C,,", "-n", `authority ${n + 1}`, "-i", path],
-    ]);
-    await rm(path);
-    if (failed !== null) throw wrong(`certificate ${n + 1} of ${file}: ${failed}`);
-  }
+  await addTo(dir, certificates, program_path).catch((err) => {
+    throw wrong(errorMessage(err));
+  });
   return {
     giveTo: async (home) => {
       const to = join(home, NSS);
@@ -56,6 +45,39 @@ export async function openAuthorities(
       await chmod(to, 0o700);
     },
   };
+}
+
+/**
+ * Gives a browser with this HOME the authorities of its job or session as well, before it starts.
+ * @throws Error with what to do
+ */
+export const trustInHome = (home: string, pem: string, program_path: string): Promise<void> =>
+  addTo(join(home, NSS), certificatesIn(pem), program_path).catch((err) => {
+    throw new Error(`certificate_authorities: ${errorMessage(err)}`);
+  });
+
+/** Adds them to a store, which is made where there is none. */
+async function addTo(dir: string, certificates: string[], program_path: string): Promise<void> {
+  const program = findCertutil(program_path);
+  if (program === null)
+    throw new Error(`certutil is needed, install ${LANE_PACKAGES.authorities.join(" ")}`);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  if (!(await Bun.file(join(dir, "cert9.db")).exists())) {
+    const unmade = await certutil(program, dir, ["-N", "--empty-password"]);
+    if (unmade !== null) throw new Error(unmade);
+  }
+  for (const [n, certificate] of certificates.entries()) {
+    const path = join(dir, "certificate.pem");
+    await writeFile(path, certificate, { mode: 0o600 });
+    // A name is for one authority; the same authority may come twice.
+    const name = Bun.hash(certificate).toString(36);
+    const failed = await certutil(program, dir, [
+      "-A",
+      ...["-a", "-t", "C,,", "-n", name, "-i", path],
+    ]);
+    await rm(path);
+    if (failed !== null) throw new Error(`certificate ${n + 1}: ${failed}`);
+  }
 }
 
 /** @returns its last words when it failed, or null */

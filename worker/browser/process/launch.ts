@@ -34,6 +34,8 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_https_errors: boolean;
+  /** PEM of those that `dirs` makes it trust besides its worker's. */
+  certificate_authorities: string | null;
   /** Whether pages may tell that a program can steer it. */
   shows_automation: boolean;
   /** What answers it in place of the network, through its gate. */
@@ -121,6 +123,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       gate: options.gate,
       archive: options.archive,
       ignore_https_errors: options.ignore_https_errors,
+      certificate_authorities: options.certificate_authorities,
       dirs: options.dirs,
       exited,
       kill: () => kill(true),

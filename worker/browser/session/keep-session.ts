@@ -105,6 +105,7 @@ async function openPage(
       headless,
       archive,
       ignore_https_errors: live.shown.ignore_https_errors,
+      certificate_authorities: live.shown.certificate_authorities,
       ...(seeded && { seed: seeded.seed }),
     });
     narrow(deps, message, live, browser);

@@ -16,6 +16,8 @@ export interface ShownBrowser {
   /** Null: the browser as it is. */
   options: BrowserOptions | null;
   ignore_https_errors: boolean;
+  /** PEM of those that it trusts besides Chromium's own and its worker's. */
+  certificate_authorities: string | null;
   /** For servers that ask for one; null: there is none. */
   http_login: HttpLogin | null;
   /** What is not requested; null: everything is. */
@@ -25,6 +27,7 @@ export interface ShownBrowser {
 export const AS_IT_IS: ShownBrowser = {
   options: null,
   ignore_https_errors: false,
+  certificate_authorities: null,
   http_login: null,
   blocking: null,
 };
@@ -50,6 +53,7 @@ export function shownBrowser(
   return {
     options,
     ignore_https_errors: options?.ignore_https_errors === true,
+    certificate_authorities: options?.certificate_authorities ?? null,
     http_login: http_login ?? null,
     blocking: block ? createBlocking(block, ad_hosts ?? [], sizes) : null,
   };

@@ -47,6 +47,7 @@ const HEADINGS = {
     init_scripts: "rules/browser-options#scripts",
     javascript: "rules/browser-options#scripts",
     ignore_https_errors: "rules/browser-options#invalid-certificates",
+    certificate_authorities: "rules/browser-options#own-authorities",
     http_credentials: "rules/browser-options#http-logins",
     block: "rules/browser-options#blocking",
     egress: "rules/egress#narrow-a-job",

@@ -36,6 +36,7 @@ const GROUPS: { title: string; names: string[] }[] = [
       "block",
       "http_credentials",
       "ignore_https_errors",
+      "certificate_authorities",
       "replay",
       "replay_clock",
     ],

@@ -47,13 +47,16 @@ const MODE_NAMES: Record<string, string> = {
   "codegen-loop": "AI investigation",
   rerun: "Rerun a script",
 };
-const LONG = new Set(["goal", "code"]);
+const LONG = new Set(["goal", "code", "certificate_authorities"]);
+
+const MAX_SHOWN = 60;
 
 function valueText({ kind, unit }: OptionField, value: OptionValue): string {
   if (value === null) return "none";
   if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value === "number") return `${countText(value)} ${unit}`.trim();
-  if (typeof value === "string") return value;
+  if (typeof value === "string")
+    return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value;
   if (kind === "proxy") return proxyOf(value)?.server ?? "none";
   const egress = kind === "egress" ? egressOf(value) : null;
   if (egress) return egressText(egress);
