@@ -7,6 +7,7 @@ import { readDocument } from "#hub/fleet/jobs/documents.ts";
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { leaveAfter } from "#test/support/clients/raw-request.ts";
 import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
 import { heldWhileReading } from "#test/support/rigs/held-while-reading.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
@@ -106,13 +107,8 @@ if (on_disk)
     expect(held_mb).toBeLessThan(150);
 
     const held = await openFiles();
-    const left = new AbortController();
-    const cut = await fetch(url, { signal: left.signal });
-    const reader = cut.body?.getReader();
     // Past what comes before the large body.
-    for (let got = 0; got < 1024 * 1024; ) got += (await reader?.read())?.value?.length ?? Infinity;
-    left.abort();
-    await reader?.cancel().catch(() => {});
+    await leaveAfter(url, 1024 * 1024);
     const isOpen = async () => {
       const fds = await readdir("/proc/self/fd");
       const links = await Promise.all(

@@ -43,3 +43,20 @@ export const rawUntil = (url: string, bytes: string, enough: RegExp): Promise<st
     });
     socket.write(Buffer.from(bytes, "latin1"));
   });
+
+/** Asks for `url` on a connection of its own and leaves in the middle of the answer, once so many bytes of it have come. */
+export const leaveAfter = (url: string, bytes: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const { hostname, host, port, pathname } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let got = 0;
+    socket.on("data", (chunk: Buffer) => {
+      got += chunk.length;
+      if (got >= bytes) socket.destroy();
+    });
+    socket.on("close", () =>
+      got >= bytes ? resolve() : reject(new Error(`the answer ended after ${got} bytes`)),
+    );
+    socket.on("error", reject);
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  });

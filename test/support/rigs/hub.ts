@@ -23,6 +23,8 @@ import { commonKeyFile } from "./key-file.ts";
 export const SUBMIT_WAIT_MS = 47;
 /** Messages between hubs take milliseconds; what was lost is looked for every 5 s. */
 const SPREAD_MS = 60_000;
+/** Just below what a test may take, so that a call without an answer is named. */
+const CALL_MS = 85_000;
 
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {
@@ -128,6 +130,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         headers.set("content-type", "application/json");
       const response = await fetch(hub.url + path, {
         redirect: "manual",
+        signal: AbortSignal.timeout(CALL_MS),
         ...init,
         method,
         headers,
