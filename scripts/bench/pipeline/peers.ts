@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { freePort } from "#test/support/servers/ports.ts";
+import { installPackage } from "../install-package.ts";
 import type { Stores } from "./control.ts";
 
 /** Queues that people use today, with a package.json of their own; installed at the first use, never by the product. */
@@ -25,14 +26,7 @@ export interface PeerAnswer {
   times?: number[];
 }
 
-/** As they are in the lock file. @throws when the registry cannot be reached. */
-export async function installPeers(): Promise<void> {
-  if (existsSync(join(DIR, "node_modules"))) return;
-  const argv = [process.execPath, "install", "--frozen-lockfile"];
-  const child = Bun.spawn(argv, { cwd: DIR, stdout: "ignore", stderr: "inherit" });
-  if ((await child.exited) !== 0)
-    throw new Error(`${argv.join(" ")} failed in scripts/bench/peers`);
-}
+export const installPeers = (): Promise<void> => installPackage(DIR);
 
 /** One run of a peer in a process of its own, on an empty store. */
 export async function runPeer(stores: Stores, peer: Peer, job: PeerJob): Promise<PeerAnswer> {
