@@ -17,6 +17,7 @@ const RECOMMENDS = [
   "chromium | google-chrome-stable",
   "chromium-sandbox | google-chrome-stable",
   "tigervnc-standalone-server",
+  "libnss3-tools",
   "bubblewrap",
   "fontconfig",
   "fonts-liberation",

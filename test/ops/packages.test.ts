@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { newReleaseKey, writeRelease } from "#test/support/fakes/released.ts";
 import { runProgram } from "#test/support/rigs/program.ts";
 
@@ -84,6 +85,8 @@ test("the package names its version as Debian orders it, what it needs, and what
   const packages = wanted.map(([, name = ""]) => name).filter((name) => name !== "npm");
   expect(packages.length).toBeGreaterThan(5);
   for (const name of packages) expect(named).toContain(name);
+  // Every option of a browser works on a worker that was installed with what the package recommends.
+  for (const name of LANE_PACKAGES.authorities) expect(await field("Recommends")).toContain(name);
 });
 
 test("the package's units are those that install writes, with the package's executable and nothing that rolls back", async () => {
