@@ -43,27 +43,24 @@ async function rateOf(calls: number, call: () => Promise<unknown>): Promise<numb
   return calls / (all.ms / 1_000);
 }
 
-interface Measured {
+/** One way to the same picture. */
+interface Way {
+  name: string;
+  once(): Promise<unknown>;
+  /** Waits until the next picture would be taken as the first one was. */
+  ready?(): Promise<unknown>;
+  /** Milliseconds of each picture. */
   times: number[];
-  rate: number;
 }
 
-/** One after the other, so that a busy minute of the machine meets all of them. */
-async function measure(
-  ways: Record<string, { once(): Promise<unknown>; ready?(): Promise<unknown> }>,
-  { warm_up, runs, calls }: { warm_up: number; runs: number; calls: number },
-): Promise<Record<string, Measured>> {
-  const measured: Record<string, Measured> = {};
-  for (const name of Object.keys(ways)) measured[name] = { times: [], rate: 0 };
+/** Takes turns, so that a busy minute of the machine meets all of them. */
+async function measure(ways: Way[], warm_up: number, runs: number): Promise<void> {
   for (let i = -warm_up; i < runs; i += 1)
-    for (const [name, { once, ready }] of Object.entries(ways)) {
+    for (const { once, ready, times } of ways) {
       const { ms } = await timed(once);
       await ready?.();
-      if (i >= 0) measured[name]?.times.push(ms);
+      if (i >= 0) times.push(ms);
     }
-  for (const [name, { once }] of Object.entries(ways))
-    Object.assign(measured[name] ?? {}, { rate: await rateOf(calls, once) });
-  return measured;
 }
 
 /**
@@ -71,25 +68,42 @@ async function measure(
  * a browser that stays, and, unless it is `tiny`, beside browserless with two browsers at once.
  */
 export const oneShot: Bench = async ({ runs, tiny }) => {
+  const browserless = tiny ? null : await startBrowserless(2);
   const site = servePages();
   const fleet = await startFleet({ lanes: 2 });
   const bare = await startBareBrowser(476);
-  const browserless = tiny ? null : await startBrowserless(2);
   const url = `${site.url}sixty`;
+  const ours: Way = {
+    name: "POST /screenshot",
+    once: () => screenshot(fleet, url),
+    ready: () => fleet.lanesWarm(),
+    times: [],
+  };
+  const others: Way[] = [
+    {
+      name: "a new context of a warm Chromium",
+      once: () => bareScreenshot(bare, url),
+      times: [],
+    },
+  ];
+  if (browserless)
+    others.push({
+      name: "browserless",
+      once: () => browserless.post("/screenshot", { url }),
+      times: [],
+    });
+  const calls = tiny ? 2 : 60;
   try {
     await fleet.lanesWarm(60_000);
-    const { ours, contexts, theirs } = await measure(
-      {
-        ours: { once: () => screenshot(fleet, url), ready: () => fleet.lanesWarm() },
-        contexts: { once: () => bareScreenshot(bare, url) },
-        ...(browserless && { theirs: { once: () => browserless.post("/screenshot", { url }) } }),
-      },
-      tiny ? { warm_up: 0, runs: 1, calls: 2 } : { warm_up: 2, runs: Math.max(runs, 9), calls: 60 },
-    );
-    return [
-      ...figuresOf("a new context of a warm Chromium", ours, contexts),
-      ...figuresOf("browserless", ours, theirs),
-    ];
+    await measure([ours, ...others], tiny ? 0 : 2, tiny ? 1 : Math.max(runs, 9));
+    const rate = await rateOf(calls, ours.once);
+    const figures: Figure[] = [];
+    for (const other of others)
+      figures.push(
+        timeFigure(ours, other),
+        rateFigure(rate, other, await rateOf(calls, other.once)),
+      );
+    return figures;
   } finally {
     await fleet.stop();
     await browserless?.close();
@@ -98,27 +112,25 @@ export const oneShot: Bench = async ({ runs, tiny }) => {
   }
 };
 
-function figuresOf(reference: string, ours?: Measured, other?: Measured): Figure[] {
-  if (!ours || !other) return [];
+function timeFigure(ours: Way, other: Way): Figure {
   const [a, b] = [statsOf(ours.times), statsOf(other.times)];
-  return [
-    {
-      bench: "one-shot",
-      metric: "POST /screenshot, 60-resource page, warm lane",
-      value: showMs(a),
-      reference: `${reference} ${showMs(b)}`,
-      ratio: a.median / b.median,
-      target: "≤ 0.6 of browserless",
-      raw: { ours: ours.times, reference: other.times },
-    },
-    {
-      bench: "one-shot",
-      metric: "the same, four callers, two lanes",
-      value: `${ours.rate.toFixed(2)}/s`,
-      reference: `${reference} ${other.rate.toFixed(2)}/s`,
-      ratio: ours.rate / other.rate,
-      target: "≥ 4/s",
-      raw: { ours: ours.rate, reference: other.rate },
-    },
-  ];
+  return {
+    bench: "one-shot",
+    metric: "POST /screenshot, 60-resource page, warm lane",
+    value: showMs(a),
+    reference: `${other.name} ${showMs(b)}`,
+    ratio: a.median / b.median,
+    target: "≤ 0.6 of browserless",
+    raw: { ours: ours.times, reference: other.times },
+  };
 }
+
+const rateFigure = (ours: number, other: Way, reference: number): Figure => ({
+  bench: "one-shot",
+  metric: "the same, four callers, two lanes",
+  value: `${ours.toFixed(2)}/s`,
+  reference: `${other.name} ${reference.toFixed(2)}/s`,
+  ratio: ours / reference,
+  target: "≥ 4/s",
+  raw: { ours, reference },
+});
