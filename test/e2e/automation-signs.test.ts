@@ -10,9 +10,13 @@ import { type Seen, startDetectorSite } from "#test/support/servers/detector-sit
 
 setDefaultTimeout(180_000);
 
-beforeAll(() => installApiTools());
-
 const site = startDetectorSite();
+/** In a browser that nobody steers. */
+let plain: Seen;
+beforeAll(async () => {
+  await installApiTools();
+  plain = await seenInPlain(site);
+}, 300_000);
 afterAll(() => site.stop());
 
 /** A browser that downloads documents of this kind has no viewer of them; people set that, too. */
@@ -38,7 +42,6 @@ test.each([
 ])(
   "in a job on a %s lane detectors find a missing viewer of PDFs alone, and in a session that it is steered too",
   async (_, headless) => {
-    const plain = await seenInPlain(site);
     const { job, session } = await seenInLanes(site, { SVC_HEADLESS_LANES: headless });
     expect(job.signs).toEqual([...plain.signs, NO_PDF_VIEWER].sort());
     expect(session.signs).toEqual([...plain.signs, NO_PDF_VIEWER, "fpscanner hasCDP"].sort());
@@ -49,7 +52,6 @@ test.each([
 );
 
 test("a lane announces that a program can steer it where its worker is told to, as Playwright's own browser does", async () => {
-  const plain = await seenInPlain(site);
   const { job } = await seenInLanes(site, { SVC_HEADLESS_LANES: "1", SVC_SHOW_AUTOMATION: "1" });
   expect(job.signs).toEqual([...plain.signs, NO_PDF_VIEWER, ...ANNOUNCED].sort());
   const headless = [

@@ -3,17 +3,13 @@ import { z } from "zod";
 import { API_TOOLS } from "../rigs/api-tools.ts";
 
 /** What public detectors of automation see of a browser. */
-export interface Seen {
-  /** The signs of automation that BotD and FPScanner find, such as `botd detectWebDriver`, in order. */
-  signs: string[];
-  /** What FingerprintJS tells browsers apart by, as JSON. */
-  features: Record<string, string>;
-}
-
 const Seen = z.object({
+  /** The signs of automation that BotD and FPScanner find, such as `botd detectWebDriver`, in order. */
   signs: z.array(z.string()).transform((signs) => signs.sort()),
+  /** What FingerprintJS tells browsers apart by, as JSON. */
   features: z.record(z.string(), z.string()),
 });
+export type Seen = z.output<typeof Seen>;
 
 export interface DetectorSite {
   readonly url: string;
