@@ -27,7 +27,11 @@ function isWhole(answer: Buffer): boolean {
 }
 
 /** Latin-1 bytes on a connection of their own; what was answered when it matches `enough` or the connection is over. */
-export const rawUntil = (url: string, bytes: string, enough: RegExp): Promise<string> =>
+export const rawUntil = (
+  url: string,
+  bytes: string,
+  enough: Pick<RegExp, "test">,
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -45,18 +49,9 @@ export const rawUntil = (url: string, bytes: string, enough: RegExp): Promise<st
   });
 
 /** Asks for `url` on a connection of its own and leaves in the middle of the answer, once so many bytes of it have come. */
-export const leaveAfter = (url: string, bytes: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const { hostname, host, port, pathname } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    let got = 0;
-    socket.on("data", (chunk: Buffer) => {
-      got += chunk.length;
-      if (got >= bytes) socket.destroy();
-    });
-    socket.on("close", () =>
-      got >= bytes ? resolve() : reject(new Error(`the answer ended after ${got} bytes`)),
-    );
-    socket.on("error", reject);
-    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-  });
+export async function leaveAfter(url: string, bytes: number): Promise<void> {
+  const { host, pathname } = new URL(url);
+  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+  const answer = await rawUntil(url, request, { test: (so_far) => so_far.length >= bytes });
+  if (answer.length < bytes) throw new Error(`the answer ended after ${answer.length} bytes`);
+}
