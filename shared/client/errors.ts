@@ -45,14 +45,26 @@ export function refusalOf<K extends keyof Operations, S extends keyof Refusals<K
 
 type Refusals<K extends keyof Operations> = Operations[K] extends { refusals: infer R } ? R : never;
 
-/** `detail` as one line: text unchanged, issues as `options.wait_seconds: must be …`. */
+/**
+ * An issue as one sentence about the field at `path`. Most name it themselves, from the body or from an object in it on:
+ * `wait_seconds must be at most 60` of `options.wait_seconds`.
+ */
+export function issueText(path: readonly unknown[], msg: string): string {
+  const field = path.join(".");
+  if (field === "") return msg;
+  const [named = ""] = msg.split(" ", 1);
+  const isNamed = `.${field}`.endsWith(`.${named}`) || named.endsWith(`.${field}`);
+  return isNamed ? field + msg.slice(named.length) : `${field}: ${msg}`;
+}
+
+/** `detail` as one line: text unchanged, issues as `options.wait_seconds must be …`. */
 export function describeDetail(detail: unknown): string | null {
   if (typeof detail === "string") return detail;
   if (!Array.isArray(detail)) return null;
   return detail
-    .map((issue: { loc?: unknown[]; msg?: unknown }) => {
-      const path = (issue.loc ?? []).filter((part) => part !== "body").join(".");
-      return path === "" ? String(issue.msg) : `${path}: ${String(issue.msg)}`;
+    .map(({ loc = [], msg }: { loc?: unknown[]; msg?: unknown }) => {
+      const path = loc[0] === "body" ? loc.slice(1) : loc;
+      return issueText(path, String(msg));
     })
     .join("; ");
 }

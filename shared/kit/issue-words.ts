@@ -94,6 +94,15 @@ export function faultOf(issue: Issue): string | undefined {
   }
 }
 
+/** How rules of our own begin: they leave the field out, because a schema does not know where it is used. */
+const WITHOUT_FIELD = /^(?:must|is|has|needs|cannot|or) /;
+
+/** `message` as a sentence with its field: "must not be blank" of `items.3.code` is "items.3.code must not be blank". */
+export function withField(message: string, path: readonly PropertyKey[]): string {
+  if (path.length === 0 || !WITHOUT_FIELD.test(message)) return message;
+  return `${path.map(String).join(".")} ${message}`;
+}
+
 /** One sentence for a broken rule: the field, the bound, and the value given instead. An error map for zod. */
 export function issueWords(issue: Issue): string | undefined {
   const fault = faultOf(issue);

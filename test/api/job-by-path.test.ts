@@ -42,7 +42,7 @@ scenarios("GET /{target_url} (rules/jobs#submit-by-path)", () => hub, [
       detail: [
         expect.objectContaining({
           loc: ["path", "target_url"],
-          msg: "must begin with http:// or https://: did you mean http://localhost:8080/x?",
+          msg: "target_url must begin with http:// or https://: did you mean http://localhost:8080/x?",
         }),
       ],
     },

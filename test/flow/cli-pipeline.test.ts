@@ -129,8 +129,8 @@ describe("flotilla submit", () => {
     const file = await write("refused.jsonl", lines);
     const { code, out, err } = await run("submit", [slug], { file: [file] });
     expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toContain(`${file}:10021: extra: `);
-    expect(err).toContain(`${file}:10021: colour: unknown key`);
+    expect(err).toContain(`${file}:10021: extra must be an object`);
+    expect(err).toContain(`${file}:10021: colour is an unknown key`);
     expect(err).toContain(`10,000 tasks submitted, the last is ${file}:10000`);
     expect((await counts(slug)).total).toBe(10_000);
   });

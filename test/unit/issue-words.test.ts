@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { validationError } from "#hub/platform/http/new-app.ts";
+import { issueText } from "#shared/client/errors.ts";
 import type { Issue } from "#shared/kit/errors.ts";
 
 const Body = z.strictObject({
@@ -45,7 +46,8 @@ describe("what is wrong with a value is one sentence with the field, the bound a
       { at: "tomorrow" },
       'at must be an ISO 8601 time such as 2026-01-01T00:00:00Z, not "tomorrow"',
     ],
-    [{ own: "y" }, "must begin with x"],
+    [{ own: "y" }, "own must begin with x"],
+    [{ colour: "red" }, "colour is an unknown key"],
   ];
   for (const [data, sentence] of CASES)
     test(sentence, () => expect(said(data)).toEqual([sentence]));
@@ -67,4 +69,17 @@ describe("what is wrong with a value is one sentence with the field, the bound a
     ]);
     expect(said({ items: [{}] })).toEqual(["body.items.0.pk is required"]);
   });
+});
+
+describe("a client says the whole path of the field once", () => {
+  const CASES: [(string | number)[], string, string][] = [
+    [["options", "scroll"], "options.scroll must be text", "options.scroll must be text"],
+    [["options", "scroll"], "scroll must be text", "options.scroll must be text"],
+    [["pk"], "tasks.7.pk must not be empty", "pk must not be empty"],
+    [["options"], "give either selector, or x and y", "options: give either selector, or x and y"],
+    [["croll"], "scroll must be text", "croll: scroll must be text"],
+    [[], "the value must be an object", "the value must be an object"],
+  ];
+  for (const [path, msg, sentence] of CASES)
+    test(`${path.join(".")} and “${msg}”`, () => expect(issueText(path, msg)).toBe(sentence));
 });

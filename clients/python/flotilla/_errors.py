@@ -26,14 +26,25 @@ class FlotillaError(Exception):
         self.headers = dict(headers or {})
 
 
+def _issue_text(field: str, msg: str) -> str:
+    """An issue as one sentence about its field. Most name it themselves, from the body or from an object in it on."""
+    if not field:
+        return msg
+    named = msg.split(" ", 1)[0]
+    if f".{field}".endswith(f".{named}"):
+        return field + msg[len(named) :]
+    return f"{field}: {msg}"
+
+
 def describe_detail(detail: Any) -> Optional[str]:
-    """``detail`` as one line: text as it is, issues as ``options.wait_seconds: must be …``."""
+    """``detail`` as one line: text as it is, issues as ``options.wait_seconds must be …``."""
     if isinstance(detail, str):
         return detail
     if not isinstance(detail, list):
         return None
     lines = []
     for issue in detail:
-        path = ".".join(str(part) for part in issue.get("loc", []) if part != "body")
-        lines.append(f"{path}: {issue.get('msg')}" if path else str(issue.get("msg")))
+        loc = list(issue.get("loc") or [])
+        path = ".".join(str(part) for part in (loc[1:] if loc[:1] == ["body"] else loc))
+        lines.append(_issue_text(path, str(issue.get("msg"))))
     return "; ".join(lines)

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { issueText } from "#shared/client/errors.ts";
 import type { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "./close-reason.ts";
 import type { HttpEnv } from "./env.ts";
@@ -13,11 +14,11 @@ const TOLD = new Set([404, 422]);
 /** Close codes from 4000 on are the application's. */
 const CLOSE_BASE = 4_000;
 
-/** `query.since: must be …` of the first rule that was broken. */
+/** `query.since must be …` of the first rule that was broken. */
 function reasonOf({ detail, message }: AppError): string {
   if (typeof detail === "string") return message;
   const [issue] = detail;
-  return issue ? `${issue.loc.join(".")}: ${issue.msg}` : message;
+  return issue ? issueText(issue.loc, issue.msg) : message;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { issueText } from "#shared/client/errors.ts";
 import { FlotillaError, type QueueCounts } from "#shared/client/index.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
@@ -46,9 +47,7 @@ function blameLine(err: unknown, batch: PlacedTask[]): unknown {
   const lines = err.detail.map(({ loc, msg }: { loc: (string | number)[]; msg: string }) => {
     const [, , index, ...field] = loc;
     const place = typeof index === "number" ? batch[index]?.place : undefined;
-    return place === undefined
-      ? `${loc.join(".")}: ${msg}`
-      : [place, ...(field.length > 0 ? [field.join(".")] : []), msg].join(": ");
+    return place === undefined ? issueText(loc, msg) : `${place}: ${issueText(field, msg)}`;
   });
   return new UsageError(lines.join("\n"));
 }

@@ -1,5 +1,5 @@
 import { Alert, Text } from "@mantine/core";
-import { FlotillaError, type Issue } from "#shared/client/errors.ts";
+import { FlotillaError, type Issue, issueText } from "#shared/client/errors.ts";
 import { errorText } from "../lib/query.ts";
 
 const issuesOf = (error: unknown): readonly Issue[] =>
@@ -32,7 +32,7 @@ export function FormErrors({ error, title, fields = [] }: FormErrorsProps) {
   const texts =
     issues.length === 0
       ? [errorText(error)]
-      : rest.map((issue) => `${placeOf(issue).join(".")}: ${issue.msg}`);
+      : rest.map((issue) => issueText(placeOf(issue), issue.msg));
   return (
     <Alert color="red" title={title} role="alert">
       {texts.map((text) => (
