@@ -106,18 +106,19 @@ async function bodyOf(response: Response): Promise<unknown> {
 
 /** The body of a success, which is JSON or empty: a router's page is neither. @throws FlotillaError */
 async function jsonOf(response: Response): Promise<unknown> {
-  const body = await bodyOf(response);
-  if (typeof body !== "string" || isJson(response)) return body;
-  const { status, headers } = response;
-  throw new FlotillaError(`the answer is not JSON: ${body.slice(0, 200)}`, {
-    status,
-    body,
-    headers,
-  });
+  const body = await response.text();
+  if (body === "") return null;
+  try {
+    return JSON.parse(body);
+  } catch {
+    const { status, headers } = response;
+    throw new FlotillaError(`the answer is not JSON: ${body.slice(0, 200)}`, {
+      status,
+      body,
+      headers,
+    });
+  }
 }
-
-const isJson = ({ headers }: Response): boolean =>
-  /\bjson\b/.test(headers.get("content-type") ?? "");
 
 /** What an answer that is no success says. */
 export function failureOf(status: number, body: unknown, headers = new Headers()): FlotillaError {

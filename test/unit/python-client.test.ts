@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createClient } from "#shared/client/index.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
@@ -92,4 +93,53 @@ test("an open session has every action, and the calls of the TypeScript client's
   expect([...names].toSorted()).toEqual(
     [...Object.keys(SESSION_ACTIONS), ...calls, ...rest].toSorted(),
   );
+});
+
+/** A 200 of a server that ends the connection after it. */
+async function answering(text: string) {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(text.replaceAll("\n", "\r\n")));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+const SAID = `
+import sys
+from flotilla import FlotillaError, create_client
+hub = create_client(sys.argv[1])
+try:
+    print("no error:", hub.jobs.save("j", "a.bin", "/dev/null") if sys.argv[2] == "save" else hub.jobs.get("j"))
+except FlotillaError as err:
+    print(err.status, err, end="")
+`;
+
+async function said(answer: string, what: "save" | "get"): Promise<string> {
+  await using server = await answering(answer);
+  const python = Bun.spawn(["python3", "-B", "-c", SAID, server.url, what], {
+    env: { ...process.env, PYTHONPATH: join(ROOT, "clients/python") },
+    stderr: "inherit",
+  });
+  return await new Response(python.stdout).text();
+}
+
+test("a file that breaks off is an error, not a short file", async () => {
+  const type = "HTTP/1.1 200 OK\nContent-Type: application/octet-stream\n";
+  const cut = await said(`${type}Content-Length: 100\n\nabc`, "save");
+  expect(cut).toBe("0 the answer broke off: IncompleteRead(0 bytes read, 97 more expected)");
+  const piece = await said(`${type}Transfer-Encoding: chunked\n\n64\nabc`, "save");
+  expect(piece).toStartWith("0 the answer broke off: ");
+  const whole = await said(`${type}Content-Length: 3\n\nabc`, "save");
+  expect(whole).toBe("no error: None\n");
+});
+
+test("a success that is not JSON, or only its beginning, is an error", async () => {
+  const page = await said("HTTP/1.1 200 OK\nContent-Type: text/html\n\n<b>router</b>", "get");
+  expect(page).toBe("200 the answer is not JSON: <b>router</b>");
+  const cut = await said('HTTP/1.1 200 OK\nContent-Length: 90\n\n{"job_id":', "get");
+  expect(cut).toStartWith("0 GET /jobs/j failed: IncompleteRead");
 });

@@ -3,13 +3,12 @@ from __future__ import annotations
 import json
 import random
 import secrets
-import shutil
 import ssl
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, IncompleteRead
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, TypeVar
 
 from ._errors import FlotillaError, describe_detail
@@ -91,9 +90,10 @@ class Http:
             method, path, body=body, data=data, headers=headers, timeout_s=limit
         ) as answer:
             try:
-                return _parsed(_read(answer, until, limit))
+                raw = _read(answer, until, limit)
             except (OSError, HTTPException) as err:
                 raise FlotillaError(f"{method} {path[:200]} failed: {err}") from err
+            return _json_of(answer, raw)
 
     def open(
         self,
@@ -155,18 +155,33 @@ def is_busy(err: FlotillaError) -> bool:
 
 
 def save(answer: Any, path: str) -> None:
-    """Writes the rest of an answer to a file."""
+    """Writes an answer to a file. Raises FlotillaError when it breaks off; the file has what came."""
     with answer, open(path, "wb") as file:
-        shutil.copyfileobj(answer, file, CHUNK)
+        for chunk in _whole(answer):
+            file.write(chunk)
+
+
+def _whole(answer: Any) -> Iterator[bytes]:
+    try:
+        yield from _chunks(answer)
+    except (OSError, HTTPException) as err:
+        raise FlotillaError(f"the answer broke off: {err}") from err
 
 
 def _chunks(answer: Any) -> Iterator[bytes]:
     # As much as is there: a body that trickles in must not hold the deadline up.
     read = getattr(answer, "read1", answer.read)
+    length = answer.headers.get("content-length")
+    left = None if length is None else int(length)
     chunk = read(CHUNK)
     while chunk:
+        if left is not None:
+            left -= len(chunk)
         yield chunk
         chunk = read(CHUNK)
+    # Reads of a given size take a connection that broke off for the end of the body.
+    if left:
+        raise IncompleteRead(b"", left)
 
 
 def _read(answer: Any, until: float, limit: float) -> bytes:
@@ -176,6 +191,22 @@ def _read(answer: Any, until: float, limit: float) -> bytes:
         if time.monotonic() > until:
             raise TimeoutError(f"no whole answer within {limit:g} s")
     return b"".join(parts)
+
+
+def _json_of(answer: Any, raw: bytes) -> Any:
+    """The body of a success, which is JSON or empty: a router's page is neither. Raises FlotillaError."""
+    if not raw:
+        return None
+    try:
+        return json.loads(raw)
+    except ValueError:
+        text = raw.decode(errors="replace")
+        raise FlotillaError(
+            f"the answer is not JSON: {text[:200]}",
+            status=answer.status,
+            body=text,
+            headers=_lower(answer.headers),
+        ) from None
 
 
 def _parsed(raw: bytes) -> Any:

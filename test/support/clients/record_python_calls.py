@@ -27,6 +27,10 @@ class Answer(Dict[str, Any]):
         return {"events": [ENDED], "status": "completed"}.get(key, [])
 
 
+class EmptyFile(io.BytesIO):
+    headers: Dict[str, str] = {}
+
+
 class RecordingHttp:
     base_url = "http://hub.test"
 
@@ -39,7 +43,7 @@ class RecordingHttp:
 
     def open(self, method: str, path: str, **_: Any) -> Any:
         self.calls.append([method, path])
-        return io.BytesIO(b"")
+        return EmptyFile()
 
     def every_item(self, path: str, name: str, query: Mapping[str, Any] = {}) -> Any:
         self.calls.append(["GET", path])
