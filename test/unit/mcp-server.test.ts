@@ -189,6 +189,22 @@ describe("a call of a tool", () => {
   });
 });
 
+test("an asset with the name of a document is read as such where that is asked for (rules/mcp#the-tools)", async () => {
+  const { client } = await connect(
+    (path) => new Response(path, { headers: { "content-type": "text/plain" } }),
+  );
+  const read = async (more: object) =>
+    textOf(await client.callTool({ name: "job_content", arguments: { job_id: "j", ...more } }));
+  expect(await read({ name: "page.html" })).toContain("/jobs/j/page.html");
+  expect(await read({ name: "page.html", kind: "document" })).toContain("/jobs/j/page.html");
+  expect(await read({ name: "page.html", kind: "asset" })).toContain("/jobs/j/assets/page.html");
+  expect(await read({ name: "thumbnail.webp" })).toContain("/jobs/j/thumbnail.webp");
+  expect(await read({ name: "trace.zip" })).toContain("/jobs/j/assets/trace.zip");
+  expect(await read({ name: "a.txt", kind: "document" })).toStartWith(
+    "a.txt is not a document that can be read: those are log.txt, page.html",
+  );
+});
+
 test("what is passed over of a long body is not kept (rules/mcp#results-are-bounded)", async () => {
   const chunk = new Uint8Array(100_000).fill(1);
   const body = () => new Response(new ReadableStream({ pull: (to) => to.enqueue(chunk) }));

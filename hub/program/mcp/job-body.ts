@@ -1,39 +1,55 @@
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
+import { DOCUMENT_NAMES, JOB_DOCUMENTS, type JobDocument } from "#shared/protocol/documents.ts";
+import { ToolRefusal } from "./refusal.ts";
 import { ofPage, picture, said } from "./results.ts";
 import type { Content, ToolCall } from "./tool.ts";
 
-/** Reads a piece of a body that a job captured (rules/mcp#results-are-bounded). */
+/** Reads a piece of an asset or a document of a job (rules/mcp#results-are-bounded). */
 
 const READ_MS = 60_000;
 /** The largest picture that is read; a larger one is refused by its size. */
 const MAX_PICTURE_READ = 8 * 1024 * 1024;
-const DOCUMENTS = ["page.html", "log.txt", "links.json", "har.json", "screenshot.png"] as const;
 const PICTURE = /^image\/(png|jpeg|webp|gif)\b/i;
 const TEXT = /^text\/|json|xml|javascript|ecmascript|urlencoded|mpegurl|csv|yaml/i;
+
+/** Those that are text or a picture: archives are downloaded by people. */
+export const READABLE_DOCUMENTS = DOCUMENT_NAMES.filter(
+  (name) => !JOB_DOCUMENTS[name].mime.endsWith("zip"),
+);
+
+/** What has a name: a job may have captured an asset from an address that ends in `/page.html`. */
+export const KINDS = ["asset", "document"] as const;
 
 interface Asked {
   job_id: string;
   name: string;
+  kind: (typeof KINDS)[number] | null;
   offset: number;
   max_bytes: number;
 }
 
-const isDocument = (name: string): name is (typeof DOCUMENTS)[number] =>
-  DOCUMENTS.some((one) => one === name);
+const documentOf = ({ name, kind }: Asked): JobDocument | undefined =>
+  kind === "asset" ? undefined : READABLE_DOCUMENTS.find((one) => one === name);
 
 /** Its answer, from `offset` on where the hub can begin there. `skip`: bytes to pass over; `size`: of the whole. */
 async function openBody(
   http: Http,
-  { job_id: id, name, offset }: Asked,
+  asked: Asked,
   signal: AbortSignal,
 ): Promise<{ response: Response; skip: number; size: number | null }> {
+  const { job_id: id, name, kind, offset } = asked;
   const call = { timeout_ms: READ_MS, signal };
-  if (isDocument(name)) {
-    const response = await http.open(`GET /jobs/{id}/${name}`, { ...call, params: { id } });
+  const document = documentOf(asked);
+  if (document !== undefined) {
+    const response = await http.open(`GET /jobs/{id}/${document}`, { ...call, params: { id } });
     return { response, skip: offset, size: null };
   }
+  if (kind === "document")
+    throw new ToolRefusal(
+      `${name} is not a document that can be read: those are ${READABLE_DOCUMENTS.join(", ")}`,
+    );
   const headers: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
   const params = { id, name };
   const response = await http.open("GET /jobs/{id}/assets/{name}", { ...call, params, headers });

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { jobCalls } from "#shared/client/jobs.ts";
+import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { isTerminal, JobStatus, SubmitJob } from "#shared/protocol/schema/job.ts";
-import { bodyOf } from "./job-body.ts";
+import { bodyOf, KINDS, READABLE_DOCUMENTS } from "./job-body.ts";
 import { lookUntil } from "./look-until.ts";
 import { pageJson, said } from "./results.ts";
 import { CALL_MS, cursor, job_id, type Tool, type ToolCall, tool, wait_s } from "./tool.ts";
@@ -202,12 +203,16 @@ const assets = tool({
 const content = tool({
   name: "job_content",
   title: "Read a body that a job captured",
-  about:
-    "A captured body as text, piece by piece, or as a picture: an asset by its name from job_assets, or page.html (the page at its end), log.txt, links.json, har.json or screenshot.png.",
+  about: `A captured body as text, piece by piece, or as a picture: an asset by its name from job_assets, or a document: ${READABLE_DOCUMENTS.map((document) => `${document} (${JOB_DOCUMENTS[document].label})`).join(", ")}.`,
   part: "fleet",
   args: z.strictObject({
     job_id,
     name: z.string().min(1).max(512),
+    kind: z
+      .enum(KINDS)
+      .nullable()
+      .default(null)
+      .describe("For a name that an asset and a document have; the document by default"),
     offset: z
       .int()
       .min(0)
@@ -218,11 +223,7 @@ const content = tool({
   }),
   calls: [
     "GET /jobs/{id}/assets/{name}",
-    "GET /jobs/{id}/page.html",
-    "GET /jobs/{id}/log.txt",
-    "GET /jobs/{id}/links.json",
-    "GET /jobs/{id}/har.json",
-    "GET /jobs/{id}/screenshot.png",
+    ...READABLE_DOCUMENTS.map((name) => `GET /jobs/{id}/${name}` as const),
   ],
   access: "view",
   effect: "reads",
