@@ -213,6 +213,11 @@ test("a dry run does the steps in a live browser, tells which failed, and its se
   await panel.getByRole("button", { name: "Open the page again" }).click();
   await step(3).getByText("Ok", { exact: true }).waitFor({ state: "detached" });
 
+  await page.route(`**/sessions/${sid}`, (route) => route.abort(), { times: 1 });
+  await panel.getByRole("button", { name: "End session" }).click();
+  await page.getByText("The session was not ended").waitFor();
+  expect(await sessions()).toContain(sid ?? "");
+
   await page.getByRole("button", { name: "Save login recipe" }).click();
   await page.getByText("The login recipe was saved").waitFor();
   expect((await hostOf("127.0.0.1")).login_recipe).toMatchObject({

@@ -27,8 +27,17 @@ const IDLE_S = 600;
 const STEP_S = { min: 0.1, max: ACTION_TIMEOUT_S.max };
 const GRACE_MS = 15_000;
 
-/** Ends it even while the page is being closed. */
-const endSession = (sid: string) =>
+/** One that has ended by itself needs no ending. @throws FlotillaError */
+async function endSession(sid: string): Promise<void> {
+  try {
+    await call("DELETE /sessions/{sid}", { params: { sid } });
+  } catch (err) {
+    if (!(err instanceof FlotillaError && err.status === 404)) throw err;
+  }
+}
+
+/** While the page is being closed: nobody is there to read the answer. */
+const endUnseen = (sid: string) =>
   fetch(pathOf("DELETE /sessions/{sid}", { params: { sid } }), {
     method: "DELETE",
     keepalive: true,
@@ -73,7 +82,7 @@ export function useDryRun(
   useEffect(() => {
     gone.current = false;
     const leave = () => {
-      if (mine.current !== null) void endSession(mine.current);
+      if (mine.current !== null) void endUnseen(mine.current);
       mine.current = null;
     };
     window.addEventListener("pagehide", leave);
@@ -91,7 +100,7 @@ export function useDryRun(
       });
       setRuns({});
       // The page was left while the session was opened.
-      if (gone.current) await endSession(made.session_id);
+      if (gone.current) await endUnseen(made.session_id);
       else set(made.session_id);
     },
     { failed: "The session was not opened", quiet: true },
