@@ -3,15 +3,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import spectral from "@stoplight/spectral-core";
 import rulesets from "@stoplight/spectral-rulesets";
 import { examplesThatDoNotFit } from "./examples.ts";
-
-/** What a tool found. `error`: the rule is one of those that fail a build. */
-export interface Finding {
-  tool: "redocly" | "spectral" | "ajv";
-  error: boolean;
-  rule: string;
-  message: string;
-  at: string;
-}
+import type { Finding } from "./finding.ts";
 
 async function redocly(source: string): Promise<Finding[]> {
   const config = await createConfig({ extends: ["recommended"] });
