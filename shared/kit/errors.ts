@@ -1,3 +1,5 @@
+import { withField } from "./issue-words.ts";
+
 /** The closed list of ways a request can fail, and the one place that maps them to HTTP (rules/http#errors). */
 
 const STATUS = {
@@ -62,8 +64,9 @@ export class AppError extends Error {
 export const notFound = (what: string) => new AppError("not_found", `${what} not found`);
 export const conflict = (detail: string) => new AppError("conflict", detail);
 export const badRequest = (detail: string) => new AppError("bad_request", detail);
+/** `msg` may leave its field out, which is `loc` without where it is. */
 export const invalid = (loc: Issue["loc"], msg: string, type = "invalid") =>
-  new AppError("invalid", [{ loc, msg, type }]);
+  new AppError("invalid", [{ loc, msg: withField(msg, loc.slice(1)), type }]);
 
 /** The message of anything thrown, for logs and stored errors. */
 export const errorMessage = (err: unknown): string =>

@@ -95,7 +95,7 @@ export function faultOf(issue: Issue): string | undefined {
 }
 
 /** How rules of our own begin: they leave the field out, because a schema does not know where it is used. */
-const WITHOUT_FIELD = /^(?:must|is|has|needs|cannot|or) /;
+const WITHOUT_FIELD = /^(?:must|is|has|needs|names|matches|cannot|or) /;
 
 /** `message` as a sentence with its field: "must not be blank" of `items.3.code` is "items.3.code must not be blank". */
 export function withField(message: string, path: readonly PropertyKey[]): string {

@@ -108,7 +108,7 @@ test("WS /jobs/{id}/events?since=<n>: a bad since closes with 4422 and the reaso
     });
     expect(await closed).toMatchObject({
       code: 4422,
-      reason: "query.since: must be a whole number from 0 to 999999999",
+      reason: "query.since must be a whole number from 0 to 999999999",
     });
   }
   expect((await hub.call("GET", `/jobs/${job.job_id}/events`)).status).toBe(426);

@@ -69,7 +69,7 @@ test("a hub or control plane whose sources changed since it started says so inst
     try {
       const got = await hub.call("GET", "/worker-source.tar.gz");
       expect(got.status).toBe(503);
-      expect(got.body.detail).toContain("start it again");
+      expect(got.body.detail).toContain("restart it");
     } finally {
       await hub.close();
     }

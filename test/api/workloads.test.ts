@@ -211,8 +211,8 @@ describe("workloads (rules/pipeline-workloads#fields-of-a-workload)", () => {
       return body.detail.map(({ loc, msg }: { loc: unknown[]; msg: string }) => [loc[2], msg]);
     };
     expect(await told(late)).toEqual([
-      [1, "must be at most 500 levels deep"],
-      [2, "must be at most 500 levels deep"],
+      [1, "items.1.extra must be at most 500 levels deep"],
+      [2, "items.2.extra must be at most 500 levels deep"],
     ]);
     expect(
       await told([

@@ -121,5 +121,5 @@ test("what the other hub refuses is told as this one would (rules/http#refused-w
     capabilities: { lane_novnc_urls, max_concurrent: 1 } as never,
   });
   const { code, reason } = await dial(asked, `/cdp?token=${TOKEN}&url=http://site.test/`).closed;
-  expect([code, reason]).toEqual([4422, "query.url: cannot be opened: cannot"]);
+  expect([code, reason]).toEqual([4422, "query.url cannot be opened: cannot"]);
 });

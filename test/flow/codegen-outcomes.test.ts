@@ -115,7 +115,12 @@ test("without an engine the job is refused with what to configure, and nothing i
   });
   await putEngine("thinker", { kind: "reasoning" });
   expect(await refused()).toMatchObject({ status: 409 });
-  const named = (msg: string) => [{ loc: ["body", "options", "codegen_engine"], msg }];
+  const named = (fault: string) => [
+    {
+      loc: ["body", "options", "codegen_engine"],
+      msg: `options.codegen_engine ${fault}`,
+    },
+  ];
   expect(await refused({ codegen_engine: "thinker" })).toMatchObject({
     status: 422,
     detail: named(
@@ -124,7 +129,7 @@ test("without an engine the job is refused with what to configure, and nothing i
   });
   expect(await refused({ codegen_engine: "gone" })).toMatchObject({
     status: 422,
-    detail: named("names an engine that is not there"),
+    detail: named("names an engine that does not exist"),
   });
   await putEngine("keyed", { api_key_env: "NO_SUCH_API_KEY" });
   expect(await refused({ codegen_engine: "keyed" })).toEqual({

@@ -61,7 +61,10 @@ export async function resolveEngine(
 
 const NO_CODE = "is of kind reasoning: code comes from one of kind chat or vision-chat";
 const noAuto = () =>
-  new AppError("not_found", "engine auto not found: none is promoted, and there is not just one");
+  new AppError(
+    "not_found",
+    "engine auto not found: no engine is promoted, and there is not exactly one to choose",
+  );
 
 /** What a codegen-loop job needs: who writes its scripts, and who judges them. */
 export interface LoopEngines {
@@ -177,8 +180,8 @@ export async function checkEngine(ctx: EngineContext, slug: string | null): Prom
   if (!row)
     throw refuse(
       slug === AUTO
-        ? "names no engine: none is promoted, and there is not just one"
-        : "names an engine that is not there",
+        ? "names no engine: no engine is promoted, and there is not exactly one to choose"
+        : "names an engine that does not exist",
     );
   if (!writesCode(row)) throw refuse(`names an engine that ${NO_CODE}`);
 }

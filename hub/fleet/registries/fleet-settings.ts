@@ -119,7 +119,7 @@ async function checkEngineSetting(
 ): Promise<void> {
   if (typeof slug !== "string") return;
   const row = await ctx.db.engines.get(slug);
-  if (!row) throw invalid(["body", key], "names an engine that is not there");
+  if (!row) throw invalid(["body", key], "names an engine that does not exist");
   if (key === "default_engine" && row.kind === "reasoning")
     throw invalid(
       ["body", key],

@@ -41,7 +41,7 @@ export async function withPreset(
   loc: Issue["loc"] = ["body", "preset"],
 ): Promise<Record<string, unknown>> {
   const preset = await ctx.db.presets.get(slug);
-  if (!preset) throw invalid(loc, "names a preset that is not there");
+  if (!preset) throw invalid(loc, "names a preset that does not exist");
   // rerun_from wins over code (rules/job-options#rerun-from-wins-over-code), but not the preset's over the job's own code.
   const own_code = typeof options.code === "string" && { rerun_from: null };
   return { ...preset.options, ...own_code, ...options };

@@ -23,7 +23,9 @@ async function openSources(version: string): Promise<Uint8Array> {
 
 function demandVersion(found: string, version: string): void {
   if (found !== version)
-    throw new Error(`the sources are ${found} by now and this hub runs ${version}: start it again`);
+    throw new Error(
+      `the sources have changed to ${found}, but this hub still runs ${version}: restart it`,
+    );
 }
 
 export interface WorkerSource {

@@ -140,7 +140,7 @@ export const patchWatch = (
       ...patch,
     };
     if ((fields.cron === null) === (fields.every_s === null))
-      throw invalid(["body", "cron"], "or every_s is required, and not both");
+      throw invalid(["body", "cron"], "exactly one of cron and every_s is required");
     return fields;
   });
 

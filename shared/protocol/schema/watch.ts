@@ -74,7 +74,7 @@ export const PutWatch = z
       ctx.addIssue({
         code: "custom",
         path: ["cron"],
-        message: "or every_s is required, and not both",
+        message: "exactly one of cron and every_s is required",
       });
   })
   .openapi("PutWatch");
