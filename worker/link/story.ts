@@ -2,7 +2,7 @@ import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 
-/** Writes the job's log: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
+/** Writes the job's log: numbered lines with timings (rules/documents#log). Never throws, never blocks. */
 export interface JobStory {
   log(
     level: JobLogEntry["level"],
