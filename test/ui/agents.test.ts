@@ -77,7 +77,7 @@ test("instances are started on a host, shown as its agent reports them, and stop
   await form.getByRole("combobox", { name: "Host" }).click();
   await page.getByRole("option", { name: host }).click();
   await form.getByLabel("How many").fill("3");
-  await form.getByLabel("Slots of each").fill("2");
+  await form.getByLabel("Slots per worker").fill("2");
   await form.getByRole("combobox", { name: "Workloads" }).click();
   await page.getByRole("option", { name: "g-elastic" }).click();
   await page.keyboard.press("Escape");

@@ -139,7 +139,7 @@ test("editing a preset keeps what its form does not touch, and a job can take it
   await page.getByText("Preset 640 × 480.").waitFor();
   await box(page, "Width of the page, px").fill("");
   await box(page, "Height of the page, px").fill("");
-  await choose(page, "JavaScript", "Not said here");
+  await choose(page, "JavaScript", "Not set");
   await ui.judge();
   expect((await submitted(page)).options).toMatchObject({
     viewport: null,

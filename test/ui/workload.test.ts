@@ -37,7 +37,7 @@ test("tasks are submitted by key and as JSON; duplicates and mistakes are told (
   await send.click();
   await ui.page.getByText("line 2 is not JSON").waitFor();
   await box.fill('plain\nplain\n{"pk": "json", "extra": {"n": 2}, "priority": 9}');
-  await ui.page.getByLabel("Extra of each").fill('{"n": 1}');
+  await ui.page.getByLabel("Extra data for every task").fill('{"n": 1}');
   await ui.page.getByLabel("Priority").fill("3");
   await send.click();
   await ui.page.getByText("2 submitted").waitFor();

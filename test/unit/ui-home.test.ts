@@ -181,7 +181,7 @@ test("workloads whose runs fail or whose tasks wait come after what stops (rules
   expect(found.map(({ title, severity }) => `${severity} ${title}`)).toEqual([
     "bad Workload fails needs attention",
     "warn Workload waits needs attention",
-    "warn Captures wait long",
+    "warn Captures have been waiting a long time",
   ]);
   expect(found[0]?.detail).toBe("100 % of the last 4 runs failed");
 });

@@ -47,7 +47,7 @@ export function appendToRecording(
     if (offset !== length) throw otherLength(length);
     if (frames.length === 0) return length;
     if (part.bytes > MOST_UNSEALED_BYTES)
-      throw new AppError("unavailable", "the object store takes nothing of the recording");
+      throw new AppError("unavailable", "the object store does not accept the recording");
     if (length + bytes.length > MAX_RECORDING_BYTES)
       throw new AppError("too_large", `a recording has at most ${MAX_RECORDING_BYTES} bytes`);
     // What an append that failed has written stays in the file: the worker sends it again, after the sealed parts.

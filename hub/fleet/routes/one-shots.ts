@@ -49,7 +49,7 @@ export const linksOfPage =
     return answer(ctx, c, "links", raw);
   };
 
-/** What is no object is the business of whoever comes next. */
+/** Anything but an object is left for the next handler to reject. */
 async function bodyOrNull(c: C): Promise<object | null> {
   try {
     const raw: unknown = parseJson(await c.req.text());

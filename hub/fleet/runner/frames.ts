@@ -82,7 +82,7 @@ export function createFrameReader(limits: {
 function objectOf(text: string): Record<string, unknown> {
   const value = parseJson(text);
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error("the header of a frame is no object");
+    throw new Error("a frame's header is not an object");
   return value as Record<string, unknown>;
 }
 

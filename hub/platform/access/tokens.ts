@@ -173,7 +173,7 @@ export function createTokens(deps: TokensDeps): Tokens {
         );
       await access.addToken(row);
       exist = true;
-      log.info({ token_id: row.token_id, name, role }, "token made");
+      log.info({ token_id: row.token_id, name, role }, "token created");
       const warnings = config.worker_secret === null ? [WORKERS_WARNING] : [];
       return { ...shownAt(row, now), token, warnings };
     },

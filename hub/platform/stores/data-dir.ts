@@ -32,7 +32,7 @@ export function openDataDir(
   try {
     const changed = closeDirectory(dir, lets_through);
     if (changed.length > 0)
-      log.warn({ changed }, "others could read the data directory: it was closed to them");
+      log.warn({ changed }, "others could read the data directory: their access was removed");
   } catch (err) {
     log.warn(
       { dir, err: errorMessage(err) },

@@ -90,7 +90,7 @@ export function createDiskRoom({
       return { what, dir, ...answer };
     } catch (err) {
       // Whether the stores can write is asked elsewhere; an unknown disk stops nothing.
-      if (!silent.has(dir)) log.warn({ err, dir }, "the room on a disk is not known");
+      if (!silent.has(dir)) log.warn({ err, dir }, "could not read a disk's free space");
       silent.add(dir);
       return null;
     }

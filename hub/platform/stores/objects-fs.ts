@@ -21,7 +21,8 @@ function closeStore(root: string, log: Log): void {
   mkdirSync(root, { recursive: true, mode: OWN_DIR });
   try {
     const changed = tightenMode(realpathSync(root), OWN_DIR);
-    if (changed) log.warn({ changed }, "others could read the object store: it was closed to them");
+    if (changed)
+      log.warn({ changed }, "others could read the object store: their access was removed");
   } catch (err) {
     log.warn(
       { root, err: err instanceof Error ? err.message : err },

@@ -40,7 +40,8 @@ function uploadCalls(calls: S3Calls, key: string) {
         headers: { [UPLOAD_MARK]: mark },
       });
       const id = textOf(text, "UploadId");
-      if (id === null) throw new AppError("unavailable", "the object store began no upload");
+      if (id === null)
+        throw new AppError("unavailable", "the object store did not start the upload");
       return id;
     },
     /** The ETag of the part; `number` counts from 1. */

@@ -57,7 +57,7 @@ export interface Crawl {
   inScope(address: string, seed: string): boolean;
   /** The robots.txt of each origin that this process has met, and when it was read, in epoch ms. */
   robots: Map<string, { rules: Robots; read_at: number }>;
-  /** Which task told of an address: what another task has told is not told again. */
+  /** Which task reported an address: what another task has reported is not reported again. */
   told: Map<string, number>;
 }
 

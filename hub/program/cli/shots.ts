@@ -106,7 +106,7 @@ async function inSession(
   }
 }
 
-/** Of a job that runs a picture of now, which it then has among its assets; of one that has ended that of its end. */
+/** For a running job, a screenshot of the page as it is now, which is also stored among its assets; for one that has ended, the screenshot taken at its end. */
 async function shootJob({ client, flags }: ClientCall, id: string): Promise<Shoot> {
   const { status } = await client.call("GET /jobs/{id}", { params: { id } });
   if (status === "running") {

@@ -18,7 +18,7 @@ function deviceOf(name: string | undefined, product: string): Device | null {
   return { user_agent, viewport, scale, mobile, touch };
 }
 
-/** What is shown once the device is unfolded: what is said beside it counts before what it brings. */
+/** The screen after the device preset is expanded: options given explicitly override the preset's. */
 export interface Shown {
   options: BrowserOptions;
   device: Device | null;

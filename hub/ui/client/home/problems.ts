@@ -71,7 +71,7 @@ function told({ kind, subject, url }: FleetProblem): Told {
     case "host_failing":
       return {
         icon: "host",
-        title: `Captures of ${name} go wrong`,
+        title: `Captures of ${name} are failing`,
         action: { label: "See captures", href: to.capturesHref({ host: name }) },
       };
     case "hub_disk":
@@ -89,7 +89,7 @@ function told({ kind, subject, url }: FleetProblem): Told {
     case "queue_waits":
       return {
         icon: "queue",
-        title: "Captures wait long",
+        title: "Captures have been waiting a long time",
         action: { label: "See the queue", href: to.capturesHref({ status: "queued" }) },
       };
     default:
@@ -110,7 +110,7 @@ const fleetProblem = (one: FleetProblem): HomeProblem => ({
 const FAILING_WEIGHT = 150;
 
 const SEEN: Record<string, string> = {
-  no_worker: "no worker that is on may run it",
+  no_worker: "no running worker is allowed to run it",
   dead_instances: "the instances that should run it are dead",
   broken_executor: "its code does not load",
   stuck: "its workers are idle and run nothing",

@@ -82,7 +82,7 @@ const Tab = ({ chosen, title, count, onClick, children }: TabProps) => (
 function Forget({ list: { page, name } }: { list: SavedList }) {
   const forget = useChange(
     () => call("DELETE /api/v1/saved-lists/{page}/{name}", { params: { page, name } }),
-    { done: `“${name}” is forgotten`, failed: "The saved list was not forgotten" },
+    { done: `“${name}” was deleted`, failed: "The saved list was not deleted" },
   );
   return (
     <ConfirmButton

@@ -25,9 +25,7 @@ function NoSuchPage() {
   const search = useSearch();
   const to = movedTo(location, search === "" ? "" : `?${search}`) ?? placePath(location);
   if (to !== undefined && pageAt(to.split("?")[0] ?? "")) return <Redirect to={to} replace />;
-  return (
-    <Empty title="There is no such page">The navigation and Ctrl K lead to those that exist.</Empty>
-  );
+  return <Empty title="There is no such page">Use the navigation or Ctrl K to find a page.</Empty>;
 }
 
 /** The pages of the place, where there is no side bar that shows them. */

@@ -13,7 +13,7 @@ export function FinalPicture({ job }: { job: Job }) {
       <p className="player-none">
         {finished_at === null
           ? "There is no picture yet."
-          : "There is no picture: nothing was recorded, and the page was not pictured at the end."}
+          : "There is no screenshot: nothing was recorded, and none was taken at the end."}
       </p>
     );
   return (

@@ -167,7 +167,7 @@ function GroupFields({ kind, ...props }: OptionInputProps & { kind: GroupKind })
 }
 
 const YES_NO = [
-  { value: "", label: "Not said here" },
+  { value: "", label: "Not set" },
   { value: "true", label: "Yes" },
   { value: "false", label: "No" },
 ];

@@ -68,7 +68,7 @@ export interface PlayerProps extends PlayerExtras {
 }
 
 const NO_STAGES: readonly TimedStage[] = [];
-/** Names that panels had in addresses of before. */
+/** Panel names used in older addresses. */
 const FORMER: Record<string, string> = { har: "requests", overview: "details" };
 
 /** The rows in the time of the recording, which begins with its run. */

@@ -24,7 +24,7 @@ export interface PlotShape {
   onMark(range: Range): void;
 }
 
-/** A canvas knows no variables of the styles: `--c-ok`, as it is in the colours of now. */
+/** A canvas cannot use CSS variables, so this resolves `--c-ok` in the current colour scheme. */
 const inkOf = (color: string): string =>
   color.startsWith("--")
     ? getComputedStyle(document.documentElement).getPropertyValue(color).trim()

@@ -98,7 +98,7 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
               {...form.getInputProps("count")}
             />
             <NumberInput
-              label="Slots of each"
+              label="Slots per worker"
               description="Tasks that each runs at a time; empty: from the host's CPUs"
               {...numberProps(RULES.slots)}
               {...form.getInputProps("slots")}

@@ -88,7 +88,7 @@ export function Submit({ workload }: { workload: Workload }) {
         />
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <TextInput
-            label="Extra of each"
+            label="Extra data for every task"
             placeholder='{"width": 320}'
             {...form.getInputProps("extra")}
           />

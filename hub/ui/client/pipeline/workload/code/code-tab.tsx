@@ -82,7 +82,7 @@ function CodeForm({ workload, start }: CodeFormProps) {
     <Stack maw={1100}>
       {base.version === null && (
         <Alert color="blue" role="note">
-          What it runs now is not written here. Code that you save here takes its place.
+          The code it runs now was not written here. Saving code here replaces it.
         </Alert>
       )}
       {other && changed && !same && (

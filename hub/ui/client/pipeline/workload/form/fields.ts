@@ -99,7 +99,7 @@ export const FIELDS: Record<string, Field[]> = {
     },
     {
       path: "executor_config.init_kwargs",
-      label: "Arguments of its start",
+      label: "Start-up arguments",
       kind: "json",
       hint: "A JSON object",
     },
