@@ -121,7 +121,7 @@ function judgeCitations({ texts, anchors }: Look): string[] {
 
 /** Sections of other texts than RFCs, and names under which other texts are cited. */
 const FOREIGN =
-  /(?<!RFC \d+,? )§|\b(fleet|pipeline) spec\b|\(R\d+\)|\bresearch(\s+§|\/|\))|\(spec[:\s]|(?<![\w./-])design\/[\w-]+\.md/i;
+  /(?<!RFC \d+,? )§|\b(fleet|pipeline) spec\b|\(R\d+\)|\bresearch(\s+§|\/|\))|(?<![\w./-])design\/[\w-]+\.md/i;
 
 /** Lines that cite what is not in the repository. In Markdown `design/` is a chapter of the guide. */
 const judgeForeign = ({ texts }: Look): string[] =>

@@ -1,3 +1,4 @@
+import { issueText } from "#shared/kit/issue-text.ts";
 import type { Operations } from "./operations.gen.ts";
 
 /** A rule that a field of a request breaks (rules/http#errors). */
@@ -44,18 +45,6 @@ export function refusalOf<K extends keyof Operations, S extends keyof Refusals<K
 }
 
 type Refusals<K extends keyof Operations> = Operations[K] extends { refusals: infer R } ? R : never;
-
-/**
- * An issue as one sentence about the field at `path`. Most name it themselves, from the body or from an object in it on:
- * `wait_seconds must be at most 60` of `options.wait_seconds`.
- */
-export function issueText(path: readonly unknown[], msg: string): string {
-  const field = path.join(".");
-  if (field === "") return msg;
-  const [named = ""] = msg.split(" ", 1);
-  const isNamed = `.${field}`.endsWith(`.${named}`) || named.endsWith(`.${field}`);
-  return isNamed ? field + msg.slice(named.length) : `${field}: ${msg}`;
-}
 
 /** `detail` as one line: text unchanged, issues as `options.wait_seconds must be …`. */
 export function describeDetail(detail: unknown): string | null {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { validationError } from "#hub/platform/http/new-app.ts";
-import { issueText } from "#shared/client/errors.ts";
 import type { Issue } from "#shared/kit/errors.ts";
+import { issueText } from "#shared/kit/issue-text.ts";
 
 const Body = z.strictObject({
   limit: z.coerce.number().int().max(500).optional(),

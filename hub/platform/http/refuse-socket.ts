@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { issueText } from "#shared/client/errors.ts";
 import type { AppError } from "#shared/kit/errors.ts";
+import { issueText } from "#shared/kit/issue-text.ts";
 import { closeReason } from "./close-reason.ts";
 import type { HttpEnv } from "./env.ts";
 import type { SocketHandlers } from "./socket-handlers.ts";

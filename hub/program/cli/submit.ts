@@ -1,6 +1,6 @@
-import { issueText } from "#shared/client/errors.ts";
 import { FlotillaError, type QueueCounts } from "#shared/client/index.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { issueText } from "#shared/kit/issue-text.ts";
 import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { ownTasks } from "./own-tasks.ts";

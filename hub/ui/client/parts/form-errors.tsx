@@ -1,5 +1,6 @@
 import { Alert, Text } from "@mantine/core";
-import { FlotillaError, type Issue, issueText } from "#shared/client/errors.ts";
+import { FlotillaError, type Issue } from "#shared/client/errors.ts";
+import { issueText } from "#shared/kit/issue-text.ts";
 import { errorText } from "../lib/query.ts";
 
 const issuesOf = (error: unknown): readonly Issue[] =>
