@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { pagesToPaste, type Reader, startReader, unseen } from "#test/support/rigs/guide-reader.ts";
+import {
+  pagesToPaste,
+  type Reader,
+  readmeToPaste,
+  startReader,
+  unseen,
+} from "#test/support/rigs/guide-reader.ts";
 
-/** Every command of the guide's first pages, as it stands there, pasted in order by a reader with a fresh home. */
+/**
+ * Every command of the README and of the guide's pages that are no how-tos, as it stands there, pasted in order by a
+ * reader with a fresh home.
+ */
 
 setDefaultTimeout(300_000);
 
@@ -20,7 +29,8 @@ test("a text that a page shows is seen for any numbers, and missed when it is no
   expect(unseen('{"pending":1,"claimed":0}\ninfo done\n', screen)).toEqual(["info done"]);
 });
 
-for (const { path, blocks } of pagesToPaste("Start"))
+const PAGES = [readmeToPaste(), ...["Start", "Concepts", "Reference"].flatMap(pagesToPaste)];
+for (const { path, blocks } of PAGES)
   test(`${path}: every command does what the page says`, async () => {
     expect(await reader.read(blocks)).toEqual([]);
   });

@@ -1,4 +1,12 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readContents } from "#hub/guide/contents.ts";
@@ -36,8 +44,19 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
+interface PageToPaste {
+  path: string;
+  blocks: Block[];
+}
+
+/** What the README shows to somebody who has started development mode as it says. */
+export const readmeToPaste = (): PageToPaste => ({
+  path: "README.md",
+  blocks: blocksOf(readFileSync(join(ROOT, "README.md"), "utf8")),
+});
+
 /** Pages of a chapter that have something to paste, in the order of the table of contents. */
-export function pagesToPaste(chapter: string): { path: string; blocks: Block[] }[] {
+export function pagesToPaste(chapter: string): PageToPaste[] {
   const files = readGuide();
   const { chapters } = readContents(files.get("index.md") ?? "");
   return chapters
