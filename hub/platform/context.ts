@@ -66,8 +66,8 @@ export interface ClusterContext
   readonly hub_id: string;
   /** The other hubs of the fleet: which they are, and how to send to them. */
   readonly cluster: Cluster;
-  /** Where the other hubs reach this one; known once it listens. */
-  readonly advertise: { url: string };
+  /** Where the other hubs reach this one, and the port that it listens on itself; known once it listens. */
+  readonly advertise: { url: string; port: number | null };
   /** Calls being passed on to other hubs. */
   readonly relays: { calls: number };
   /** Ends the open event streams (1001) when the hub stops. */

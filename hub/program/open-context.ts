@@ -132,7 +132,7 @@ type Held =
 
 const nothingYet = (): Pick<FleetContext, Held> => ({
   awaited: noneAwaited(),
-  advertise: { url: "" },
+  advertise: { url: "", port: null },
   relays: { calls: 0 },
   links: new Map(),
   handshakes: new Map(),

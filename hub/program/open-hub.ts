@@ -34,6 +34,7 @@ export async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub
   await sweepImports(ctx).catch((err) => log.warn({ err }, "imports left behind were not removed"));
   // Closed in reverse: work under way → listener → loops → waiting calls → dispatcher → links (1012) → connections → stores → db.
   server = serve(deps, createHubApp(ctx), scope);
+  ctx.advertise.port = server.port;
   ctx.advertise.url = config.advertise_url ?? advertisedUrl(config, server.port);
   await beatHubOnce(ctx);
   ctx.cluster.greet();

@@ -25,7 +25,7 @@ test("a worker is told of them at its handshake, and again once they have change
     const worker = await hub.worker();
     const port = Number(new URL(control.url).port);
     const there = { host: "127.0.0.1", from: port, to: port, is: "control" };
-    expect(controlsOf((await worker.registered).fleet_places)).toEqual([there]);
+    expect(controlsOf((await worker.registered).fleet_places)).toContainEqual(there);
     const toldNext = async () => {
       await clock.advance(60_000);
       worker.heartbeat();
@@ -41,7 +41,7 @@ test("a worker is told of them at its handshake, and again once they have change
     await (await hub.worker({ worker_id: "w2", address: "10.0.0.2" })).registered;
     const told = await toldNext();
     expect(told?.map(({ is }) => is)).toContain("bridge");
-    expect(controlsOf(told)).toEqual([there]);
+    expect(controlsOf(told)).toContainEqual(there);
     settings.list = list;
     await control.close();
     expect(controlsOf(await toldNext())).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { networkInterfaces } from "node:os";
 import { livenessOnce } from "#hub/fleet/links/passes.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
@@ -30,8 +31,24 @@ test("WS /workers/{worker_id}/link: a registration is answered with the hub's ve
     fleet_places: [
       { host: "hub.test", from: 8000, to: 8000, is: "hub" },
       { host: "127.0.0.1", from: port, to: port, is: "hub" },
+      ...ownPlaces(port),
     ],
   });
+});
+
+/** A worker of this machine knows by them that the hub's loopback is its own. */
+const ownPlaces = (port: number) =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith("fe80"))
+    .map(({ address }) => ({ host: address, from: port, to: port, is: "hub" as const }));
+
+test("lanes may not open the hub's own port, whatever port the router before it has (rules/egress#never-reachable)", async () => {
+  await start({ env: { SVC_ADVERTISE_URL: "http://router.test:9000" } });
+  const port = Number(new URL(hub.url).port);
+  const { fleet_places } = await (await hub.worker()).registered;
+  expect(fleet_places).toContainEqual({ host: "router.test", from: 9_000, to: 9_000, is: "hub" });
+  expect(fleet_places).toEqual(expect.arrayContaining(ownPlaces(port)));
 });
 
 test("PUBLIC_BASE_URL is http://hub:8000 in hub mode and unset in dev mode (rules/worker-link#welcome)", async () => {

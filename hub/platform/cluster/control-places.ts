@@ -30,7 +30,7 @@ export async function announceControl(
   const url = config.advertise_url ?? advertisedUrl(config, port);
   const beat = async () => {
     const now = clock.now();
-    await settings.set(key, placesOf({ config, advertise: { url } }, "control"), now);
+    await settings.set(key, placesOf({ config, advertise: { url, port } }, "control"), now);
     const known = await settings.list(PREFIX);
     for (const row of known) if (isOver(row, now)) await settings.delete(row.key);
   };

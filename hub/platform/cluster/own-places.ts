@@ -15,6 +15,11 @@ export function placeAt(url: string | null, is: FleetPlace["is"]): FleetPlace[] 
 const isTold = (address: string): boolean =>
   !["loopback", "link_local", "unspecified"].includes(classifyAddress(address) ?? "");
 
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => address);
+
 /** Every address under which this process answers: no lane may open them. */
 export function placesOf(
   { config, advertise }: Pick<ClusterContext, "config" | "advertise">,
@@ -22,13 +27,14 @@ export function placesOf(
 ): FleetPlace[] {
   const { public_base_url, host } = config;
   const told = [...placeAt(public_base_url, is), ...placeAt(advertise.url, is)];
-  const port = placeAt(advertise.url, is)[0]?.from;
-  if (port === undefined) return told;
-  const own = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .map(({ address }) => address);
-  const listens_everywhere = /^(0\.0\.0\.0|\[?::\]?|\*?)$/.test(host);
-  const addresses = listens_everywhere ? own : [host.replace(/^\[|\]$/g, "")];
+  // A router in front of it may have another port.
+  const { port } = advertise;
+  if (port === null) return told;
+  const address = host.replace(/^\[|\]$/g, "");
+  const listens_everywhere = /^(0\.0\.0\.0|::|\*?)$/.test(address);
+  // Where it listens on loopback alone, workers know by the machine's addresses that this loopback is theirs too.
+  const is_loopback = address === "localhost" || classifyAddress(address) === "loopback";
+  const addresses = listens_everywhere || is_loopback ? ownAddresses() : [address];
   const here = addresses
     .filter(isTold)
     .map((address): FleetPlace => ({ host: address, from: port, to: port, is }));
