@@ -11,6 +11,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit, KNOWN_COOKIE, SESSION_COOKIE } from "#hub/platform/http/guards.ts";
 import { isSecure } from "#hub/platform/http/is-secure.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
+import { jsonBody } from "#hub/platform/http/json-text.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
 import { type Administrator, demandPassword } from "#hub/platform/http/require-admin.ts";
 import { holderOf, refusalOf, refuseWhileWaiting } from "#hub/platform/http/token-guesses.ts";
@@ -77,7 +78,7 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
   };
 
   app.post("/ui/login", access({ access: "public", changes: [] }), jsonBodyLimit, async (c) => {
-    const given = Login.safeParse(await c.req.json());
+    const given = Login.safeParse(await jsonBody(c));
     if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
     const { token = "", password, code } = given.data;
     // There is nothing to log in to.

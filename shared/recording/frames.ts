@@ -1,3 +1,5 @@
+import { isNestedDeeper } from "#shared/kit/json.ts";
+
 /**
  * A recording is an append-only sequence of frames, so that whatever was written before its writer died can be played:
  * `u32 length` of what follows these four bytes, `u8 kind`, `u32 ms` since the run began, and the payload; numbers are
@@ -72,10 +74,10 @@ const fromText = new TextDecoder();
 export const encodeJsonFrame = (kind: number, ms: number, value: unknown): Uint8Array =>
   encodeFrame(kind, ms, text.encode(JSON.stringify(value)));
 
-/** The JSON of a frame's payload; null when it is none. */
+/** The JSON of a frame's payload; null when it is none, or nested too deeply. */
 export function jsonOf({ payload }: Pick<Frame, "payload">): unknown {
   try {
-    return JSON.parse(fromText.decode(payload));
+    return isNestedDeeper(payload) ? null : JSON.parse(fromText.decode(payload));
   } catch {
     return null;
   }

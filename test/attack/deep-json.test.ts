@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { harElements } from "#hub/fleet/archive/har-elements.ts";
 import { NESTED_DEEPER } from "#shared/kit/json.ts";
+import { jsonOf } from "#shared/recording/frames.ts";
 import { callsOf, type OpenApi, type SampleCall } from "#test/support/clients/sample-calls.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { attempting } from "#test/support/rigs/attempts.ts";
@@ -110,6 +112,28 @@ test("a key, a charset and a content type of another spelling change nothing", a
     });
     expect([400, 415]).toContain(value.status);
   }
+});
+
+test("a login is refused whatever its content type says", async () => {
+  for (const at of [hub, control])
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json"])
+      for (const body of Object.values(BODIES)) {
+        const headers = { "content-type": type };
+        const { value, ms } = await cpuOf(() => at.call("POST", "/ui/login", body, { headers }));
+        expect({ type, status: value.status, detail: value.body.detail }).toEqual({
+          type,
+          status: 400,
+          detail: `body ${NESTED_DEEPER}`,
+        });
+        expect(ms).toBeLessThan(MAX_CPU_MS);
+      }
+});
+
+test("a frame of a recording and an element of a HAR are refused", async () => {
+  const body = BODIES["objects, 100,000 deep"];
+  expect(jsonOf({ payload: Buffer.from(body) })).toBeNull();
+  const har = new Response(`{"log":{"entries":[${body}]}}`).body as ReadableStream<Uint8Array>;
+  await expect(Array.fromAsync(harElements(har))).rejects.toThrow("the HAR is not JSON");
 });
 
 test("the value of a plugin's state is refused", async () => {

@@ -1,5 +1,6 @@
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import type { Chunks } from "#shared/archive/streams.ts";
+import { parseJson } from "#shared/kit/json.ts";
 
 /** A HAR has up to 20,000 entries and may be 256 MiB long; one of them is held at a time. */
 const MAX_ELEMENT_BYTES = 64 * 1024 * 1024;
@@ -87,7 +88,7 @@ function createScan() {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new ArchiveError("the HAR is not JSON", { cause });
   }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { readZip, type ZipFile } from "#shared/archive/read-zip.ts";
 import type { Chunks } from "#shared/archive/streams.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import { collectUpTo } from "../archive/byte-reader.ts";
 import { type ArchivedPage, measured } from "../archive/wacz-parts.ts";
 import { IMPORT_LIMITS } from "./limits.ts";
@@ -89,7 +90,7 @@ async function textOf(file: ZipFile | undefined): Promise<string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

@@ -1,3 +1,4 @@
+import { parseJson } from "#shared/kit/json.ts";
 import { MAX_ASSET_NAME_BYTES } from "#shared/protocol/limits.ts";
 import type { ByteRange } from "#shared/protocol/schema/asset.ts";
 import { HarEntry } from "#shared/protocol/schema/har.ts";
@@ -46,7 +47,7 @@ export function readTold(facts: RecordFacts, about: string, text: string): ToldE
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { parseJson } from "#shared/kit/json.ts";
 import { RECONNECT_S } from "#shared/protocol/limits.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 
@@ -26,7 +27,7 @@ function readValue(name: string, text: string): unknown {
   const [, width, height] = (name === "viewport" && SIZE.exec(text)) || [];
   if (width !== undefined) return { width: Number(width), height: Number(height) };
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -23,3 +23,14 @@ export async function jsonText(c: Context): Promise<string | null> {
     return null;
   }
 }
+
+/** The body as JSON, whatever its content type says. @throws AppError bad_request */
+export async function jsonBody(c: Context): Promise<unknown> {
+  const text = await jsonText(c);
+  if (text === null) throw badRequest("body is not valid UTF-8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest("body is not valid JSON");
+  }
+}

@@ -6,6 +6,7 @@ import type { Caller } from "#hub/platform/http/caller.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { jsonBody } from "#hub/platform/http/json-text.ts";
 import { type App, newApp, validationError } from "#hub/platform/http/new-app.ts";
 import { fails, json } from "#hub/platform/http/openapi-parts.ts";
 import { AppError, badRequest } from "#shared/kit/errors.ts";
@@ -91,12 +92,7 @@ async function messageOf(c: C): Promise<z.infer<typeof McpMessage>> {
   const accept = c.req.header("accept") ?? "";
   if (!accept.includes("application/json") || !accept.includes("text/event-stream"))
     throw badRequest("Accept must name application/json and text/event-stream");
-  let raw: unknown;
-  try {
-    raw = JSON.parse(await c.req.text());
-  } catch {
-    throw badRequest("body is not valid JSON");
-  }
+  const raw = await jsonBody(c);
   const parsed = McpMessage.safeParse(raw);
   if (!parsed.success) throw validationError(parsed.error.issues, "body", raw);
   return parsed.data;

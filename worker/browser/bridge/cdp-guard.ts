@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { parseJson } from "#shared/kit/json.ts";
 
 /** What a CDP client may do with a lane's browser. The client controls the browser, but not the worker around it. */
 
@@ -160,7 +161,7 @@ const SUSPECT = new RegExp(
 function parse(text: string): Command {
   let command: unknown;
   try {
-    command = JSON.parse(text);
+    command = parseJson(text);
   } catch {
     throw new Refused("not JSON");
   }
