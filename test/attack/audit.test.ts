@@ -53,12 +53,17 @@ async function entries(
   }
 }
 
+/** Chromium's discovery closes and activates tabs by GET; sockets and visits are recorded otherwise. */
+const closesTabs = ({ changes = [], by_visit, takes_over }: TableRow["rules"]) =>
+  changes.length > 0 && by_visit === undefined && takes_over === undefined;
+
 /** What only makes calls of its own is in the audit log by those, and a command by the beginning of its client. */
 const isMutating = ({ method, rules }: TableRow) =>
-  method !== "GET" &&
+  (method !== "GET" || closesTabs(rules)) &&
   rules.access !== "worker" &&
   rules.calls_others !== true &&
   rules.of_client !== true;
+const HAS_BODY = /^(POST|PUT|PATCH)$/;
 const hides = (method: string) => ({
   method,
   headers: {
@@ -67,9 +72,9 @@ const hides = (method: string) => ({
     "x-hidden": HIDDEN,
     "idempotency-key": `${HIDDEN}-${crypto.randomUUID()}`,
     "x-forwarded-for": "203.0.113.7",
-    ...(method !== "DELETE" && { "content-type": "application/json" }),
+    ...(HAS_BODY.test(method) && { "content-type": "application/json" }),
   },
-  ...(method !== "DELETE" && {
+  ...(HAS_BODY.test(method) && {
     body: JSON.stringify({ password: HIDDEN, url: `http://${HIDDEN}.test/`, [HIDDEN]: HIDDEN }),
   }),
   redirect: "manual" as const,

@@ -37,7 +37,10 @@ function changesSomething(c: C, rules: RouteRules | undefined): boolean {
   if (rules?.access === "worker" || rules?.calls_others === true) return false;
   if (rules?.of_client === true) return false;
   if (!SAFE_METHODS.includes(c.req.method)) return true;
-  return rules?.by_visit?.test(c.req.path) === true || takesOver(c, rules);
+  if (rules?.by_visit !== undefined) return rules.by_visit.test(c.req.path);
+  // Chromium's discovery closes tabs by GET.
+  const changes = (rules?.changes ?? []).length > 0;
+  return isUpgrade(c) ? takesOver(c, rules) : changes;
 }
 
 /**
