@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { attachBrowser } from "#worker/browser/lanes/attach.ts";
+import { parseRules } from "#worker/egress/egress.ts";
 import { createJudge } from "#worker/egress/judge.ts";
 
 /** A job attaches to what it names, which may be no browser of a person (rules/jobs#attach-to-a-running-browser). */
@@ -18,6 +19,17 @@ test("no job attaches to another worker's lane, however its address is spelled (
     await expect(attachBrowser(at, dirs, judge)).rejects.toThrow(
       "is a port of another worker's lanes on this machine",
     );
+});
+
+test("a worker's lists of hosts count for what is attached to (rules/egress#egress-of-a-worker)", async () => {
+  using server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("none") });
+  const rules = { navigation_block: [], own_ports: [] };
+  const denied = createJudge({ ...rules, deny: parseRules(["localhost"]) });
+  const listed = createJudge({ ...rules, mode: "listed", allow: parseRules(["localhost"]) });
+  const at = (host: string) => `${host}:${server.port}`;
+  await expect(attachBrowser(at("localhost"), dirs, denied)).rejects.toThrow("is denied by");
+  await expect(attachBrowser(at("localhost"), dirs, listed)).rejects.toThrow("is not Chromium");
+  await expect(attachBrowser(at("127.0.0.1"), dirs, listed)).rejects.toThrow("is not on a list");
 });
 
 test("a server that answers without an end is no browser, and is not read on", async () => {

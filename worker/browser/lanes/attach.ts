@@ -13,7 +13,8 @@ const MAX_ANSWER = 64 * 1024;
 
 /** Says why an address may not be connected to; `worker/egress/judge.ts` has the rules. */
 export interface AddressGuard {
-  refusal(address: string, port: number): string | null;
+  refusal(address: string, port: number, host: string): string | null;
+  refusalOfPlace(host: string, port: number): string | null;
 }
 
 /** `[HOST:]PORT`; the host defaults to this machine. */
@@ -37,9 +38,12 @@ export async function attachBrowser(
   guard: AddressGuard,
 ): Promise<LaneBrowser> {
   const { host, port } = parseAddress(raw);
+  const refuse = (reason: string | null) => {
+    if (reason !== null) throw new Error(`attach: refused to connect to ${raw}: ${reason}`);
+  };
+  refuse(guard.refusalOfPlace(host, port));
   const address = isIP(host) ? host : await resolve(host);
-  const reason = guard.refusal(address, port);
-  if (reason !== null) throw new Error(`attach: refused to connect to ${raw}: ${reason}`);
+  refuse(guard.refusal(address, port, host));
   const place = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
   const cdp_url = await askSocket(raw, place);
   const transport = await socketTransport(cdp_url).catch((err) => {
