@@ -189,7 +189,8 @@ export function createTokens(deps: TokensDeps): Tokens {
       if (!(await access.removeToken(token_id))) throw notFound("token");
       forget();
       deps.onRevoked?.();
-      exist = left.length > 0;
+      // Another may have been created meanwhile.
+      exist = await access.hasTokens();
       log.info({ token_id }, "token revoked");
       if (!exist && config.api_token === null)
         log.warn({}, "the last token was revoked: from now on no token is required");
