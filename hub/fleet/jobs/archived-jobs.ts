@@ -1,5 +1,5 @@
 import { badRequest, invalid, notFound } from "#shared/kit/errors.ts";
-import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import type { FleetContext } from "../context.ts";
 import { getRow, pagesOfJobs } from "./read-jobs.ts";
 

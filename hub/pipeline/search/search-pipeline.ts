@@ -2,7 +2,7 @@ import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { FoundRun, FoundTask } from "#hub/platform/db/search-types.ts";
 import { askSources, type Source } from "#hub/platform/search/ask-sources.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
-import { type LabelFilter, readLabelFilter } from "#shared/protocol/schema/labels.ts";
+import { type LabelFilter, readLabelFilter } from "#shared/protocol/label-text.ts";
 import type {
   HitKind,
   SearchHit,

@@ -1,5 +1,6 @@
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import type { ToldNotes } from "#shared/protocol/schema/executor.ts";
-import type { LabelFilter, Labels } from "#shared/protocol/schema/labels.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import type {
   AgentRow,
   PluginBlobRow,

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, type SQL, sql } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
-import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import { amongFound } from "./among-found.ts";
 import type { Conn } from "./conn.ts";
 import { searchWords } from "./jobs/words-of-jobs.ts";

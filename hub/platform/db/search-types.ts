@@ -1,4 +1,4 @@
-import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import type { JobRow, PastSessionRow, TaskRow } from "./rows.ts";
 
 /** Tables that are searched by some of their texts. */

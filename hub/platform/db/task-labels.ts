@@ -1,5 +1,6 @@
 import { and, asc, type Column, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
-import type { LabelFilter, Labels } from "#shared/protocol/schema/labels.ts";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import type { Conn } from "./conn.ts";
 import type { TaskLabelsRepo } from "./pipeline-types.ts";
 import { among } from "./retention/pieces.ts";

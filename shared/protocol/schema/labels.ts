@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { readLabelFilter } from "../label-text.ts";
 
 /** Labels of one job or task, and their length (rules/labels#what-a-label-is). */
 export const MAX_LABELS = 16;
@@ -31,19 +32,6 @@ export type Labels = z.infer<typeof Labels>;
 /** Changes of labels: a value sets the label, null removes it, and what is not named stays. */
 export const LabelChanges = z.record(LabelKey, LabelValue.nullable()).refine(isFew, tooMany);
 export type LabelChanges = z.infer<typeof LabelChanges>;
-
-/** `key:value`, or `key` for any value; keys have no colon. */
-export interface LabelFilter {
-  key: string;
-  value: string | null;
-}
-
-export const readLabelFilter = (text: string): LabelFilter => {
-  const colon = text.indexOf(":");
-  return colon === -1
-    ? { key: text, value: null }
-    : { key: text.slice(0, colon), value: text.slice(colon + 1) };
-};
 
 const Filter = z
   .string()

@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import type { LabelFilter, Labels } from "#shared/protocol/schema/labels.ts";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
+import type { Labels } from "#shared/protocol/schema/labels.ts";
 import type { Conn, Statement } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { rowValues } from "../row-values.ts";

@@ -11,8 +11,8 @@ import {
   type SQLWrapper,
   sql,
 } from "drizzle-orm";
+import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
-import type { LabelFilter } from "#shared/protocol/schema/labels.ts";
 import { UNKNOWN } from "../../failures/fingerprint.ts";
 import { amongFound } from "../among-found.ts";
 import type { Conn } from "../conn.ts";
