@@ -46,7 +46,12 @@ test("what is said is sent as the API takes it", () => {
   const out = proxy({ ...LOGIN, server: ` ${SERVER} `, bypass: ".example.com" });
   const session = bodyOf({ ...DEFAULTS, egress, proxy: out });
   expect(CreateSession.parse(session)).toMatchObject(sent);
-  const job = jobBody({ url: "http://a.test/", preset: null, given: { egress, proxy: out } });
+  const job = jobBody({
+    url: "http://a.test/",
+    preset: null,
+    given: { egress, proxy: out },
+    labels: [],
+  });
   expect(SubmitJob.parse(job).options).toMatchObject(sent);
   expect(bodyOf({ ...DEFAULTS, proxy: proxy() })).toEqual({ proxy: SERVER });
 });
@@ -65,7 +70,7 @@ test("no command beside a form shows a login", () => {
   for (const shown of [shownProxy(proxy(LOGIN)), shownProxy(proxy({ server: spelled }))])
     expect(JSON.stringify(shown)).not.toMatch(/\bme\b|hush/);
   const given = { proxy: proxy({ ...LOGIN, server: spelled }) };
-  const command = curlOf({ url: "http://a.test/", preset: null, given }, "http://hub");
+  const command = curlOf({ url: "http://a.test/", preset: null, given, labels: [] }, "http://hub");
   expect(command).toContain("***@proxy.test:3128");
   expect(command).not.toContain("hush");
 });
@@ -80,7 +85,9 @@ test("a record is shown as it is, its login as one that has to be given again", 
     egress: { mode: null, allow: [], deny: ["ads.test"] },
     proxy: proxy({ username: "***", password: "***" }),
   });
-  const again = SubmitJob.safeParse(jobBody({ url: "http://a.test/", preset: null, given }));
+  const again = SubmitJob.safeParse(
+    jobBody({ url: "http://a.test/", preset: null, given, labels: [] }),
+  );
   expect(again.error?.issues[0]?.path).toEqual(["options", "proxy"]);
   expect(givenOf(JobOptions.parse({}))).toEqual({});
 });

@@ -1,6 +1,7 @@
 import { Anchor } from "@mantine/core";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
+import { labelsWritten } from "../forms/labels.ts";
 import { useParams } from "../lib/filters.ts";
 import { jobHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
@@ -16,12 +17,13 @@ function startOf(params: URLSearchParams, job: Job | undefined): Draft {
     url: params.get("url") ?? job?.url ?? "",
     preset: params.get("preset"),
     given: { ...(job && givenOf(job.options)), ...optionsOfAddress(params) },
+    labels: labelsWritten(params, job?.labels),
   };
 }
 
 /**
- * A job by hand. The address fills the form: `?url=…&preset=…`, any option by its name, and `from=<job_id>` for the options
- * of an earlier job.
+ * A job by hand. The address fills the form: `?url=…&preset=…`, `label=team:growth`, any option by its name, and
+ * `from=<job_id>` for the options and the labels of an earlier job.
  */
 export function Page() {
   const params = useParams();

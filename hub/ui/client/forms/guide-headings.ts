@@ -3,7 +3,11 @@
  * one. test/unit/ui-help.test.ts looks each of them up.
  */
 const HEADINGS = {
-  SubmitJob: { url: "rules/jobs#submit-a-job", preset: "rules/library#presets" },
+  SubmitJob: {
+    url: "rules/jobs#submit-a-job",
+    preset: "rules/library#presets",
+    labels: "rules/labels#labels-of-jobs",
+  },
   JobOptions: {
     "*": "rules/job-options#the-options",
     mode: "rules/jobs#modes",

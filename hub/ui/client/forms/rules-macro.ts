@@ -9,6 +9,7 @@ import { PutHost } from "#shared/protocol/schema/host.ts";
 import { JobStatus } from "#shared/protocol/schema/job.ts";
 import { ChangePart } from "#shared/protocol/schema/job-changes.ts";
 import { JobMode, JobOptions } from "#shared/protocol/schema/job-options.ts";
+import { Labels, MAX_LABELS } from "#shared/protocol/schema/labels.ts";
 import { LlmEngine, LlmTest, StartDeploy } from "#shared/protocol/schema/operations.ts";
 import { MAX_BLOB_BYTES, MAX_STATE_BYTES } from "#shared/protocol/schema/plugin.ts";
 import { PutPreset } from "#shared/protocol/schema/preset.ts";
@@ -71,6 +72,8 @@ interface JsonSchema {
   items?: JsonSchema;
   anyOf?: JsonSchema[];
   properties?: Record<string, JsonSchema>;
+  propertyNames?: JsonSchema;
+  additionalProperties?: JsonSchema;
   required?: string[];
 }
 
@@ -164,6 +167,16 @@ export function stepRules(): Record<string, Rules> {
     fieldsOf(jsonSchema(option)),
   ]);
   return JSON.parse(JSON.stringify(Object.fromEntries(kinds)));
+}
+
+/** The rules of a label's key and of its value, and how many labels there may be. */
+export function labelRules(): { key: FieldRules; value: FieldRules; most: number } {
+  const { propertyNames = {}, additionalProperties = {} } = jsonSchema(Labels);
+  const rules = {
+    key: rulesFrom(propertyNames, true),
+    value: rulesFrom(additionalProperties, true),
+  };
+  return JSON.parse(JSON.stringify({ ...rules, most: MAX_LABELS }));
 }
 
 const CHOICES = { JobStatus, JobMode, ChangePart } as const;

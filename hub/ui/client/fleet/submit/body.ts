@@ -1,3 +1,4 @@
+import { readLabels } from "../../forms/labels.ts";
 import { addressOf } from "../../lib/address.ts";
 import type { Options } from "../options/fields.ts";
 import { optionsBody } from "../options/values.ts";
@@ -8,13 +9,20 @@ export interface Draft {
   url: string;
   preset: string | null;
   given: Options;
+  /** `key:value` each. */
+  labels: string[];
+}
+
+function labelsBody(written: readonly string[]): { labels?: Record<string, string> } {
+  return written.length === 0 ? {} : { labels: readLabels(written).value };
 }
 
 /** Body of POST /jobs: only what was set, so that presets and defaults apply to the rest. */
-export const bodyOf = ({ url, preset, given }: Draft) => ({
+export const bodyOf = ({ url, preset, given, labels }: Draft) => ({
   url: addressOf(url),
   ...(preset !== null && { preset }),
   ...(Object.keys(given).length > 0 && { options: optionsBody(given) }),
+  ...labelsBody(labels),
 });
 
 /** With no login in it, for all to read. */

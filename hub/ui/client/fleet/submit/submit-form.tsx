@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { targetFault } from "#shared/protocol/target-url.ts";
 import type { Faults } from "../../forms/faults.ts";
+import { readLabels } from "../../forms/labels.ts";
 import { useApiForm } from "../../forms/use-api-form.ts";
 import { addressOf } from "../../lib/address.ts";
 import { jobHref } from "../../lib/links.ts";
@@ -14,8 +15,19 @@ import { OPTION_RULES, type Options } from "../options/fields.ts";
 import { OptionsForm } from "../options/options-form.tsx";
 import { givenOf, issuesIn, outdatedErrors } from "../options/values.ts";
 import { bodyOf, curlOf, type Draft } from "./body.ts";
+import { LabelsInput } from "./labels-input.tsx";
 import { PresetSelect } from "./preset-select.tsx";
 import { useSend } from "./send.ts";
+
+/** What the rules of the options do not say. */
+function faultsOf({ url, labels }: Draft): Faults {
+  const faults: Faults = {};
+  const address = targetFault(addressOf(url));
+  if (address !== undefined) faults.url = address;
+  const { fault } = readLabels(labels);
+  if (fault !== undefined) faults.labels = fault;
+  return faults;
+}
 
 /** Everything that POST /jobs takes (rules/job-options#the-options). */
 export function SubmitForm({ start, presets }: { start: Draft; presets: readonly Preset[] }) {
@@ -25,10 +37,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
     initial: start,
     rules: OPTION_RULES,
     bodyOf,
-    check: ({ url }): Faults => {
-      const fault = targetFault(addressOf(url));
-      return fault === undefined ? {} : { url: fault };
-    },
+    check: faultsOf,
     send,
     failed: "The job was not submitted",
     onDone: (job_id) => navigate(jobHref(job_id)),
@@ -71,6 +80,14 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
             error={issues.get("preset")}
             onChange={(slug) => form.setFieldValue("preset", slug)}
           />
+          <LabelsInput
+            value={draft.labels}
+            error={issues.get("labels")}
+            onChange={(labels) => {
+              form.setFieldValue("labels", labels);
+              form.clearFieldError("labels");
+            }}
+          />
           <OptionsForm
             given={draft.given}
             preset={preset && givenOf(preset.options)}
@@ -108,7 +125,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
               <FormErrors
                 error={saving.error}
                 title="The job was not submitted"
-                fields={["url", "preset", "options"]}
+                fields={["url", "preset", "options", "labels"]}
               />
             </Stack>
           </Paper>

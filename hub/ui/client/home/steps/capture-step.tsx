@@ -61,11 +61,14 @@ interface CaptureStepProps {
 export function CaptureStep({ job, onJob }: CaptureStepProps) {
   const [url, setUrl] = useState("");
   const send = useSend();
-  const submit = useChange((at: string) => send(bodyOf({ url: at, preset: null, given: {} })), {
-    failed: "Nothing was captured",
-    onDone: onJob,
-    quiet: true,
-  });
+  const submit = useChange(
+    (at: string) => send(bodyOf({ url: at, preset: null, given: {}, labels: [] })),
+    {
+      failed: "Nothing was captured",
+      onDone: onJob,
+      quiet: true,
+    },
+  );
   const demo = demoAddress();
   const [missing, setMissing] = useState(false);
   const go = (event: FormEvent) => {
