@@ -1,6 +1,4 @@
-import { Button, Select, Text, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { useState } from "react";
+import { Button, Select, Text } from "@mantine/core";
 import { Link } from "wouter";
 import { useFilters } from "../lib/filters.ts";
 import { momentOf } from "../lib/moments.ts";
@@ -10,12 +8,21 @@ import { MomentField } from "../parts/moment-field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
+import { TypedFilter } from "../parts/typed-filter.tsx";
 import { useShown } from "./run/address.ts";
 import { RunDrawer } from "./run/drawer.tsx";
 import { RunTable } from "./run/run-table.tsx";
 
 const LIMIT = 50;
-const NONE = { workload: "", outcome: "", worker: "", fingerprint: "", since: "", until: "" };
+const NONE = {
+  workload: "",
+  outcome: "",
+  worker: "",
+  label: "",
+  fingerprint: "",
+  since: "",
+  until: "",
+};
 const OUTCOMES = [
   { value: "failed", label: "every failure" },
   ...["success", "error", "timeout", "lease_expired", "crashed", "cancelled"].map((value) => ({
@@ -27,9 +34,13 @@ const OUTCOMES = [
 type Filters = typeof NONE;
 
 /** The query of the API for what the address says. */
-const askFor = ({ outcome, worker, fingerprint, since, until }: Filters, before?: string) => ({
+const askFor = (
+  { outcome, worker, label, fingerprint, since, until }: Filters,
+  before?: string,
+) => ({
   ...(outcome === "failed" ? { success: false } : { outcome }),
   worker_id: worker,
+  label,
   fingerprint,
   since: momentOf(since),
   until: momentOf(until),
@@ -55,13 +66,6 @@ interface FilterBarProps {
 
 function FilterBar({ filters, set }: FilterBarProps) {
   const list = useGet("/api/v1/workloads");
-  const [worker, setWorker] = useState({ text: filters.worker, asked: filters.worker });
-  // The address was changed by something else than this field.
-  if (worker.asked !== filters.worker) setWorker({ text: filters.worker, asked: filters.worker });
-  const later = useDebouncedCallback((text: string) => {
-    setWorker((now) => ({ ...now, asked: text.trim() }));
-    set({ worker: text.trim() });
-  }, 300);
   const slugs = (list.data?.workloads ?? []).map(({ slug }) => slug);
   const known = filters.workload === "" || slugs.includes(filters.workload);
   const { workload: _, ...others } = filters;
@@ -92,16 +96,19 @@ function FilterBar({ filters, set }: FilterBarProps) {
         value={filters.outcome || null}
         onChange={(outcome) => set({ outcome: outcome ?? "" })}
       />
-      <TextInput
+      <TypedFilter
         label="Worker"
         placeholder="all"
         w={160}
-        value={worker.text}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          setWorker((now) => ({ ...now, text }));
-          later(text);
-        }}
+        value={filters.worker}
+        onChange={(worker) => set({ worker })}
+      />
+      <TypedFilter
+        label="Label"
+        placeholder="key:value"
+        w={160}
+        value={filters.label}
+        onChange={(label) => set({ label })}
       />
       <MomentField
         label="Ended since"

@@ -73,18 +73,8 @@ function TestDialog({ workload: { slug } }: { workload: Workload }) {
 }
 
 function TabPanel({ tab, workload }: { tab: string; workload: Workload }) {
-  const [{ offset }, set] = useFilters({ offset: "" });
   const { slug } = workload;
-  if (isQueue(tab))
-    return (
-      <Queue
-        key={tab}
-        slug={slug}
-        tab={tab}
-        offset={Number(offset) || 0}
-        onOffset={(to) => set({ offset: to === 0 ? "" : String(to) }, { push: true })}
-      />
-    );
+  if (isQueue(tab)) return <Queue key={tab} slug={slug} tab={tab} />;
   if (tab === "submit") return <Submit workload={workload} />;
   if (tab === "code") return <CodeTab workload={workload} />;
   if (tab === "versions") return <Versions workload={workload} />;

@@ -2,9 +2,11 @@ import { Anchor, Switch, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
+import { withQuery } from "../../lib/http.ts";
 import { differenceHref, sessionHref, watchHref, workersHref } from "../../lib/links.ts";
 import { bytesText, countText, timeText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
+import { LabelLinks } from "../../parts/labels.tsx";
 import { Replayed } from "../replay/replay.tsx";
 import { Capture } from "./capture.tsx";
 import { LongText } from "./long-text.tsx";
@@ -65,6 +67,8 @@ function FactList({ facts }: { facts: Fact[] }) {
   );
 }
 
+const capturesOf = (label: string) => withQuery("/ui/captures", { label });
+
 function Facts({ job }: { job: Job }) {
   const facts: Fact[] = [
     {
@@ -76,6 +80,7 @@ function Facts({ job }: { job: Job }) {
       ),
     },
     { name: "Title", value: job.title ?? "–" },
+    { name: "Labels", value: <LabelLinks labels={job.labels} hrefOf={capturesOf} /> },
     { name: "HTTP status", value: job.http_status ?? "–" },
     { name: "Final address", value: job.final_url ?? "–" },
     { name: "Mode", value: job.mode },

@@ -1,11 +1,10 @@
 import { Button, Select, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { type ReactNode, useState } from "react";
 import { choicesOf } from "../../forms/rules-macro.ts" with { type: "macro" };
 import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
 import { FilterGroup } from "../../parts/filter-group.tsx";
+import { TypedFilter } from "../../parts/typed-filter.tsx";
 
 /** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
 export const NO_FILTERS = {
@@ -33,44 +32,9 @@ const RESULTS: Record<string, string> = {
   cancelled: "Cancelled",
 };
 const MODES = choicesOf("JobMode");
-const TYPING_MS = 250;
 
-interface TypedProps {
-  label: string;
-  value: string;
-  onChange: (text: string) => void;
-  icon?: ReactNode;
-  filter?: boolean;
-  basis: number;
-}
-
-/** A text that filters when typing pauses; a change in the address resets it. */
-function Typed({ label, value, onChange, icon, filter, basis }: TypedProps) {
-  const [text, setText] = useState(value);
-  const [seen, setSeen] = useState(value);
-  const tell = useDebouncedCallback((next: string) => {
-    setSeen(next);
-    onChange(next);
-  }, TYPING_MS);
-  if (value !== seen) {
-    setSeen(value);
-    setText(value);
-  }
-  return (
-    <TextInput
-      size="xs"
-      label={label}
-      leftSection={icon}
-      style={{ flex: `1 1 ${basis}px` }}
-      value={text}
-      data-filter={filter || undefined}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        tell(event.currentTarget.value.trim());
-      }}
-    />
-  );
-}
+/** As wide as there is room, beginning with so many pixels. */
+const wide = (basis: number) => ({ flex: `1 1 ${basis}px` });
 
 function Choice(props: {
   label: string;
@@ -86,7 +50,7 @@ function Choice(props: {
   return (
     <Select
       {...rest}
-      style={{ flex: `1 1 ${basis}px` }}
+      style={wide(basis)}
       size="xs"
       placeholder="Any"
       clearable
@@ -126,18 +90,31 @@ export function Filters({ filters, onChange }: FiltersProps) {
       label="Filter the jobs"
       set={further}
       first={
-        <Typed
+        <TypedFilter
+          size="xs"
           label="Words of title, address or error"
           value={words}
           onChange={set("words")}
           icon={<IconSearch size={14} />}
           filter
-          basis={190}
+          style={wide(190)}
         />
       }
     >
-      <Typed label="Address has" value={filters.q} onChange={set("q")} basis={130} />
-      <Typed label="Label" value={filters.label} onChange={set("label")} basis={110} />
+      <TypedFilter
+        size="xs"
+        label="Address has"
+        value={filters.q}
+        onChange={set("q")}
+        style={wide(130)}
+      />
+      <TypedFilter
+        size="xs"
+        label="Label"
+        value={filters.label}
+        onChange={set("label")}
+        style={wide(110)}
+      />
       <Choice
         label="Status"
         data={STATUSES}
@@ -154,7 +131,13 @@ export function Filters({ filters, onChange }: FiltersProps) {
         basis={128}
       />
       <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} basis={104} />
-      <Typed label="Host" value={filters.host} onChange={set("host")} basis={104} />
+      <TypedFilter
+        size="xs"
+        label="Host"
+        value={filters.host}
+        onChange={set("host")}
+        style={wide(104)}
+      />
       <Choice
         label="Worker"
         data={data?.workers.map(({ worker_id }) => worker_id) ?? []}

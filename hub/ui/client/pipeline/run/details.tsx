@@ -1,18 +1,24 @@
 import { Alert, Anchor, Code, Stack, Text, Title } from "@mantine/core";
 import { Link } from "wouter";
 import type { QueueRow } from "#shared/protocol/schema/queue.ts";
+import { serverNow } from "../../lib/connection.ts";
 import { withQuery } from "../../lib/http.ts";
+import { workloadHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText, timeText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
+import { LabelLinks } from "../../parts/labels.tsx";
 import { Loadable } from "../../parts/states.tsx";
 import { Ago } from "../../parts/text.tsx";
+import type { QueueTab } from "../workload/queue-columns.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { NotesOf } from "./notes.tsx";
 import { Stream } from "./stream.tsx";
 
 /** How often a worker reports what its running tasks print. */
 const TAIL_EVERY_MS = 1_500;
+
+const runsOf = (label: string) => withQuery("/ui/pipelines/runs", { label });
 
 /** An attempt that ended: why, what it put out, what it printed. */
 export function RunDetails({ run_id }: { run_id: string }) {
@@ -51,6 +57,9 @@ export function RunDetails({ run_id }: { run_id: string }) {
             <Fact name="Worker">{run.worker_id ?? "–"}</Fact>
             <Fact name="Started">{timeText(run.started_at)}</Fact>
             <Fact name="Took">{durationText(run.duration_ms)}</Fact>
+            <Fact name="Labels">
+              <LabelLinks labels={run.labels} hrefOf={runsOf} />
+            </Fact>
           </FactList>
           <NotesOf notes={run} />
           <section aria-label="Output">
@@ -94,8 +103,15 @@ export function LiveDetails({ workload, task }: { workload: string; task: QueueR
   );
 }
 
+/** The part of its workload's queue that has it. */
+function tabOf({ state, run_at }: QueueRow): QueueTab {
+  if (state !== "pending") return state;
+  return Date.parse(run_at) > serverNow() ? "delayed" : "ready";
+}
+
 /** A task that waits or has failed: what it was submitted with. */
-export function TaskFacts({ task }: { task: QueueRow }) {
+export function TaskFacts({ workload, task }: { workload: string; task: QueueRow }) {
+  const tasksOf = (label: string) => workloadHref(workload, { tab: tabOf(task), label });
   return (
     <Stack gap="xs">
       <FactList label="Task">
@@ -104,6 +120,9 @@ export function TaskFacts({ task }: { task: QueueRow }) {
           {task.attempt} of {task.max_attempts}
         </Fact>
         <Fact name="Priority">{task.priority}</Fact>
+        <Fact name="Labels">
+          <LabelLinks labels={task.labels} hrefOf={tasksOf} />
+        </Fact>
         <Fact name="Submitted">
           <Ago at={task.created_at} />
         </Fact>

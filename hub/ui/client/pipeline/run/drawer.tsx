@@ -34,7 +34,7 @@ function History({ history }: { history: TaskHistory }) {
       />
       {shown === "" && task?.state === "claimed" && <LiveDetails workload={workload} task={task} />}
       {shown !== "" && <RunDetails key={shown} run_id={shown} />}
-      {task && <TaskFacts task={task} />}
+      {task && <TaskFacts workload={workload} task={task} />}
     </Stack>
   );
 }

@@ -1,11 +1,13 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import type { QueueRow } from "#shared/protocol/schema/queue.ts";
+import { useFilters } from "../../lib/filters.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
+import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { useShown } from "../run/address.ts";
 import { COLUMNS_OF, type QueueTab } from "./queue-columns.tsx";
 
@@ -112,21 +114,18 @@ function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
   );
 }
 
-interface QueueProps {
-  slug: string;
-  tab: QueueTab;
-  offset: number;
-  onOffset: (offset: number) => void;
-}
-
-/** Rows of the queue in one state, oldest first. */
-export function Queue({ slug, tab, offset, onOffset }: QueueProps) {
+/** Rows of the queue in one state, oldest first; their label and their place are in the address. */
+export function Queue({ slug, tab }: { slug: string; tab: QueueTab }) {
+  const [{ label, offset: from }, set] = useFilters({ label: "", offset: "" });
+  const offset = Number(from) || 0;
+  const onOffset = (to: number) => set({ offset: to === 0 ? "" : String(to) }, { push: true });
   const { showTask } = useShown();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const peek = useGet("/api/v1/workloads/{slug}/queue/peek", {
     params: { slug },
     query: {
       state: tab,
+      label,
       limit: LIMIT,
       offset: offset || undefined,
     },
@@ -135,57 +134,69 @@ export function Queue({ slug, tab, offset, onOffset }: QueueProps) {
   const here = new Set(peek.data?.rows.map(({ pk }: QueueRow) => pk));
   const chosen = new Set([...selected].filter((pk) => here.has(pk)));
   return (
-    <Loadable query={peek}>
-      {({ rows, next_offset }) => (
-        <>
-          {(rows.length > 0 || offset > 0) && (
-            <BulkBar
-              slug={slug}
-              tab={tab}
-              selected={chosen}
-              onDone={() => setSelected(new Set())}
-            />
-          )}
-          {rows.length === 0 ? (
-            <Empty title={NOTHING[tab]} />
-          ) : (
-            <DataTable
-              label={`Tasks: ${tab}`}
-              columns={COLUMNS_OF[tab]}
-              rows={rows}
-              rowKey={({ pk }) => pk}
-              onOpen={({ pk }) => showTask(slug, pk)}
-              selected={chosen}
-              onSelect={setSelected}
-            />
-          )}
-          {(offset > 0 || next_offset !== null) && (
-            <Group justify="space-between" mt="sm">
-              <Text size="sm" c="dimmed">
-                Tasks {offset + 1} to {offset + rows.length}, oldest first
-              </Text>
-              <Group gap="xs">
-                <Button
-                  size="xs"
-                  variant="default"
-                  disabled={offset === 0}
-                  onClick={() => onOffset(Math.max(0, offset - LIMIT))}
-                >
-                  Before
-                </Button>
-                <Button
-                  size="xs"
-                  variant="default"
-                  disabled={next_offset === null}
-                  onClick={() => next_offset !== null && onOffset(next_offset)}
-                >
-                  Next
-                </Button>
+    <>
+      <Group mb="sm">
+        <TypedFilter
+          label="Label"
+          placeholder="key:value"
+          w={200}
+          filter
+          value={label}
+          onChange={(typed) => set({ label: typed, offset: "" })}
+        />
+      </Group>
+      <Loadable query={peek}>
+        {({ rows, next_offset }) => (
+          <>
+            {(rows.length > 0 || offset > 0) && (
+              <BulkBar
+                slug={slug}
+                tab={tab}
+                selected={chosen}
+                onDone={() => setSelected(new Set())}
+              />
+            )}
+            {rows.length === 0 ? (
+              <Empty title={label === "" ? NOTHING[tab] : "No task here has this label"} />
+            ) : (
+              <DataTable
+                label={`Tasks: ${tab}`}
+                columns={COLUMNS_OF[tab]}
+                rows={rows}
+                rowKey={({ pk }) => pk}
+                onOpen={({ pk }) => showTask(slug, pk)}
+                selected={chosen}
+                onSelect={setSelected}
+              />
+            )}
+            {(offset > 0 || next_offset !== null) && (
+              <Group justify="space-between" mt="sm">
+                <Text size="sm" c="dimmed">
+                  Tasks {offset + 1} to {offset + rows.length}, oldest first
+                </Text>
+                <Group gap="xs">
+                  <Button
+                    size="xs"
+                    variant="default"
+                    disabled={offset === 0}
+                    onClick={() => onOffset(Math.max(0, offset - LIMIT))}
+                  >
+                    Before
+                  </Button>
+                  <Button
+                    size="xs"
+                    variant="default"
+                    disabled={next_offset === null}
+                    onClick={() => next_offset !== null && onOffset(next_offset)}
+                  >
+                    Next
+                  </Button>
+                </Group>
               </Group>
-            </Group>
-          )}
-        </>
-      )}
-    </Loadable>
+            )}
+          </>
+        )}
+      </Loadable>
+    </>
   );
 }

@@ -1,20 +1,19 @@
-import { Group, Select, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { useState } from "react";
+import { Group, Select } from "@mantine/core";
 import { useFilters } from "../../lib/filters.ts";
 import { useAhead, useGet } from "../../lib/query.ts";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
+import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { useShown } from "../run/address.ts";
 import { RunTable } from "../run/run-table.tsx";
 
 const LIMIT = 50;
 
-const NONE = { success: "", key: "", page: "" };
+const NONE = { success: "", key: "", label: "", page: "" };
 /** What the API is asked for what the address says. */
-const askFor = (slug: string, { success, key, page }: typeof NONE) => ({
+const askFor = (slug: string, { success, key, label, page }: typeof NONE) => ({
   params: { slug },
-  query: { success, pk: key, before: cursorOf(page), limit: LIMIT, brief: true },
+  query: { success, pk: key, label, before: cursorOf(page), limit: LIMIT, brief: true },
 });
 
 /** Reads them while the page waits for what is above them. */
@@ -26,9 +25,7 @@ export function useRunsAhead(slug: string): void {
 /** Runs of one workload. */
 export function WorkloadRuns({ slug }: { slug: string }) {
   const [filters, set] = useFilters(NONE);
-  const { success, key, page } = filters;
-  const [text, setText] = useState(key);
-  const later = useDebouncedCallback((typed: string) => set({ key: typed, page: "" }), 300);
+  const { success, key, label, page } = filters;
   const { showRun } = useShown();
   const runs = useGet("/api/v1/workloads/{slug}/runs", askFor(slug, filters));
   return (
@@ -46,22 +43,26 @@ export function WorkloadRuns({ slug }: { slug: string }) {
           value={success || null}
           onChange={(value) => set({ success: value ?? "", page: "" })}
         />
-        <TextInput
+        <TypedFilter
           label="Task"
-          data-filter
+          filter
           placeholder="Task key, for example invoices-37"
-          value={text}
-          onChange={(event) => {
-            setText(event.currentTarget.value);
-            later(event.currentTarget.value);
-          }}
+          value={key}
+          onChange={(typed) => set({ key: typed, page: "" })}
+        />
+        <TypedFilter
+          label="Label"
+          placeholder="key:value"
+          w={160}
+          value={label}
+          onChange={(typed) => set({ label: typed, page: "" })}
         />
       </Group>
       <Loadable query={runs}>
         {({ runs: rows, next_before }) => (
           <>
             {rows.length === 0 ? (
-              <Empty title={success || key ? "No run matches" : "Nothing has run yet"} />
+              <Empty title={success || key || label ? "No run matches" : "Nothing has run yet"} />
             ) : (
               <RunTable label={`Runs of ${slug}`} runs={rows} oneWorkload onOpen={showRun} />
             )}
