@@ -2,7 +2,7 @@ import { Button, Group, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import type { Host } from "#shared/protocol/schema/host.ts";
-import { useFilters } from "../lib/filters.ts";
+import { knownOf, useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { hostHref } from "../lib/links.ts";
 import { useChange, useGet } from "../lib/query.ts";
@@ -10,6 +10,8 @@ import { countText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { ListCount } from "../parts/saved-lists/list-count.tsx";
+import { SavedLists } from "../parts/saved-lists.tsx";
 import { SelectionBar } from "../parts/selection-bar.tsx";
 import { Empty, Loadable, NothingMatches } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
@@ -19,6 +21,17 @@ import { NewHost } from "./hosts/new-host.tsx";
 /** The text of a host that the filter searches. */
 const wordsOf = ({ host, notes, recipes }: Host): string =>
   `${host} ${notes} ${recipes.map((one) => `${one.pattern} ${one.description}`).join(" ")}`;
+
+/** Those whose text has every word of `q`. */
+function hostsWith(hosts: readonly Host[], q: string): Host[] {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return hosts.filter((one) => {
+    const text = wordsOf(one).toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+const NONE = { q: "" };
 
 const COLUMNS: Column<Host>[] = [
   {
@@ -72,7 +85,7 @@ const COLUMNS: Column<Host>[] = [
 ];
 
 export function Page() {
-  const [{ q }, setFilters] = useFilters({ q: "" });
+  const [{ q }, setFilters] = useFilters(NONE);
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [adding, setAdding] = useState(false);
   const hosts = useGet("/hosts");
@@ -88,11 +101,7 @@ export function Page() {
     },
   );
   const all = hosts.data?.hosts ?? [];
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = all.filter((one) => {
-    const text = wordsOf(one).toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const rows = hostsWith(all, q);
   const chosen = rows.filter(({ host }) => selected.has(host)).map(({ host }) => host);
   return (
     <>
@@ -120,6 +129,15 @@ export function Page() {
             </Empty>
           ) : (
             <>
+              <SavedLists
+                page="hosts"
+                all="All hosts"
+                filters={{ q }}
+                count={(saved) => (
+                  <ListCount count={hostsWith(all, knownOf(NONE, saved).q).length} />
+                )}
+                onChoose={(saved) => setFilters(knownOf(NONE, saved), { push: true })}
+              />
               <Group mb="sm" justify="space-between">
                 <TextInput
                   data-filter

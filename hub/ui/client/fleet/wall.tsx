@@ -4,10 +4,12 @@ import { IconPlus } from "@tabler/icons-react";
 import { useCallback } from "react";
 import { Link } from "wouter";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { useFilters } from "../lib/filters.ts";
+import { knownOf, useFilters } from "../lib/filters.ts";
 import { workersHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { ListCount } from "../parts/saved-lists/list-count.tsx";
+import { SavedLists } from "../parts/saved-lists.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Status } from "../parts/text.tsx";
 import { OpenSession } from "./session/open-session.tsx";
@@ -20,12 +22,14 @@ import { Tile } from "./wall/tile.tsx";
 const PREVIEW_S = 2;
 /** Value of `new` in the address when any worker will do. */
 const ANY = "any";
+/** What narrows the wall; the rest of its address is what is open. */
+const NONE = { worker: "", state: "", q: "" };
 
 export function Page() {
   const workers = useGet("/workers");
   const sessions = useGet("/sessions");
   const settings = useGet("/settings");
-  const [filter, setFilter] = useFilters({ worker: "", state: "", q: "", session: "", new: "" });
+  const [filter, setFilter] = useFilters({ ...NONE, session: "", new: "" });
   const small = useMediaQuery("(max-width: 48em)");
   const interval_s = Number(settings.data?.settings.preview_interval_s ?? PREVIEW_S);
   const view = useCallback(
@@ -49,15 +53,21 @@ export function Page() {
           const shown = filterLanes(lanes, filter);
           return (
             <>
+              <SavedLists
+                page="sessions"
+                all="Every lane"
+                filters={knownOf(NONE, filter)}
+                count={(saved) => (
+                  <ListCount count={filterLanes(lanes, knownOf(NONE, saved)).length} />
+                )}
+                onChoose={(saved) => setFilter(knownOf(NONE, saved), { push: true })}
+              />
               <FilterBar lanes={lanes} workers={connected} filter={filter} onChange={setFilter} />
               {shown.length === 0 && (
                 <Empty
                   title="No lane matches"
                   action={
-                    <Button
-                      variant="default"
-                      onClick={() => setFilter({ worker: "", state: "", q: "" })}
-                    >
+                    <Button variant="default" onClick={() => setFilter(NONE)}>
                       Show every lane
                     </Button>
                   }

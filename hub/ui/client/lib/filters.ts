@@ -7,6 +7,12 @@ export function useParams(): URLSearchParams {
   return useMemo(() => new URLSearchParams(search), [search]);
 }
 
+/** Every filter of a page as a saved list has it: one of another version may have more, or fewer. */
+export const knownOf = <T extends Record<string, string>>(
+  none: T,
+  saved: Readonly<Record<string, string>>,
+): T => Object.fromEntries(Object.keys(none).map((name) => [name, saved[name] ?? ""])) as T;
+
 /**
  * Filters of a page, kept in its address: a link shows the same. A value like its default is left out of the address.
  * @param defaults are taken at the first call.

@@ -12,8 +12,8 @@ interface SavedListsProps {
   page: SavedListPage;
   /** Those of the address now, without the place in the list. */
   filters: Filters;
-  /** What the list is called without filters. */
-  all: string;
+  /** What the list is called without filters, where it can be without. */
+  all?: string;
   /** Filters of a saved list, or none. */
   onChoose: (filters: Filters) => void;
   /** How many things the list has now. */
@@ -37,9 +37,11 @@ export function SavedLists({ page, filters, all, onChoose, count }: SavedListsPr
   if (lists.length === 0 && !filtered) return null;
   return (
     <Group gap="xs" mb="sm" component="nav" aria-label="Saved lists">
-      <Tab chosen={!filtered} onClick={() => onChoose({})}>
-        {all}
-      </Tab>
+      {all !== undefined && (
+        <Tab chosen={!filtered} onClick={() => onChoose({})}>
+          {all}
+        </Tab>
+      )}
       {lists.map((list) => (
         <Tab
           key={list.name}

@@ -1,12 +1,13 @@
 import { Button, Select, Text } from "@mantine/core";
 import { Link } from "wouter";
-import { useFilters } from "../lib/filters.ts";
+import { knownOf, useFilters } from "../lib/filters.ts";
 import { momentOf } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
 import { FilterGroup } from "../parts/filter-group.tsx";
 import { MomentField } from "../parts/moment-field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
+import { SavedLists } from "../parts/saved-lists.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { TypedFilter } from "../parts/typed-filter.tsx";
 import { useShown } from "./run/address.ts";
@@ -145,6 +146,12 @@ export function Page() {
           Failures grouped
         </Button>
       </PageHead>
+      <SavedLists
+        page="runs"
+        all="All runs"
+        filters={filters}
+        onChoose={(saved) => setAll({ ...knownOf(NONE, saved), page: "" }, { push: true })}
+      />
       <FilterBar filters={filters} set={set} />
       <Loadable query={runs}>
         {({ runs: rows, next_before }) => (

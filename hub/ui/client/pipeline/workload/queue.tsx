@@ -10,6 +10,7 @@ import { Empty, Loadable } from "../../parts/states.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { useShown } from "../run/address.ts";
 import { COLUMNS_OF, type QueueTab } from "./queue-columns.tsx";
+import { SavedTasks } from "./saved-tasks.tsx";
 
 const LIMIT = 50;
 /** Calls of a bulk action at a time. */
@@ -135,6 +136,7 @@ export function Queue({ slug, tab }: { slug: string; tab: QueueTab }) {
   const chosen = new Set([...selected].filter((pk) => here.has(pk)));
   return (
     <>
+      <SavedTasks filters={{ workload: slug, state: tab, label }} />
       <Group mb="sm">
         <TypedFilter
           label="Label"
