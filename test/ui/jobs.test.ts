@@ -210,3 +210,40 @@ test("on a small screen all filters but the first are folded, and those that are
   expect(await status.inputValue()).toBe("failed");
   await ui.judge();
 });
+
+test("all jobs that match are cancelled and deleted, on whichever page they are, once a preview has said how many (rules/failures#acting-on-jobs)", async () => {
+  await Promise.all(Array.from({ length: 20 }, (_, i) => post(`more${i}`)));
+  const all = await ours();
+  expect(all.length).toBeGreaterThan(100);
+  const open = all.filter(({ finished_at }) => finished_at === null).length;
+  const ended = all.length - open;
+  await using ui = await rig.open(`/ui/captures?q=${OURS}`);
+  const { page } = ui;
+  const bar = page.getByRole("toolbar", { name: "Selection" });
+  const dialog = page.getByRole("dialog");
+  await page.locator(".row.body").first().getByRole("checkbox").check();
+  await bar.getByText("1 selected").waitFor();
+  await bar.getByRole("button", { name: `All ${all.length} that match` }).click();
+  await bar.getByText(`All ${all.length} that match`).waitFor();
+  await ui.judge();
+  await bar.getByRole("button", { name: "Cancel what waits or runs…" }).click();
+  await dialog.getByText(`This is for ${open} captures.`).waitFor();
+  await ui.judge();
+  await dialog.getByRole("button", { name: "No, go back" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect((await ours()).filter(({ finished_at }) => finished_at === null).length).toBe(open);
+
+  await bar.getByRole("button", { name: "Cancel what waits or runs…" }).click();
+  await dialog.getByRole("button", { name: `Cancel ${open} captures` }).click();
+  await page.getByText(`${open} captures cancelled`).waitFor();
+  expect((await ours()).every(({ finished_at }) => finished_at !== null)).toBe(true);
+
+  // Other filters find others: they are chosen anew.
+  await page.goto(`${rig.url}/ui/captures?q=${OURS}&status=cancelled`);
+  await page.locator(".row.body").first().getByRole("checkbox").check();
+  await bar.getByRole("button", { name: `All ${open + ended} that match` }).click();
+  await bar.getByRole("button", { name: "Delete…" }).click();
+  await dialog.getByRole("button", { name: `Delete ${open + ended} captures` }).click();
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
+  expect(await ours()).toEqual([]);
+});

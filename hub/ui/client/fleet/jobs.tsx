@@ -11,7 +11,8 @@ import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { BulkBar } from "./jobs/bulk-bar.tsx";
 import { COLUMNS } from "./jobs/columns.tsx";
-import { Filters, NO_FILTERS } from "./jobs/filters.tsx";
+import { Filters } from "./jobs/filters.tsx";
+import { NO_FILTERS, queryOf } from "./jobs/job-filters.ts";
 import { SavedJobs } from "./jobs/saved-jobs.tsx";
 
 const PAGE_ROWS = 100;
@@ -20,11 +21,10 @@ const PAGE_ROWS = 100;
 export function Page() {
   const [filters, setFilters] = useFilters(NO_FILTERS);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const { page, worker: worker_id, ...rest } = filters;
+  const { page } = filters;
   const jobs = useGet("/jobs", {
     query: {
-      ...rest,
-      worker_id,
+      ...queryOf(filters),
       limit: PAGE_ROWS,
       cursor: cursorOf(page),
     },
@@ -68,7 +68,7 @@ export function Page() {
                 shown={rows.length}
                 onGo={(trail) => setFilters({ page: trail }, { push: true })}
               />
-              <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />
+              <BulkBar jobs={chosen} filters={filters} onClear={() => setSelected(new Set())} />
             </>
           );
         }}

@@ -2,11 +2,20 @@ import { Button, CloseButton } from "@mantine/core";
 import type { ReactNode } from "react";
 import { countText } from "../lib/units.ts";
 
+interface Matching {
+  count: number;
+  /** There are more, which nobody counts. */
+  more: boolean;
+}
+
+const allText = ({ count, more }: Matching): string =>
+  `All ${countText(count)}${more ? "+" : ""} that match`;
+
 interface SelectionBarProps {
   /** How many are chosen; nothing shows for none. */
   count: number;
-  /** How many match what the list is filtered by; with `onAll` there is a button that chooses them. */
-  matching?: number;
+  /** How many match what the list is filtered by; where they are more than those, a button chooses them with `onAll`. */
+  matching?: Matching | undefined;
   onAll?: () => void;
   /** All that match are chosen. */
   all?: boolean;
@@ -24,11 +33,11 @@ export function SelectionBar(props: SelectionBarProps) {
   return (
     <div className="selection-bar" role="toolbar" aria-label="Selection">
       <b className="selection-count" role="status">
-        {said ?? (all ? `All ${countText(count)} that match` : `${countText(count)} selected`)}
+        {said ?? (all && matching ? allText(matching) : `${countText(count)} selected`)}
       </b>
-      {onAll && !all && matching !== undefined && matching > count && (
+      {onAll && !all && matching !== undefined && matching.count > count && (
         <Button size="xs" variant="subtle" onClick={onAll}>
-          All {countText(matching)} that match
+          {allText(matching)}
         </Button>
       )}
       <span className="selection-line" />

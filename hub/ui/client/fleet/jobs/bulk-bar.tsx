@@ -1,14 +1,17 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { Link } from "wouter";
 import { counted } from "#shared/kit/words.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 import { differenceHref } from "../../lib/links.ts";
-import { tellDone, tellError, useChange } from "../../lib/query.ts";
+import { tellDone, tellError, useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { SelectionBar } from "../../parts/selection-bar.tsx";
+import { AllActions } from "./all-actions.tsx";
 import { type BulkResult, failuresText, forEachOf } from "./bulk.ts";
+import { isFiltered } from "./by-filter.ts";
+import { type JobFilters, queryOf } from "./job-filters.ts";
 
 const TERMINAL = new Set(["completed", "failed", "cancelled"]);
 
@@ -37,11 +40,39 @@ function pairHref(jobs: readonly Job[]): string | null {
 
 interface BulkBarProps {
   jobs: readonly Job[];
+  /** Of the list that they are of. */
+  filters: JobFilters;
   onClear: () => void;
 }
 
-/** What can be done with the selected jobs. */
-export function BulkBar({ jobs, onClear }: BulkBarProps) {
+/** What can be done with the selected jobs, or with all that match the filters of their list. */
+export function BulkBar({ jobs, filters, onClear }: BulkBarProps) {
+  const query = queryOf(filters);
+  const name = JSON.stringify(query);
+  // Other filters find others: who wants all of those says so anew.
+  const [allOf, setAllOf] = useState("");
+  const enabled = jobs.length > 0 && isFiltered(filters);
+  const { data: matching } = useGet("/jobs/count", { query }, { enabled });
+  if (jobs.length === 0) return null;
+  const clear = () => {
+    setAllOf("");
+    onClear();
+  };
+  const bar = { matching: enabled ? matching : undefined, onAll: () => setAllOf(name) };
+  if (enabled && allOf === name)
+    return (
+      <SelectionBar count={jobs.length} {...bar} all onClear={clear}>
+        <AllActions filters={filters} />
+      </SelectionBar>
+    );
+  return <SelectedBar jobs={jobs} {...bar} onClear={clear} />;
+}
+
+type SelectedBarProps = Omit<BulkBarProps, "filters"> &
+  Pick<ComponentProps<typeof SelectionBar>, "matching" | "onAll">;
+
+/** What can be done with those that are selected, one by one. */
+function SelectedBar({ jobs, matching, onAll, onClear }: SelectedBarProps) {
   const [done, setDone] = useState(0);
   const bulk = useChange<Work, BulkResult>(
     ({ jobs: of, change }) => {
@@ -59,7 +90,6 @@ export function BulkBar({ jobs, onClear }: BulkBarProps) {
       },
     },
   );
-  if (jobs.length === 0) return null;
   const open = jobs.filter(({ status }) => !TERMINAL.has(status));
   const pair = pairHref(jobs);
   const run = (work: Work) => bulk.mutate(work);
@@ -67,6 +97,8 @@ export function BulkBar({ jobs, onClear }: BulkBarProps) {
   return (
     <SelectionBar
       count={jobs.length}
+      matching={matching}
+      onAll={onAll}
       said={bulk.isPending ? `${done} of ${total} done` : undefined}
       onClear={onClear}
     >

@@ -5,23 +5,7 @@ import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
 import { FilterGroup } from "../../parts/filter-group.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
-
-/** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
-export const NO_FILTERS = {
-  words: "",
-  label: "",
-  q: "",
-  status: "",
-  result: "",
-  mode: "",
-  host: "",
-  worker: "",
-  fingerprint: "",
-  since: "",
-  until: "",
-  page: "",
-};
-export type JobFilters = typeof NO_FILTERS;
+import { type JobFilters, NO_FILTERS } from "./job-filters.ts";
 
 const STATUSES = choicesOf("JobStatus");
 /** As the captures of Home are counted. */

@@ -2,12 +2,11 @@ import { knownOf } from "../../lib/filters.ts";
 import { useGet } from "../../lib/query.ts";
 import { ListCount } from "../../parts/saved-lists/list-count.tsx";
 import { SavedLists } from "../../parts/saved-lists.tsx";
-import { type JobFilters, NO_FILTERS } from "./filters.tsx";
+import { type JobFilters, NO_FILTERS, queryOf } from "./job-filters.ts";
 
 /** How many captures a saved list has, read again as the list itself is. */
 function Count({ filters }: { filters: Readonly<Record<string, string>> }) {
-  const { worker: worker_id, page: _, ...rest } = known(filters);
-  const { data } = useGet("/jobs/count", { query: { ...rest, worker_id } });
+  const { data } = useGet("/jobs/count", { query: queryOf(known(filters)) });
   return data ? <ListCount {...data} /> : null;
 }
 
