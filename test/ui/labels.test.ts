@@ -86,6 +86,7 @@ test("tasks of a queue are filtered by a label, which a task leads to", async ()
   await page.waitForURL("**/ui/pipelines/f-labels?tab=failed&label=team%3Asales");
   await rows.filter({ hasText: "ours" }).waitFor({ state: "detached" });
   expect(await rows.count()).toBe(1);
+  expect(await page.getByRole("button", { name: "Retry all failed…" }).count()).toBe(0);
   await page.getByRole("textbox", { name: "Label" }).fill("team:nobody");
   await page.getByRole("heading", { name: "No task here has this label" }).waitFor();
   await ui.judge();

@@ -82,7 +82,16 @@ test("failed tasks are reset together, retried by selection, and deleted (rules/
       60_000,
       async () => (await runs()) === n && (await tasks.counts("f-one-failed")).failed === 3,
     );
-  await ui.page.getByRole("button", { name: "Retry all failed" }).click();
+  const dialog = ui.page.getByRole("dialog");
+  await ui.page.getByRole("button", { name: "Retry all failed…" }).click();
+  await dialog.getByText("This is for 3 tasks.").waitFor();
+  await ui.judge();
+  await dialog.getByRole("button", { name: "No, go back" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect([await runs(), (await tasks.counts("f-one-failed")).failed]).toEqual([3, 3]);
+  await ui.page.getByRole("button", { name: "Retry all failed…" }).click();
+  await dialog.getByRole("button", { name: "Retry 3 tasks" }).click();
+  await ui.page.getByText("3 tasks retried").waitFor();
   await again(6);
   await ui.page.reload();
   await table.getByRole("checkbox", { name: "Select b" }).check();
@@ -275,7 +284,11 @@ test("a workload that the supervisor paused says why, and runs again when it is 
   await page.getByText("The supervisor stepped in").waitFor();
   const at = `${tasks.at("f-one-paused")}/supervisor`;
   expect(await rig.api<object>("GET", at)).toMatchObject({ paused_at: null, action: "pause" });
-  await page.getByRole("button", { name: "Retry all failed" }).click();
+  await page.getByRole("button", { name: "Retry all failed…" }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Retry \d+ tasks$/ })
+    .click();
   await until("more runs", 60_000, async () => (await tasks.runs("f-one-paused")).length > 20);
   expect(ui.complaints()).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { Empty, Loadable } from "../../parts/states.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { useShown } from "../run/address.ts";
 import { COLUMNS_OF, type QueueTab } from "./queue-columns.tsx";
+import { RetryFailed } from "./retry-failed.tsx";
 import { SavedTasks } from "./saved-tasks.tsx";
 
 const LIMIT = 50;
@@ -40,11 +41,13 @@ async function forEach(pks: readonly string[], act: (pk: string) => Promise<unkn
 interface BulkProps {
   slug: string;
   tab: QueueTab;
+  /** The list is not of all tasks in this state, so nothing here is for all of them. */
+  narrowed: boolean;
   selected: ReadonlySet<string>;
   onDone: () => void;
 }
 
-function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
+function BulkBar({ slug, tab, narrowed, selected, onDone }: BulkProps) {
   const said = (verb: string) => (out: { done: number; failed: string[] }) =>
     out.failed.length === 0
       ? `${out.done} tasks ${verb}`
@@ -63,27 +66,10 @@ function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
       ),
     { done: said("are ready again"), failed: "Nothing was done", onDone },
   );
-  const reset = useChange(
-    () => call("POST /api/v1/workloads/{slug}/queue/reset-failed", { params: { slug } }),
-    {
-      done: ({ reset: n }) => `${n} tasks are ready again`,
-      failed: "The failed tasks were not retried",
-      onDone,
-    },
-  );
   const verb = tab === "claimed" ? "Cancel" : "Delete";
   return (
     <Group gap="xs" mb="sm">
-      {tab === "failed" && (
-        <Button
-          size="xs"
-          variant="default"
-          loading={reset.isPending}
-          onClick={() => reset.mutate(undefined)}
-        >
-          Retry all failed
-        </Button>
-      )}
+      {tab === "failed" && !narrowed && <RetryFailed slug={slug} />}
       {selected.size > 0 && (
         <>
           {tab === "failed" && (
@@ -154,6 +140,7 @@ export function Queue({ slug, tab }: { slug: string; tab: QueueTab }) {
               <BulkBar
                 slug={slug}
                 tab={tab}
+                narrowed={label !== ""}
                 selected={chosen}
                 onDone={() => setSelected(new Set())}
               />
