@@ -94,3 +94,32 @@ test("failed captures have groups too", async () => {
   await page.getByRole("link", { name: "http://triage-ui.invalid/" }).waitFor();
   await ui.judge();
 });
+
+test("what waits at the host of a group is cancelled after a preview of the number (rules/failures#acting-on-jobs)", async () => {
+  const host = "cancel-ui.invalid";
+  const submit = (options: object) =>
+    rig.api<{ job_id: string }>("POST", "/jobs", { url: `http://${host}/`, options });
+  const statusOf = async ({ job_id }: { job_id: string }) =>
+    (await rig.api<{ status: string }>("GET", `/jobs/${job_id}`)).status;
+  const lost = await submit({});
+  await until("the end of the job", 120_000, async () => (await statusOf(lost)) === "failed");
+  const { workers } = await rig.api<{ workers: { worker_id: string }[] }>("GET", "/workers");
+  const setWorkers = async (status: string) => {
+    for (const { worker_id } of workers)
+      await rig.api("POST", `/workers/${worker_id}/status`, { status });
+  };
+  await using _after = { [Symbol.asyncDispose]: () => setWorkers("active") };
+  await setWorkers("standby");
+  const waits = await submit({ mode: "rerun", code: "1" });
+  await using ui = await rig.open(`/ui/captures/failures?host=${host}`);
+  const { page } = ui;
+  await page.getByRole("button", { name: "More for these captures" }).click();
+  await page.getByRole("menuitem", { name: `Cancel what waits or runs at ${host}…` }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This is for 1 capture.").waitFor();
+  await ui.judge();
+  expect(await statusOf(waits)).toBe("queued");
+  await dialog.getByRole("button", { name: "Cancel 1 capture" }).click();
+  await page.getByText("1 capture cancelled").waitFor();
+  expect([await statusOf(waits), await statusOf(lost)]).toEqual(["cancelled", "failed"]);
+});

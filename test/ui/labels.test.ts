@@ -79,10 +79,7 @@ test("tasks of a queue are filtered by a label, which a task leads to", async ()
   await rows.nth(1).waitFor();
   await rows.filter({ hasText: "theirs" }).click();
   const drawer = page.getByRole("dialog", { name: "theirs" });
-  await drawer
-    .locator("dl[aria-label=Task]")
-    .getByRole("link", { name: "team:sales" })
-    .click();
+  await drawer.locator("dl[aria-label=Task]").getByRole("link", { name: "team:sales" }).click();
   await page.waitForURL("**/ui/pipelines/f-labels?tab=failed&label=team%3Asales");
   await rows.filter({ hasText: "ours" }).waitFor({ state: "detached" });
   expect(await rows.count()).toBe(1);

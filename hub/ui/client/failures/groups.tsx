@@ -118,29 +118,28 @@ const COLUMNS: Column<ShownGroup>[] = [
   },
 ];
 
+/** What can be done about a group beside a retry, with the words of its place in the menu. */
+export interface Offer {
+  action: Action;
+  label: string;
+}
+
 interface DetailProps {
   group: ShownGroup;
   what: "task" | "capture";
-  actions: readonly Action[];
+  offers: readonly Offer[];
   act: Act;
   targets?: string[] | undefined;
 }
 
-const MENU: Record<Action, string> = {
-  retry: "Retry…",
-  cancel: "Cancel what waits or runs…",
-  delete: "Delete the failed ones…",
-  move: "Move to another queue…",
-};
-
 /** One traceback open, where it happened, and what can be done about all of them. */
-function Detail({ group, what, actions, act, targets = [] }: DetailProps) {
+function Detail({ group, what, offers, act, targets = [] }: DetailProps) {
   const [action, setAction] = useState<Action | null>(null);
   const name = [what, group.fingerprint, ...group.places];
   const preview = usePreview(name, act, "retry");
   const n = preview.data?.matched;
-  const more = actions.map((one) => ({
-    label: MENU[one],
+  const more = offers.map(({ action: one, label }) => ({
+    label,
     onClick: () => setAction(one),
     danger: one === "delete",
   }));
@@ -196,8 +195,9 @@ function Detail({ group, what, actions, act, targets = [] }: DetailProps) {
   );
 }
 
-interface GroupPanelsProps extends Omit<DetailProps, "group" | "act"> {
+interface GroupPanelsProps extends Omit<DetailProps, "group" | "offers" | "act"> {
   groups: ShownGroup[];
+  offers: (group: ShownGroup) => readonly Offer[];
   /** Fingerprint of the group that is open; "": the first, where it has its place beside the list. */
   chosen: string;
   choose: (fingerprint: string) => void;
@@ -208,7 +208,7 @@ interface GroupPanelsProps extends Omit<DetailProps, "group" | "act"> {
 
 /** Groups on the left, the open one on the right. */
 export function GroupPanels(props: GroupPanelsProps) {
-  const { groups, chosen, choose, act, counted_since, ...rest } = props;
+  const { groups, chosen, choose, offers, act, counted_since, ...rest } = props;
   // The width from which on `Panels` has it beside the list. A drawer covers the list, so only who chose a group gets it.
   const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
   const found = groups.find(({ fingerprint }) => fingerprint === chosen);
@@ -220,7 +220,17 @@ export function GroupPanels(props: GroupPanelsProps) {
       height="auto"
       phone="drawer"
       rightTitle="Failure"
-      right={open && <Detail key={open.fingerprint} {...rest} group={open} act={act(open)} />}
+      right={
+        open && (
+          <Detail
+            key={open.fingerprint}
+            {...rest}
+            group={open}
+            offers={offers(open)}
+            act={act(open)}
+          />
+        )
+      }
       {...(roomy ? {} : { onCloseRight: () => choose("") })}
     >
       <DataTable

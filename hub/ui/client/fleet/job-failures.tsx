@@ -1,6 +1,6 @@
 import type { JobFailureGroup } from "#shared/protocol/schema/failure.ts";
 import { type Act, sinceOf } from "../failures/acting.ts";
-import { GroupFilters, GroupPanels, type ShownGroup } from "../failures/groups.tsx";
+import { GroupFilters, GroupPanels, type Offer, type ShownGroup } from "../failures/groups.tsx";
 import { useFilters } from "../lib/filters.ts";
 import { call, withQuery } from "../lib/http.ts";
 import { jobHref } from "../lib/links.ts";
@@ -9,7 +9,13 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 
 const NONE = { host: "", text: "", hours: "24", group: "" };
-const ACTIONS = ["delete"] as const;
+const DELETE: Offer = { action: "delete", label: "Delete the failed ones…" };
+
+/** What waits or runs has not failed, so it has no fingerprint: it is cancelled by its host, where the group has one host. */
+function offersOf({ places: [host, another] }: ShownGroup): Offer[] {
+  if (host === undefined || another !== undefined) return [DELETE];
+  return [{ action: "cancel", label: `Cancel what waits or runs at ${host}…` }, DELETE];
+}
 
 const shown = ({ example, hosts, ...group }: JobFailureGroup): ShownGroup => ({
   ...group,
@@ -29,17 +35,20 @@ export function Page() {
   const since = sinceOf(hours, Date.now());
   const failures = useGet("/jobs/failures", { query: { host, text, since, limit: 100 } });
   const act =
-    ({ fingerprint }: ShownGroup): Act =>
-    (action, { dry_run, at_most }) =>
-      call(`POST /jobs/${action === "move" ? "retry" : action}`, {
+    ({ fingerprint, places }: ShownGroup): Act =>
+    (action, { dry_run, at_most }) => {
+      const asked = { dry_run, ...(at_most === undefined ? {} : { at_most }) };
+      if (action === "cancel")
+        return call("POST /jobs/cancel", { json: { ...asked, host: places[0] } });
+      return call(`POST /jobs/${action === "move" ? "retry" : action}`, {
         json: {
-          dry_run,
-          ...(at_most === undefined ? {} : { at_most }),
+          ...asked,
           fingerprint,
           ...(host === "" ? {} : { host }),
           ...(text === "" ? {} : { text }),
         },
       });
+    };
   return (
     <>
       <PageHead title="Failed captures" />
@@ -58,7 +67,7 @@ export function Page() {
               chosen={group}
               choose={(fingerprint) => set({ group: fingerprint })}
               what="capture"
-              actions={ACTIONS}
+              offers={offersOf}
               act={act}
               counted_since={complete ? null : counted_since}
             />

@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import type { FailureGroup } from "#shared/protocol/schema/failure.ts";
 import { type Act, sinceOf } from "../failures/acting.ts";
-import { GroupFilters, GroupPanels, type ShownGroup } from "../failures/groups.tsx";
+import { GroupFilters, GroupPanels, type Offer, type ShownGroup } from "../failures/groups.tsx";
 import { useFilters } from "../lib/filters.ts";
 import { call, withQuery } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
@@ -9,7 +9,11 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 
 const NONE = { workload: "", text: "", hours: "24", group: "" };
-const ACTIONS = ["cancel", "move", "delete"] as const;
+const OFFERS: readonly Offer[] = [
+  { action: "cancel", label: "Cancel what waits or runs…" },
+  { action: "move", label: "Move to another queue…" },
+  { action: "delete", label: "Delete the failed ones…" },
+];
 
 const shown = ({ example, workloads, ...group }: FailureGroup): ShownGroup => ({
   ...group,
@@ -70,7 +74,7 @@ export function Page() {
               chosen={group}
               choose={(fingerprint) => set({ group: fingerprint })}
               what="task"
-              actions={ACTIONS}
+              offers={() => OFFERS}
               act={act}
               targets={slugs}
               counted_since={complete ? null : counted_since}
