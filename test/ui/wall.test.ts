@@ -28,6 +28,9 @@ test("the wall shows every lane with its state, and what is on its screen as it 
   const tile = page.getByRole("button", { name: `view ${HOSTILE}` });
   const picture = tile.locator("img");
   await picture.waitFor();
+  const ours = page.locator(".wall-tile").filter({ has: tile });
+  await ours.getByText(HOSTILE, { exact: true }).waitFor();
+  await ours.getByText(`${new URL(rig.site).host} · Session of a person or a program`).waitFor();
   const first = await picture.getAttribute("src");
   await until("another picture", 60_000, async () => (await picture.getAttribute("src")) !== first);
   expect(await page.locator(".wall-tile").count()).toBeGreaterThanOrEqual(3);

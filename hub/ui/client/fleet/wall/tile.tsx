@@ -1,5 +1,6 @@
 import { Badge, Box, Button, Group, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconEyeOff, IconPlus } from "@tabler/icons-react";
+import { addressParts } from "../../lib/address.ts";
 import { Clip, Status } from "../../parts/text.tsx";
 import { ReplayBadge } from "../replay/replay.tsx";
 import { STATE_TEXTS, type WallLane } from "./lanes.ts";
@@ -63,11 +64,18 @@ export function Tile({ one, interval_ms, onOpen, onNew }: TileProps) {
           <Clip text={sid === null ? "No session" : title} />
         </Box>
         <Text size="xs" c="dimmed" truncate>
-          {what(one)}
+          {lineOf(one)}
         </Text>
       </Box>
     </Box>
   );
+}
+
+/** Where its page is, which a title does not say, and what it is there for. */
+function lineOf(one: WallLane): string {
+  const { session } = one;
+  const host = session?.title ? addressParts(session.url).host : "";
+  return host === "" ? what(one) : `${host} · ${what(one)}`;
 }
 
 function what({ lane, session }: WallLane): string {
