@@ -61,7 +61,15 @@ test("a watch is captured, paused, changed and deleted (rules/watches#calls)", a
   const { page } = ui;
   await page.getByText("There are no captures yet").waitFor();
   await page.getByRole("button", { name: "Capture now" }).click();
-  await page.getByRole("table", { name: "Captures" }).getByText("first").waitFor();
+  const captures = page.getByRole("table", { name: "Captures" });
+  await captures.getByText("first").waitFor();
+  await captures.getByText("Test site", { exact: true }).waitFor();
+  const { host } = new URL(rig.site);
+  await captures.getByText(host, { exact: true }).waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await captures.getByText("Test site", { exact: true }).waitFor();
+  await captures.getByText(host, { exact: true }).waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Continue" }).waitFor();
   expect((await read(watch_id)).paused).toBe(true);
@@ -89,8 +97,12 @@ test("the captures of a watch lead to what changed between two of them (rules/co
   const { page } = ui;
   await page.getByText("Compared", { exact: true }).click();
   await page.waitForURL(`**/ui/captures/schedules/${watch_id}`);
+  const difference = page.getByRole("link", { name: `Difference of capture ${second.job_id}` });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await difference.waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "Only changed ones" }).click();
-  await page.getByRole("link", { name: `Difference of capture ${second.job_id}` }).click();
+  await difference.click();
   await page.waitForURL(`**/ui/captures/${first.job_id}/diff/${second.job_id}`);
   await page.getByRole("region", { name: "Changes of the text" }).waitFor();
   // rules/comparison#picture

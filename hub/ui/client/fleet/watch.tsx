@@ -15,7 +15,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
-import { Picture, Size } from "./jobs/columns.tsx";
+import { Picture, Size, Target } from "./jobs/columns.tsx";
 import { CaptureResult, Result } from "./watches/result.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
 import { changesText, scheduleText } from "./watches/watch-words.ts";
@@ -36,14 +36,55 @@ function Difference({ job: { job_id, changes } }: { job: Job }) {
   );
 }
 
+/** Page, result, what it is compared with, or else its size, and age in one cell, where there is no room for columns. */
+const Card = ({ job }: { job: Job }) => (
+  <span className="job-card">
+    <Target job={job} />
+    <span className="job-card-foot">
+      <CaptureResult job={job} />
+      <span className="job-card-facts">
+        {job.changes === null ? <Size job={job} /> : <Difference job={job} />}
+        {" · "}
+        <Ago at={job.created_at} />
+      </span>
+    </span>
+  </span>
+);
+
 const COLUMNS: Column<Job>[] = [
   { key: "picture", title: "", width: "86px", cell: (job) => <Picture job={job} /> },
-  { key: "at", title: "Captured", width: "110px", cell: (job) => <Ago at={job.created_at} /> },
-  { key: "result", title: "Result", width: "118px", cell: (job) => <CaptureResult job={job} /> },
+  {
+    key: "card",
+    title: "Page",
+    width: "minmax(0, 1fr)",
+    below: "sm",
+    cell: (job) => <Card job={job} />,
+  },
+  {
+    key: "page",
+    title: "Page",
+    width: "minmax(140px, 2fr)",
+    from: "sm",
+    cell: (job) => <Target job={job} />,
+  },
+  {
+    key: "at",
+    title: "Captured",
+    width: "104px",
+    from: "sm",
+    cell: (job) => <Ago at={job.created_at} />,
+  },
+  {
+    key: "result",
+    title: "Result",
+    width: "118px",
+    from: "sm",
+    cell: (job) => <CaptureResult job={job} />,
+  },
   {
     key: "what",
     title: "What changed",
-    width: "minmax(120px, 3fr)",
+    width: "minmax(100px, 2fr)",
     from: "sm",
     cell: ({ changes, error }) => <Clip text={changes ? changesText(changes) : error} />,
   },
@@ -52,7 +93,7 @@ const COLUMNS: Column<Job>[] = [
     title: "Size",
     width: "84px",
     align: "end",
-    from: "sm",
+    from: "md",
     cell: (job) => <Size job={job} />,
   },
   {
@@ -60,6 +101,7 @@ const COLUMNS: Column<Job>[] = [
     title: "Compared",
     width: "100px",
     align: "end",
+    from: "sm",
     cell: (job) => <Difference job={job} />,
   },
 ];

@@ -15,7 +15,8 @@ function untitled({ status, error }: Job): string {
   return error ?? "";
 }
 
-const Target = ({ job }: { job: Job }) => (
+/** The page of a job: its title above its address. */
+export const Target = ({ job }: { job: Job }) => (
   <PageName
     title={job.title ?? ""}
     url={job.url}
