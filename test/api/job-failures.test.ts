@@ -109,6 +109,16 @@ describe("acting on jobs (rules/failures#acting-on-jobs)", () => {
     expect((await call("GET", "/jobs?host=c.invalid&status=queued")).body.jobs).toHaveLength(2);
   });
 
+  test("a job that is retried keeps its labels, so that the same list finds it (rules/failures#acting-on-jobs)", async () => {
+    const [first] = await failJobs("g.invalid", { one: "no" });
+    const labels = { team: "retried", ticket: "OPS-41" };
+    await call("PATCH", `/jobs/${first}`, { labels });
+    await call("POST", "/jobs/retry", { label: "team:retried" });
+    const { retried_as } = (await call("GET", `/jobs/${first}`)).body;
+    const listed = (await call("GET", "/jobs?label=team:retried&status=queued")).body.jobs;
+    expect(listed).toMatchObject([{ job_id: retried_as, labels }]);
+  });
+
   test("of two retries of one job at a time, one submits it (rules/failures#acting-on-jobs)", async () => {
     await failJobs("d.invalid", { one: "no" });
     const ends = await Promise.all(

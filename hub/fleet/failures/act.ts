@@ -51,12 +51,12 @@ function filterOf(action: JobAction, { dry_run, at_most, ...filter }: JobSelecti
   return { ...filter, statuses, not_retried: action === "retry" };
 }
 
-/** The options of its record, without what the hub itself added. */
+/** The options and labels of its record, without what the hub itself added. */
 async function retryJob(ctx: FleetContext, job: JobRow): Promise<Refusal> {
   if (job.options.proxy && isMasked(job.options.proxy))
     return "the login of its proxy is not kept: submit it again with the proxy";
   const { fetch_recipe: _recipe, ...options } = job.options;
-  const asked = SubmitJob.safeParse({ url: job.url, options });
+  const asked = SubmitJob.safeParse({ url: job.url, options, labels: job.labels ?? {} });
   if (!asked.success)
     return `its options are not valid any more: ${asked.error.issues[0]?.message}`;
   return (await submitRetry(ctx, asked.data, job.job_id)) === null ? MOVED_ON : null;

@@ -50,7 +50,7 @@ export function jobFailureRoutes(ctx: FleetContext) {
     path: "/jobs/retry",
     operationId: "retryJobs",
     summary: "Submit the failed jobs that a filter finds again",
-    description: `Each is submitted with its own options, once: its \`retried_as\` names the new job, and it is not retried by a filter again. With \`status\` also cancelled or completed ones.${SHARED}`,
+    description: `Each is submitted with its own options and labels, once: its \`retried_as\` names the new job, and it is not retried by a filter again. With \`status\` also cancelled or completed ones.${SHARED}`,
   });
   const cancel = createRoute({
     ...common,
