@@ -155,6 +155,8 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   const bar = page.getByRole("toolbar", { name: "Selection" });
   const all = page.getByRole("checkbox", { name: "Select every row" });
   const of = () => ours("=job8");
+  const labels = { team: "again" };
+  for (const { job_id } of await of()) await rig.api("PATCH", `/jobs/${job_id}`, { labels });
   const before = await of();
 
   await all.check();
@@ -175,6 +177,7 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   );
   const earlier = before.find(({ url }) => url === again.url);
   expect(again.options).toEqual(earlier?.options ?? {});
+  expect(again.labels).toEqual(labels);
   await bar.waitFor({ state: "detached" });
 
   await all.check();

@@ -17,10 +17,16 @@ export const optionsOfAttempt = (job: Job, n: number): Record<string, unknown> =
   rerun_from: `${job.job_id}/attempts/${n}`,
 });
 
-/** Submits the job and returns its id, even when the fleet is full and the job waits. @throws FlotillaError */
-export async function submitAgain(url: string, options: Record<string, unknown>): Promise<string> {
+/**
+ * Submits a job with its labels and returns the new id, even when the fleet is full and the job waits.
+ * @throws FlotillaError
+ */
+export async function submitAgain(
+  { url, labels }: Job,
+  options: Record<string, unknown>,
+): Promise<string> {
   try {
-    return (await call("POST /jobs", { json: { url, options } })).job_id;
+    return (await call("POST /jobs", { json: { url, options, labels } })).job_id;
   } catch (err) {
     const waiting = refusalOf(err, "POST /jobs", 503)?.job_id;
     if (!waiting) throw err;

@@ -92,7 +92,7 @@ const TIMES = [
 function Summary({ job, attempt }: { job: Job; attempt: Attempt }) {
   const [, navigate] = useLocation();
   const { n, verdict, timings, tokens, sandbox } = attempt;
-  const rerun = useChange(() => submitAgain(job.url, optionsOfAttempt(job, n)), {
+  const rerun = useChange(() => submitAgain(job, optionsOfAttempt(job, n)), {
     done: "A new job runs this script",
     failed: "The script was not run again",
     onDone: (job_id) => navigate(jobHref(job_id, { tab: "attempts" })),

@@ -21,7 +21,7 @@ export function useJobActions(job: Job) {
     failed: "The job was not deleted",
     onDone: () => navigate("/ui/captures"),
   });
-  const rerun = useChange(() => submitAgain(job.url, optionsAgain(job)), {
+  const rerun = useChange(() => submitAgain(job, optionsAgain(job)), {
     done: "A new job is submitted",
     failed: "The job was not run again",
     onDone: (job_id) => navigate(jobHref(job_id)),

@@ -17,9 +17,9 @@ const TERMINAL = new Set(["completed", "failed", "cancelled"]);
 
 const cancel = (job: Job) => call("POST /jobs/{id}/cancel", { params: { id: job.job_id } });
 const remove = (job: Job) => call("DELETE /jobs/{id}", { params: { id: job.job_id } });
-/** The same options again, answered at once: many jobs do not each wait for a lane. */
-const submitAgain = ({ url, options: { fetch_recipe: _, ...options } }: Job) =>
-  call("POST /jobs", { json: { url, options }, headers: { prefer: "respond-async" } });
+/** The same options and labels again, answered at once: many jobs do not each wait for a lane. */
+const submitAgain = ({ url, labels, options: { fetch_recipe: _, ...options } }: Job) =>
+  call("POST /jobs", { json: { url, options, labels }, headers: { prefer: "respond-async" } });
 
 interface Work {
   jobs: readonly Job[];
