@@ -363,7 +363,7 @@ export interface Operations {
   };
   /** List the sessions that are open, oldest first, or those that have ended */
   "GET /sessions": {
-    query?: { limit?: number; cursor?: string; status?: "active" | "ended" };
+    query?: { limit?: number; cursor?: string; status?: "active" | "ended"; q?: string; worker_id?: string };
     answer: z.output<typeof SessionList>;
     refusals: Plain<422 | 503>;
   };

@@ -158,7 +158,7 @@ export function sessionCalls(http: Http) {
       }),
     /** One page of the records of sessions that have ended, the last one first. */
     ended: async (
-      query: { limit?: number; cursor?: string } = {},
+      query: { limit?: number; cursor?: string; q?: string; worker_id?: string } = {},
       call?: CallOptions,
     ): Promise<{ sessions: PastSession[]; next_cursor: string | null }> => {
       const asked = { ...call, query: { ...query, status: "ended" as const } };

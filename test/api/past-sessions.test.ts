@@ -54,6 +54,29 @@ test("a session that has ended is listed with who opened it, for how long, and w
   expect((await hub.call("GET", `/sessions/${sid}`)).status).toBe(404);
 });
 
+test("open and ended ones are narrowed by a worker and by a part of their address or title", async () => {
+  const { worker_id } = await start();
+  const shop = await open({ url: "http://shop.test/a" });
+  const news = await open({ url: "http://news.test/" });
+  const found = async (query: string) => {
+    const { body } = await hub.call("GET", `/sessions?${query}`);
+    return body.sessions.map((one: { session_id: string }) => one.session_id);
+  };
+  const both = async (status: string) => {
+    expect(await found(`status=${status}&q=SHOP.test`)).toEqual([shop]);
+    expect(await found(`status=${status}&q=test&worker_id=${worker_id}`)).toHaveLength(2);
+    expect(await found(`status=${status}&worker_id=another`)).toEqual([]);
+  };
+  await both("active");
+  await close(shop);
+  await close(news);
+  await both("ended");
+  const first = await ended("&q=test&limit=1");
+  expect(first.sessions).toMatchObject([{ session_id: news }]);
+  const second = await ended(`&q=test&limit=1&cursor=${first.next_cursor}`);
+  expect(second.sessions).toMatchObject([{ session_id: shop }]);
+});
+
 test("pages hold each once, the last to end first; the cursor of another list is 422", async () => {
   await start();
   const sids: string[] = [];

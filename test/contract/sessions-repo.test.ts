@@ -66,6 +66,27 @@ eachDialect((open) => {
     expect(seen).toEqual(ids.toReversed());
   });
 
+  test("a list is narrowed by a worker and by a part of an address or a title, in any case", async () => {
+    const { sessions } = await open();
+    const ended = async (id: string, worker_id: string, url: string, title: string) => {
+      await sessions.open({ ...row(id), worker_id });
+      await sessions.end(id, { ...end(1), url, title });
+    };
+    await ended("a", "w1", "http://shop.test/100%", "Basket");
+    await ended("b", "w2", "http://shop.test/", "The Shop");
+    await ended("c", "w2", "http://news.test/", "About a SHOP");
+    const found = async (filter: { q?: string; worker_id?: string }) =>
+      (await sessions.listEnded(10, null, filter)).map((one) => one.session_id);
+    expect(await found({})).toEqual(["c", "b", "a"]);
+    expect(await found({ q: "shop" })).toEqual(["c", "b", "a"]);
+    expect(await found({ q: "shop", worker_id: "w2" })).toEqual(["c", "b"]);
+    expect(await found({ q: "0%" })).toEqual(["a"]);
+    expect(await found({ q: "_" })).toEqual([]);
+    expect(await found({ worker_id: "w3" })).toEqual([]);
+    const later = await sessions.listEnded(10, { ended_at: 1, session_id: "c" }, { q: "SHOP" });
+    expect(later.map((one) => one.session_id)).toEqual(["b", "a"]);
+  });
+
   test("what is too old or too many is deleted, the first to end first; open ones stay", async () => {
     const { sessions } = await open();
     for (const [i, id] of ["a", "b", "c", "d"].entries()) {

@@ -20,7 +20,7 @@ import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { listPast } from "../sessions/past.ts";
-import { listSessions, readState } from "../sessions/read-sessions.ts";
+import { listSessions, readState, sessionsWith } from "../sessions/read-sessions.ts";
 import { requireSession, sessionRecord } from "../sessions/registry.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";
@@ -149,7 +149,7 @@ export function sessionRoutes(ctx: FleetContext) {
       // Another hub asks for everything this one has, to build a page of all hubs' sessions.
       if (wasPassedOn(ctx, c))
         return c.json({ sessions: listSessions(ctx), next_cursor: null }, 200);
-      const all = await listEverywhere(ctx, headers, signal);
+      const all = sessionsWith(await listEverywhere(ctx, headers, signal), query);
       const keyOf = ({ created_at, session_id }: Session) => `${created_at} ${session_id}`;
       const { page, next_cursor } = pageOf(all, keyOf, query);
       return c.json({ sessions: page, next_cursor }, 200);

@@ -2,8 +2,7 @@ import type { PastSessionRow } from "#hub/platform/db/rows.ts";
 import { namedCursor, readNamedCursor } from "#hub/platform/http/time-cursor.ts";
 import { pageOfRows } from "#hub/platform/page-of-rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import type { PageQuery } from "#shared/protocol/schema/page.ts";
-import type { PastSession } from "#shared/protocol/schema/session.ts";
+import type { PastSession, SessionListQuery } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
 import { type HubSession, standsAlone } from "./hub-session.ts";
@@ -117,13 +116,13 @@ async function recordingsOf(
 /** GET /sessions?status=ended: the last to end first, one page. @throws AppError invalid for a cursor of another list */
 export async function listPast(
   ctx: Pick<FleetContext, "db">,
-  { limit, cursor }: PageQuery,
+  { limit, cursor, q, worker_id }: SessionListQuery,
 ): Promise<{ sessions: PastSession[]; next_cursor: string | null }> {
   const place = cursor === undefined ? null : readNamedCursor(cursor);
   const before = place && { ended_at: place.at, session_id: place.id };
   const { page, next_cursor } = await pageOfRows(
     limit,
-    (most) => ctx.db.sessions.listEnded(most, before),
+    (most) => ctx.db.sessions.listEnded(most, before, { q, worker_id }),
     ({ ended_at, session_id }) => namedCursor({ at: ended_at ?? 0, id: session_id }),
   );
   const recordings = await recordingsOf(

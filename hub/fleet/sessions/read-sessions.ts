@@ -7,6 +7,7 @@ import {
   type Session,
   SessionFile,
   type SessionFileList,
+  type SessionListQuery,
 } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { callSession, resultOf } from "./calls.ts";
@@ -24,6 +25,19 @@ export const listSessions = (ctx: Pick<FleetContext, "sessions" | "wall_jumps">)
     .filter(({ kind }) => kind !== "call")
     .sort((a, b) => a.created_at - b.created_at)
     .map((session) => sessionRecord(ctx, session));
+
+/** Those that a query of GET /sessions asks for, as past ones are looked for in the database. */
+export function sessionsWith(
+  sessions: readonly Session[],
+  { q = "", worker_id = "" }: Pick<SessionListQuery, "q" | "worker_id">,
+): Session[] {
+  const part = q.toLowerCase();
+  return sessions.filter(
+    (one) =>
+      (worker_id === "" || one.worker_id === worker_id) &&
+      [one.url, one.title].some((text) => text.toLowerCase().includes(part)),
+  );
+}
 
 /** GET /sessions/{sid}/state, with the active tab's current URL if the worker reports it in time. */
 export async function readState(ctx: FleetContext, session_id: string): Promise<Session> {

@@ -221,6 +221,12 @@ interface EndedPlace {
   session_id: string;
 }
 
+interface EndedFilter {
+  /** A part of the address or the title. */
+  q?: string | undefined;
+  worker_id?: string | undefined;
+}
+
 /** Sessions that were no job's own (rules/sessions#past-sessions). */
 export interface SessionsRepo {
   /** The session is open: for the first time, or again at another hub, which leaves who opened it and what it counted. */
@@ -236,7 +242,11 @@ export interface SessionsRepo {
   /** Those that nobody has said the end of, oldest first, opened before this time. */
   openBefore(created_before: number, limit: number): Promise<PastSessionRow[]>;
   /** The last to end first. */
-  listEnded(limit: number, before: EndedPlace | null): Promise<PastSessionRow[]>;
+  listEnded(
+    limit: number,
+    before: EndedPlace | null,
+    filter?: EndedFilter,
+  ): Promise<PastSessionRow[]>;
   /** When the session ended that as many as `n` ended after; null when there are no more than `n`. */
   endOfNth(n: number): Promise<number | null>;
   /** Deletes the first `limit` that ended at this time or before. @returns how many there were */

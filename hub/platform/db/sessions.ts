@@ -1,6 +1,41 @@
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, lte, or, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { SessionsRepo } from "./fleet-types.ts";
+import { has } from "./like.ts";
+
+type Sessions = Conn["t"]["sessions"];
+type ListEnded = Parameters<SessionsRepo["listEnded"]>;
+
+/** What comes in the list after this place. */
+const isAfter = ({ ended_at, session_id }: Sessions, before: ListEnded[1]): SQL | undefined =>
+  before === null
+    ? undefined
+    : and(
+        lte(ended_at, before.ended_at),
+        or(lt(ended_at, before.ended_at), lt(session_id, before.session_id)),
+      );
+
+const fits = (
+  { url, title, worker_id }: Sessions,
+  filter: NonNullable<ListEnded[2]>,
+): SQL | undefined =>
+  and(
+    filter.q ? or(has(url, filter.q), has(title, filter.q)) : undefined,
+    filter.worker_id ? eq(worker_id, filter.worker_id) : undefined,
+  );
 
 export function sessionsRepo({ q, t: { sessions } }: Conn): SessionsRepo {
   const { session_id, ended_at, created_at } = sessions;
@@ -37,21 +72,11 @@ export function sessionsRepo({ q, t: { sessions } }: Conn): SessionsRepo {
         .where(and(isNull(ended_at), lt(created_at, created_before)))
         .orderBy(asc(created_at))
         .limit(limit),
-    listEnded: (limit, before) =>
+    listEnded: (limit, before, filter = {}) =>
       q
         .select()
         .from(sessions)
-        .where(
-          and(
-            isNotNull(ended_at),
-            before
-              ? and(
-                  lte(ended_at, before.ended_at),
-                  or(lt(ended_at, before.ended_at), lt(session_id, before.session_id)),
-                )
-              : undefined,
-          ),
-        )
+        .where(and(isNotNull(ended_at), isAfter(sessions, before), fits(sessions, filter)))
         .orderBy(desc(ended_at), desc(session_id))
         .limit(limit),
     endOfNth: async (n) => {

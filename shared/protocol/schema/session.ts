@@ -173,6 +173,12 @@ export type PastSession = z.infer<typeof PastSession>;
 /** Query of GET /sessions. */
 export const SessionListQuery = PageQuery.extend({
   status: z.enum(["active", "ended"]).default("active"),
+  q: z
+    .string()
+    .max(500)
+    .optional()
+    .meta({ description: "A part of the address or the title, in any case" }),
+  worker_id: z.string().max(64).optional().meta({ description: "Sessions on this worker" }),
 });
 export type SessionListQuery = z.infer<typeof SessionListQuery>;
 
