@@ -106,3 +106,29 @@ test("open sessions are kept as the wall of browsers is filtered", async () => {
   await page.waitForURL("**state=warm");
   await ui.judge();
 });
+
+test("past sessions are filtered, and their lists are kept beside those of open ones", async () => {
+  const { session_id } = await rig.api<{ session_id: string }>("POST", "/sessions", {
+    url: `${rig.site}/page?emu=past`,
+    headless: true,
+  });
+  await rig.api("DELETE", `/sessions/${session_id}`);
+  await using ui = await rig.open("/ui/browsers/past");
+  const { page } = ui;
+  await page.getByRole("textbox", { name: "Address or title has" }).fill("EMU=past");
+  await page.waitForURL("**q=EMU%3Dpast**");
+  const rows = page.getByRole("table", { name: "Past sessions" }).locator(".row.body");
+  await rows.filter({ hasText: "emu=past" }).waitFor();
+  expect(await rows.count()).toBe(1);
+  await save(ui, "Emu past");
+  expect(await filtersOf("sessions", "Emu past")).toEqual({ status: "ended", q: "EMU=past" });
+  await ui.judge();
+  await page.goto(`${rig.url}/ui/browsers`);
+  await tabsOf(ui).getByRole("button", { name: "Emu past", exact: true }).click();
+  await page.waitForURL("**/ui/browsers/past?q=EMU%3Dpast");
+  await rows.filter({ hasText: "emu=past" }).waitFor();
+  await page.getByRole("textbox", { name: "Worker" }).fill("nobody");
+  await page.waitForURL("**worker=nobody**");
+  await rows.first().waitFor({ state: "detached" });
+  await ui.judge();
+});

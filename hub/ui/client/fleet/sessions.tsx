@@ -13,12 +13,15 @@ import { PageHead } from "../parts/page-head.tsx";
 import { PageName } from "../parts/page-name.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Panels } from "../parts/panels.tsx";
-import { Empty, Loadable } from "../parts/states.tsx";
+import { Empty, Loadable, NothingMatches } from "../parts/states.tsx";
 import { sessionLook } from "../parts/status/session.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
+import { TypedFilter } from "../parts/typed-filter.tsx";
+import { SavedSessions } from "./saved-sessions.tsx";
 
 const LIMIT = 100;
+const NONE = { page: "", session: "", q: "", worker: "" };
 
 const whoText = ({ opened_by, job_id }: PastSession): string => {
   if (opened_by === null) return job_id === null ? "" : "a job";
@@ -152,13 +155,32 @@ function Record({ session }: { session: PastSession }) {
 
 /** Sessions that have ended, the last one first; `?session=` of the address shows one beside them. Open ones are under Live. */
 export function Page() {
-  const [{ page, session }, set] = useFilters({ page: "", session: "" });
+  const [{ page, session, q, worker }, set] = useFilters(NONE);
   const query = useGet("/sessions", {
-    query: { status: "ended", limit: LIMIT, cursor: cursorOf(page) },
+    query: { status: "ended", q, worker_id: worker, limit: LIMIT, cursor: cursorOf(page) },
   });
+  const filtered = q !== "" || worker !== "";
   return (
     <>
       <PageHead title="Past sessions" note="Open sessions are under Live." />
+      <SavedSessions filters={{ status: "ended", worker, q }} />
+      <Group mb="sm" align="flex-end">
+        <TypedFilter
+          size="xs"
+          label="Address or title has"
+          filter
+          w={220}
+          value={q}
+          onChange={(typed) => set({ q: typed, page: "", session: "" })}
+        />
+        <TypedFilter
+          size="xs"
+          label="Worker"
+          w={160}
+          value={worker}
+          onChange={(typed) => set({ worker: typed, page: "", session: "" })}
+        />
+      </Group>
       <Loadable query={query}>
         {({ sessions, next_cursor }) => {
           const rows = sessions.filter((one) => one.state === "ended");
@@ -182,6 +204,8 @@ export function Page() {
                   current={session}
                   onOpen={({ session_id }) => set({ session: session_id }, { push: true })}
                 />
+              ) : filtered ? (
+                <NothingMatches onClear={() => set({ ...NONE })} />
               ) : (
                 <Empty title="No session has ended yet">
                   A session that somebody opened, or that a job left open, is listed here once it

@@ -4,14 +4,14 @@ import { IconPlus } from "@tabler/icons-react";
 import { useCallback } from "react";
 import { Link } from "wouter";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import { knownOf, useFilters } from "../lib/filters.ts";
+import { useFilters } from "../lib/filters.ts";
 import { workersHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { ListCount } from "../parts/saved-lists/list-count.tsx";
-import { SavedLists } from "../parts/saved-lists.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Status } from "../parts/text.tsx";
+import { SavedSessions } from "./saved-sessions.tsx";
 import { OpenSession } from "./session/open-session.tsx";
 import { FilterBar } from "./wall/filter-bar.tsx";
 import { filterLanes, lanesOf, type WallLane } from "./wall/lanes.ts";
@@ -53,14 +53,12 @@ export function Page() {
           const shown = filterLanes(lanes, filter);
           return (
             <>
-              <SavedLists
-                page="sessions"
+              <SavedSessions
                 all="Every lane"
-                filters={knownOf(NONE, filter)}
-                count={(saved) => (
-                  <ListCount count={filterLanes(lanes, knownOf(NONE, saved)).length} />
-                )}
-                onChoose={(saved) => setFilter(knownOf(NONE, saved), { push: true })}
+                filters={{ worker: filter.worker, state: filter.state, q: filter.q }}
+                count={({ status, ...saved }) =>
+                  status === "" && <ListCount count={filterLanes(lanes, saved).length} />
+                }
               />
               <FilterBar lanes={lanes} workers={connected} filter={filter} onChange={setFilter} />
               {shown.length === 0 && (
