@@ -122,7 +122,10 @@ test("GET /{target_url} makes jobs for people who go there and for programs, not
     (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
   expect(await tried({})).toBeNull();
   for (const site of ["none", "cross-site", "same-site", "same-origin"])
-    expect(await tried({ ...VISIT, "sec-fetch-site": site })).toBeNull();
+    expect(await tried({ ...VISIT, "sec-fetch-user": "?1", "sec-fetch-site": site })).toBeNull();
+  // Nobody clicked.
+  for (const site of ["cross-site", "same-site"])
+    expect(await tried({ ...VISIT, "sec-fetch-site": site })).toBe("origin");
   const loads = [
     { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
     { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script" },
@@ -186,7 +189,7 @@ test("what a browser loads before anybody goes there makes no job", async () => 
   const tried = async (headers: Record<string, string>) =>
     (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
   const visits = [
-    { ...VISIT, "sec-fetch-site": "cross-site" },
+    { ...VISIT, "sec-fetch-site": "cross-site", "sec-fetch-user": "?1" },
     { ...DOCUMENT, "user-agent": CHROME },
   ];
   for (const visit of visits) {

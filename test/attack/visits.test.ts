@@ -30,9 +30,13 @@ beforeAll(async () => {
     port: 0,
     hostname: "127.0.0.1",
     fetch: ({ url }) => {
-      const to = new URL(url).searchParams.get("to");
+      const { searchParams } = new URL(url);
+      const to = searchParams.get("to");
       if (to) return new Response(null, { status: 302, headers: { location: to } });
-      return new Response("<!doctype html><body>", { headers: { "content-type": "text/html" } });
+      const goes = `<script>location = ${JSON.stringify(searchParams.get("goes"))}</script>`;
+      return new Response(`<!doctype html><body>${searchParams.has("goes") ? goes : ""}`, {
+        headers: { "content-type": "text/html" },
+      });
     },
   });
   browser = await chromium.launch({
@@ -81,6 +85,35 @@ test(
   "a frame over plain HTTP does: browsers load it as they load a page that somebody goes to",
   async () => {
     expect(await jobsOf(UNTOLD)).toEqual(Object.keys(UNTOLD));
+  },
+  SLOW_MS,
+);
+
+test(
+  "where browsers say so, a page of another site goes there only when somebody clicks (rules/access#pages-of-other-origins)",
+  async () => {
+    const { port } = new URL(hub.url);
+    const there = (mark: string) => `http://localhost:${port}/http://127.0.0.1:9/${mark}`;
+    const page = await browser.newPage();
+    await page.goto(`http://evil.test:${site.port}/`);
+    const answered = page.waitForResponse((answer) => answer.url().endsWith("/by-itself"));
+    // What Playwright evaluates counts as a click.
+    await page.goto(
+      `http://evil.test:${site.port}/?goes=${encodeURIComponent(there("by-itself"))}`,
+    );
+    expect((await answered).status()).toBe(403);
+    await page.goto(`http://evil.test:${site.port}/`);
+    await page.evaluate<unknown>(
+      `document.body.innerHTML = '<a id="link" href="${there("clicked")}">go</a>'`,
+    );
+    await page.click("#link");
+    await page.waitForURL(/\/ui\//);
+    await page.close();
+    const { body } = await hub.call("GET", "/jobs?limit=200");
+    const urls: string[] = body.jobs.map(({ url }: { url: string }) => url);
+    expect(urls.filter((url) => /by-itself|clicked/.test(url))).toEqual([
+      "http://127.0.0.1:9/clicked",
+    ]);
   },
   SLOW_MS,
 );

@@ -59,8 +59,11 @@ async function demandVisit(c: Context, rule: OriginRule): Promise<void> {
 function isVisit(c: Context, rule: OriginRule): boolean {
   const header = (name: string) => c.req.header(`sec-fetch-${name}`);
   // Browsers that send the others send this one too; Node's `fetch` sends the mode alone.
-  if (header("site") !== undefined)
-    return header("mode") === "navigate" && header("dest") === "document";
+  if (header("site") !== undefined) {
+    const is_document = header("mode") === "navigate" && header("dest") === "document";
+    // A page of another site may set its own `location`, and nobody has to touch it for that.
+    return is_document && (foreignOf(c, rule) === null || header("user") === "?1");
+  }
   return foreignOf(c, rule) === null && (!isBrowser(c) || loadsDocument(c));
 }
 
