@@ -49,6 +49,16 @@ describe("what became of a job, in a sentence", () => {
     expect(more).toContain("Check the address for typing errors");
   });
 
+  test("a login is advised where one is needed, and not where a selector has the word", () => {
+    const advised = (error: string) => said({ status: "failed", stage: "recipe", error })[2];
+    expect(
+      advised("login failed: #logout is not there after the login recipe, on http://a/"),
+    ).toContain("The page requires a login.");
+    expect(advised("recipe failed at step 1/2 fill #password: no such element")).toContain(
+      "A step of the host's recipe did not work.",
+    );
+  });
+
   test("one that waits says for what, one that runs what it does now", () => {
     const detail = "w1 is on standby";
     const waiting_for = { reason: "workers_paused", detail } as Job["waiting_for"];

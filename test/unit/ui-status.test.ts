@@ -64,6 +64,26 @@ test("reasons are told apart by what the error says first", () => {
   expect(failureReason(null)).toBeNull();
 });
 
+test("a login is needed where the fleet says so, and not where a selector or a page has the word", () => {
+  const judged = "the goal was not reached in 2 of 3 attempts";
+  const reasons: [string, string | null][] = [
+    [
+      "login failed: #logout is not there after the login recipe, on http://a/login",
+      "login needed",
+    ],
+    [
+      `${judged} (script_error, credentials_missing): the page asks for a login; TimeoutError: late`,
+      "login needed",
+    ],
+    ["recipe failed at step 1/2 click #login-form: no such element", "recipe failed"],
+    ["login recipe failed at step 1/2 fill #password: no such element", "recipe failed"],
+    [`${judged} (wrong_result): the button "Login" was not pressed`, "wrong result"],
+    ["could not find the element input[name=password]", null],
+  ];
+  for (const [error, reason] of reasons)
+    expect([error, failureReason(error)]).toEqual([error, reason]);
+});
+
 test("places in the queue are written as people say them", () => {
   expect([1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal)).toEqual([
     ...["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th"],

@@ -1,5 +1,11 @@
+import { LOGIN_NEEDED } from "../../parts/status/job.ts";
+
 /** What a person can do about a job's error, by its text; the first match counts. */
 const ADVICE: readonly [RegExp, string][] = [
+  [
+    LOGIN_NEEDED,
+    "The page requires a login. Give the host its cookies or a login recipe (Hosts), or use a profile that is logged in.",
+  ],
   [
     /^queue timeout/,
     "It waited for a browser in vain; the error says what was missing. Run it again once that is fixed, or start more workers with: flotilla worker.",
@@ -17,10 +23,6 @@ const ADVICE: readonly [RegExp, string][] = [
     "Check the address for typing errors, and that the worker's machine can reach the site.",
   ],
   [/refused to open/, "The address leads somewhere the fleet's conventions do not allow."],
-  [
-    /credentials|password|login recipe|logged_in/i,
-    "The page requires a login. Give the host its cookies or a login recipe (Hosts), or use a profile that is logged in.",
-  ],
   [
     /recipe/i,
     "A step of the host's recipe did not work. Fix the recipe (Hosts), or submit again with fetch_strategy normal.",

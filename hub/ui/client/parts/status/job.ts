@@ -3,8 +3,17 @@ import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { type Look, look, lookOf } from "./look.ts";
 
+/**
+ * What a worker writes when the host's login did not work (worker/browser/fetch/recipes.ts), and the hub when the last
+ * attempt met a page that asks for one (hub/fleet/codegen/loop.ts). Selectors and pages have these words too, so that
+ * only the whole sentence counts.
+ */
+export const LOGIN_NEEDED =
+  /^login failed: |^the goal was not reached in [^(]+\([a-z_, ]*credentials_missing\): /;
+
 /** Why a job failed, in two words; the first that its error says. */
 const REASONS: readonly [RegExp, string][] = [
+  [LOGIN_NEEDED, "login needed"],
   [/does not resolve|ERR_NAME_NOT_RESOLVED/, "no such host"],
   [/refused the connection|ERR_CONNECTION_REFUSED/, "connection refused"],
   [/certificate|the TLS connection|ERR_CERT|ERR_SSL/, "bad certificate"],
@@ -14,7 +23,6 @@ const REASONS: readonly [RegExp, string][] = [
   [/the proxy/, "proxy failed"],
   [/refused to open/, "not allowed"],
   [/could not open|cannot be reached/, "not reached"],
-  [/credentials|password|login/i, "login needed"],
   [/judged|wrong_result|goal/i, "wrong result"],
   [/SyntaxError|bad_script|is not defined/, "script error"],
   [/no engine|engine/i, "engine failed"],
