@@ -4,53 +4,8 @@ import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { useNow } from "../../lib/now.ts";
 import { durationText } from "../../lib/units.ts";
 import { Ago, Status } from "../../parts/text.tsx";
+import { type AttemptLine, linesOf, ranMs } from "./attempt-lines.ts";
 import { roundsOf } from "./rounds.ts";
-
-interface Line {
-  key: string;
-  attempt: number;
-  run_id: number | null;
-  outcome: string;
-  worker_id: string | null;
-  waited: [number, number] | null;
-  ran: [number, number] | null;
-  at: string | null;
-}
-
-/** Every attempt with the time it waited before it (since the task was submitted or the attempt before ended) and ran. */
-function linesOf({ task, attempts }: TaskHistory, now: number): Line[] {
-  let free = task ? Date.parse(task.created_at) : null;
-  const lines: Line[] = attempts.map((run) => {
-    const ran: [number, number] = [Date.parse(run.started_at), Date.parse(run.finished_at)];
-    const waited: Line["waited"] = free === null ? null : [Math.min(free, ran[0]), ran[0]];
-    free = ran[1];
-    const { run_id, attempt, outcome, worker_id } = run;
-    return {
-      key: `${run_id}`,
-      run_id,
-      attempt,
-      outcome,
-      worker_id,
-      waited,
-      ran,
-      at: run.finished_at,
-    };
-  });
-  if (task === null || task.state === "failed") return lines;
-  const claimed = task.claimed_at !== null && task.state === "claimed";
-  const begun = claimed && task.claimed_at ? Date.parse(task.claimed_at) : null;
-  lines.push({
-    key: "now",
-    run_id: null,
-    worker_id: task.worker_id,
-    attempt: claimed ? task.attempt : task.attempt + 1,
-    outcome: claimed ? "running" : Date.parse(task.run_at) > now ? "delayed" : "pending",
-    waited: free === null ? null : [free, begun ?? Math.max(now, free)],
-    ran: begun === null ? null : [begun, Math.max(now, begun)],
-    at: claimed ? task.claimed_at : task.run_at,
-  });
-  return lines;
-}
 
 interface TimelineProps {
   history: TaskHistory;
@@ -59,10 +14,10 @@ interface TimelineProps {
   onShow: (run_id: number | null) => void;
 }
 
-/** The attempts of a task below each other, on one scale of time: grey is waiting, coloured is running. */
+/** The attempts of a task below each other, on one scale of time: grey is waiting, coloured is from the claim to the report. */
 export function Timeline({ history, shown, onShow }: TimelineProps) {
   const lines = linesOf(history, useNow());
-  const moments = lines.flatMap(({ waited, ran }) => [...(waited ?? []), ...(ran ?? [])]);
+  const moments = lines.flatMap(({ waited, held }) => [...(waited ?? []), ...(held ?? [])]);
   const from = Math.min(...moments);
   const span = Math.max(1, Math.max(...moments) - from);
   const at = (ms: number) => ((ms - from) / span) * 100;
@@ -74,10 +29,14 @@ export function Timeline({ history, shown, onShow }: TimelineProps) {
         width={Math.max(0.6, at(bar[1]) - at(bar[0]))}
         height={kind === "waited" ? 2 : 8}
         className={kind}
-      />
+      >
+        <title>
+          {kind === "waited" ? "Waited" : "From claim to report"}: {durationText(bar[1] - bar[0])}
+        </title>
+      </rect>
     );
   const rounds = roundsOf(lines);
-  const list = (of: readonly Line[], label: string) => (
+  const list = (of: readonly AttemptLine[], label: string) => (
     <ol className="attempts" aria-label={label}>
       {of.map((line) => (
         <Attempt
@@ -87,7 +46,7 @@ export function Timeline({ history, shown, onShow }: TimelineProps) {
           onShow={onShow}
         >
           {part(line.waited, "waited")}
-          {part(line.ran, `ran ${line.outcome}`)}
+          {part(line.held, `ran ${line.outcome}`)}
         </Attempt>
       ))}
     </ol>
@@ -105,7 +64,7 @@ export function Timeline({ history, shown, onShow }: TimelineProps) {
 }
 
 interface AttemptProps {
-  line: Line;
+  line: AttemptLine;
   current: boolean;
   onShow: (run_id: number | null) => void;
   /** Its bars. */
@@ -114,7 +73,8 @@ interface AttemptProps {
 
 function Attempt({ line, current, onShow, children }: AttemptProps) {
   const waited = line.waited && durationText(line.waited[1] - line.waited[0]);
-  const ran = line.ran && durationText(line.ran[1] - line.ran[0]);
+  const ran_ms = ranMs(line);
+  const ran = ran_ms === null ? null : durationText(ran_ms);
   return (
     <li>
       <UnstyledButton
