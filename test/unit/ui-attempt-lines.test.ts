@@ -34,10 +34,12 @@ test("an attempt that goes on has run since its claim, and what waits has not ru
   const task = { created_at: at(0), run_at: at(0), attempt: 2, worker_id: "w1" };
   const claimed = { ...task, state: "claimed", claimed_at: at(12_000) };
   const [, now] = linesOf(history([run], claimed), T0 + 15_000);
+  expect(now?.look.word).toBe("Running");
   expect(now).toMatchObject({ outcome: "running", attempt: 2, waited: [T0 + 9_000, T0 + 12_000] });
   expect(now && ranMs(now)).toBe(3_000);
   const pending = { ...task, state: "pending", claimed_at: null };
   const [, next] = linesOf(history([run], pending), T0 + 15_000);
+  expect(next?.look.word).toBe("Ready");
   expect(next).toMatchObject({ outcome: "pending", attempt: 3 });
   expect(next && ranMs(next)).toBeNull();
 });
@@ -46,6 +48,9 @@ test("a task that waits for its time is delayed, and one that failed has no atte
   const task = { created_at: at(0), run_at: at(60_000), attempt: 1, worker_id: null };
   const lines = (state: string) =>
     linesOf(history([run], { ...task, state, claimed_at: null }), T0 + 15_000);
-  expect(lines("pending").at(-1)?.outcome).toBe("delayed");
+  expect(lines("pending").map(({ look }) => look.word)).toEqual([
+    "Failed",
+    expect.stringMatching(/^Delayed until /),
+  ]);
   expect(lines("failed")).toHaveLength(1);
 });

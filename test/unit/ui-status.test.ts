@@ -124,6 +124,10 @@ test("runs and tasks have no word of the queue", () => {
   expect(task("pending", { run_at: "2026-11-25T10:30:00Z" })).toMatch(
     /^Delayed until \d\d:\d\d \(idle\)$/,
   );
+  // One of another day says which.
+  expect(task("pending", { run_at: "2026-12-03T10:30:00Z" })).toMatch(
+    /^Delayed until \d Dec, \d\d:\d\d \(idle\)$/,
+  );
   expect(task("claimed")).toBe("Running (live)");
   expect(task("failed")).toBe("Failed, no attempt left (bad)");
 });
@@ -142,10 +146,16 @@ test("broken comes before every other state of a workload", () => {
 });
 
 test("a worker that drains says what is left; a state that nobody knows is shown as it is", () => {
-  expect(said(workerLook("active"))).toBe("Active (ok)");
-  expect(said(workerLook("drain", true, 2))).toBe("Draining · 2 left (warn)");
-  expect(said(workerLook("standby"))).toBe("Standby (idle)");
-  expect(said(workerLook("active", false))).toBe("Offline (idle)");
+  const worker = (state: string, more: object = {}) =>
+    said(workerLook({ state, in_flight: 0, ...more }));
+  expect(worker("active", { in_flight: 3 })).toBe("Active (ok)");
+  // Both kinds of workers, each by its own name for it.
+  expect(worker("drain", { in_flight: 2 })).toBe("Draining · 2 left (warn)");
+  expect(worker("draining", { in_flight: 1 })).toBe("Draining · 1 left (warn)");
+  expect(worker("drain")).toBe("Draining (warn)");
+  expect(worker("standby")).toBe("Standby (idle)");
+  expect(worker("drain", { in_flight: 2, alive: false })).toBe("Offline (bad)");
+  expect(worker("offline")).toBe("Offline (bad)");
   expect(said(lookOf("half_open"))).toBe("Half open (idle)");
 });
 

@@ -10,7 +10,8 @@ import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { ListCount } from "../parts/saved-lists/list-count.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
-import { Status } from "../parts/text.tsx";
+import { workerLook } from "../parts/status/worker.ts";
+import { StatusMark } from "../parts/status-mark.tsx";
 import { SavedSessions } from "./saved-sessions.tsx";
 import { OpenSession } from "./session/open-session.tsx";
 import { FilterBar } from "./wall/filter-bar.tsx";
@@ -115,7 +116,7 @@ interface WorkerLanesProps {
 
 function WorkerLanes({ worker, lanes, ...rest }: WorkerLanesProps) {
   if (lanes.length === 0) return null;
-  const { worker_id, hostname, status, alive } = worker;
+  const { worker_id, hostname, status, alive, in_flight } = worker;
   return (
     <Box component="section" mb="lg" aria-label={`Lanes of ${worker_id}`}>
       <Group gap="xs" mb="xs">
@@ -129,8 +130,9 @@ function WorkerLanes({ worker, lanes, ...rest }: WorkerLanesProps) {
             {hostname}
           </Text>
         )}
-        {status !== "active" && <Status value={status} />}
-        {!alive && <Status value="offline" />}
+        {(status !== "active" || !alive) && (
+          <StatusMark look={workerLook({ state: status, alive, in_flight })} />
+        )}
       </Group>
       <Box component="ul" className="wall-grid">
         {lanes.map((one) => (

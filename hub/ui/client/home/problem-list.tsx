@@ -14,7 +14,7 @@ import { OPEN_MS } from "../fleet/session/new-session.ts";
 import { call } from "../lib/http.ts";
 import { sessionHref } from "../lib/links.ts";
 import { useChange } from "../lib/query.ts";
-import { clockText, dayText } from "../lib/units.ts";
+import { dayClockText } from "../lib/units.ts";
 import type { HomeProblem } from "./problems.ts";
 
 const ICONS = {
@@ -29,12 +29,7 @@ const ICONS = {
 /** More at once are not read: they are there on request. */
 const SHOWN = 5;
 
-/** Since 09:12; since 21 Nov, 09:12 for another day. */
-function sinceText(at: string): string {
-  const date = new Date(at);
-  const today = new Date().toDateString() === date.toDateString();
-  return `since ${today ? "" : `${dayText(date)}, `}${clockText(date)}`;
-}
+const sinceText = (at: string): string => `since ${dayClockText(new Date(at), new Date())}`;
 
 function Activate({ label, activate }: { label: string; activate: string }) {
   const change = useChange(

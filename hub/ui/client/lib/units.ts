@@ -55,6 +55,9 @@ export const dayText = (at: Date): string => `${at.getDate()} ${MONTHS[at.getMon
 /** 05:11, of this browser's time zone. */
 export const clockText = (at: Date): string =>
   `${digits(2, at.getHours())}:${digits(2, at.getMinutes())}`;
+/** 05:11; of a day other than `now`'s 22 Nov, 05:11. */
+export const dayClockText = (at: Date, now: Date): string =>
+  at.toDateString() === now.toDateString() ? clockText(at) : `${dayText(at)}, ${clockText(at)}`;
 const secondText = (at: Date): string => `${clockText(at)}:${digits(2, at.getSeconds())}`;
 /** 22 Nov, 05:11:03.042, of this browser's time zone. */
 export const lineTimeText = (at: Date): string =>

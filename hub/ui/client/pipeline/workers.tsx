@@ -37,8 +37,8 @@ const COLUMNS: Column<PullWorker>[] = [
   {
     key: "state",
     title: "State",
-    width: "96px",
-    cell: ({ state, in_flight }) => <StatusMark look={workerLook(state, true, in_flight)} />,
+    width: "144px",
+    cell: (worker) => <StatusMark look={workerLook(worker)} />,
   },
   {
     key: "slots",

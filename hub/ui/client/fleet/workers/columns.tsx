@@ -52,8 +52,10 @@ export const COLUMNS = (hub_version: string): Column<Worker>[] => [
   {
     key: "status",
     title: "Status",
-    width: "104px",
-    cell: ({ alive, status }) => <StatusMark look={workerLook(status, alive)} />,
+    width: "144px",
+    cell: ({ alive, status, in_flight }) => (
+      <StatusMark look={workerLook({ state: status, alive, in_flight })} />
+    ),
   },
   {
     key: "lanes",

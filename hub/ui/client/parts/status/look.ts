@@ -64,7 +64,7 @@ const LOOKS: Record<string, [Tone, Icon, string?]> = {
   drain: ["warn", IconLogout, "Draining"],
   draining: ["warn", IconLogout],
   standby: ["idle", IconPlayerPause],
-  offline: ["idle", IconPlugOff],
+  offline: ["bad", IconPlugOff],
   alive: ["ok", ok],
   warm: ["ok", ok, "Free"],
   busy: ["live", turns],

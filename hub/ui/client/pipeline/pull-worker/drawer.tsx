@@ -1,6 +1,7 @@
 import { Alert, Drawer, Group, Stack, Text, Title } from "@mantine/core";
 import type { PullWorker } from "#shared/protocol/schema/pull.ts";
-import { Status } from "../../parts/text.tsx";
+import { workerLook } from "../../parts/status/worker.ts";
+import { StatusMark } from "../../parts/status-mark.tsx";
 import { Commands } from "./commands.tsx";
 import { Facts } from "./facts.tsx";
 import { FilterEditor } from "./filter-editor.tsx";
@@ -26,7 +27,7 @@ export function WorkerDrawer({ id, worker, onClose }: WorkerDrawerProps) {
           <Text fw={600} className="wrap">
             {id}
           </Text>
-          {worker && <Status value={worker.state} />}
+          {worker && <StatusMark look={workerLook(worker)} />}
         </Group>
       }
     >

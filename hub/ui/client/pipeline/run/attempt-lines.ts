@@ -1,4 +1,7 @@
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
+import type { Look } from "../../parts/status/look.ts";
+import { runLook } from "../../parts/status/run.ts";
+import { taskLook } from "../../parts/status/task.ts";
 
 type Span = [from: number, until: number];
 
@@ -7,6 +10,7 @@ export interface AttemptLine {
   key: string;
   attempt: number;
   run_id: number | null;
+  look: Look;
   outcome: string;
   worker_id: string | null;
   waited: Span | null;
@@ -38,6 +42,7 @@ export function linesOf({ task, attempts }: TaskHistory, now: number): AttemptLi
       key: `${run_id}`,
       run_id,
       attempt,
+      look: runLook(outcome),
       outcome,
       worker_id,
       waited,
@@ -54,6 +59,7 @@ export function linesOf({ task, attempts }: TaskHistory, now: number): AttemptLi
     run_id: null,
     worker_id: task.worker_id,
     attempt: claimed ? task.attempt : task.attempt + 1,
+    look: taskLook(task, now),
     outcome: claimed ? "running" : Date.parse(task.run_at) > now ? "delayed" : "pending",
     waited: free === null ? null : [free, begun ?? Math.max(now, free)],
     held: begun === null ? null : [begun, Math.max(now, begun)],

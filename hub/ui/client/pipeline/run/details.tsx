@@ -4,11 +4,14 @@ import type { QueueRow } from "#shared/protocol/schema/queue.ts";
 import { serverNow } from "../../lib/connection.ts";
 import { withQuery } from "../../lib/http.ts";
 import { workloadHref } from "../../lib/links.ts";
+import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText, timeText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
 import { LabelLinks } from "../../parts/labels.tsx";
 import { Loadable } from "../../parts/states.tsx";
+import { taskLook } from "../../parts/status/task.ts";
+import { StatusMark } from "../../parts/status-mark.tsx";
 import { Ago } from "../../parts/text.tsx";
 import type { QueueTab } from "../workload/queue-columns.tsx";
 import { JsonTree } from "./json-tree.tsx";
@@ -111,11 +114,14 @@ function tabOf({ state, run_at }: QueueRow): QueueTab {
 
 /** A task that waits or has failed: what it was submitted with. */
 export function TaskFacts({ workload, task }: { workload: string; task: QueueRow }) {
+  const now = useNow();
   const tasksOf = (label: string) => workloadHref(workload, { tab: tabOf(task), label });
   return (
     <Stack gap="xs">
       <FactList label="Task">
-        <Fact name="State">{task.state}</Fact>
+        <Fact name="State">
+          <StatusMark look={taskLook(task, now)} value={task.state} />
+        </Fact>
         <Fact name="Attempts">
           {task.attempt} of {task.max_attempts}
         </Fact>

@@ -3,7 +3,8 @@ import type { ReactNode } from "react";
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { useNow } from "../../lib/now.ts";
 import { durationText } from "../../lib/units.ts";
-import { Ago, Status } from "../../parts/text.tsx";
+import { StatusMark } from "../../parts/status-mark.tsx";
+import { Ago } from "../../parts/text.tsx";
 import { type AttemptLine, linesOf, ranMs } from "./attempt-lines.ts";
 import { roundsOf } from "./rounds.ts";
 
@@ -87,7 +88,7 @@ function Attempt({ line, current, onShow, children }: AttemptProps) {
             <Text size="sm" fw={600}>
               Attempt {line.attempt}
             </Text>
-            <Status value={line.outcome} />
+            <StatusMark look={line.look} />
             {line.worker_id && (
               <Text size="xs" c="dimmed" className="wrap">
                 on {line.worker_id}
