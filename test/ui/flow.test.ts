@@ -30,7 +30,7 @@ describe("in the browser", () => {
     const { page } = ui;
     const node = page.locator('[data-id="workload:g-flow-a"]');
     await node.getByText(name).waitFor();
-    await node.getByText("no worker runs it").waitFor();
+    await node.getByText("No worker for it").waitFor();
     await page.locator('[data-id="workload:g-flow-b"]').waitFor();
     await ui.judge();
 
@@ -69,13 +69,13 @@ describe("in the browser", () => {
     await using ui = await rig.open("/ui/pipelines/flow?q=g-past&view=table");
     const { page } = ui;
     const row = page.getByRole("row", { name: /Workload g-past/ });
-    await row.getByText("idle").waitFor();
+    await row.getByText("No worker for it").waitFor();
     await page.getByRole("slider", { name: "Shown minute" }).press("ArrowLeft");
     await row.getByText("quiet").waitFor();
     expect(new URL(page.url()).searchParams.get("at")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/);
     await ui.judge();
     await page.getByRole("button", { name: "Play" }).click();
-    await row.getByText("idle").waitFor();
+    await row.getByText("No worker for it").waitFor();
     await page.getByRole("button", { name: "Play" }).waitFor();
     expect(new URL(page.url()).searchParams.get("at")).toBeNull();
     await page.getByText("Graph", { exact: true }).click();
@@ -125,7 +125,7 @@ describe("a minute of the past", () => {
       ...{ id: `workload:${slug}`, kind: "workload" as const, label: slug },
       ...{ position: { x: 0, y: 0 }, stats: {} },
     });
-    expect(shownThen(node("a"), frame)).toMatchObject({ health: "bad", state: "failing" });
+    expect(shownThen(node("a"), frame)).toMatchObject({ health: "bad", state: "Failing · 100 %" });
     expect(shownThen(node("none"), frame)).toMatchObject({ health: "off", state: "quiet" });
   });
 });

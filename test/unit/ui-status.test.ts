@@ -137,9 +137,11 @@ test("broken comes before every other state of a workload", () => {
   const state = (more: object) => said(workloadLook({ ...well, ...more }));
   expect(state({ broken: true, enabled: false, paused: true })).toBe("Broken (bad)");
   expect(state({ enabled: false })).toBe("Off (idle)");
-  expect(state({ paused: true })).toBe("Paused (warn)");
+  // The supervisor pauses by switching off.
+  expect(state({ paused: true, enabled: false })).toBe("Paused (warn)");
   expect(state({ no_worker: true })).toBe("No worker for it (warn)");
   expect(state({ success_rate: 0.38 })).toBe("Failing · 62 % (bad)");
+  expect(state({ success_rate: 0.5 })).toBe("Failing · 50 % (bad)");
   expect(state({ success_rate: 0.96 })).toBe("Some fail · 4 % (warn)");
   expect(state({ success_rate: 1, running: 2 })).toBe("Running (live)");
   expect(state({})).toBe("Idle (idle)");

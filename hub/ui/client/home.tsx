@@ -22,6 +22,7 @@ import { PageHead } from "./parts/page-head.tsx";
 import { Loadable } from "./parts/states.tsx";
 import { UpdatesBanner } from "./parts/updates/banner.tsx";
 import { statesOf } from "./pipeline/overview/problems.ts";
+import { useUnserved } from "./pipeline/workload/use-seen.ts";
 
 /** The running bar grows, and a problem may come by itself. */
 const EVERY_MS = 15_000;
@@ -92,7 +93,8 @@ function Both({ figures, overview, ranges }: BothProps) {
   // How the last runs went comes after what the page begins with.
   const settled = useDeferredValue(true, false);
   const summary = useGet("/api/v1/dashboard/workloads-runs-summary", {}, { enabled: settled });
-  const states = overview ? statesOf(overview, summary.data, undefined) : [];
+  const unserved = useUnserved();
+  const states = overview ? statesOf(overview, summary.data, undefined, unserved) : [];
   return (
     <div className="home">
       <ProblemList problems={problemsOf(figures.problems, overview, states)} />

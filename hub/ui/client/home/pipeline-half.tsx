@@ -9,6 +9,7 @@ import { Totals } from "../pipeline/overview/totals.tsx";
 import { useShown } from "../pipeline/run/address.ts";
 import { RunDrawer } from "../pipeline/run/drawer.tsx";
 import { RunTable } from "../pipeline/run/run-table.tsx";
+import { useUnserved } from "../pipeline/workload/use-seen.ts";
 import { createCommand } from "../pipeline/workloads/examples.ts";
 import { Card } from "./card.tsx";
 import { runsHref } from "./links.ts";
@@ -22,7 +23,7 @@ export function PipelineHalf({ overview }: { overview: DashboardOverview }) {
   const summary = useGet("/api/v1/dashboard/workloads-runs-summary");
   const rates = useGet("/api/v1/flow/rates", { query: { since_min: MINUTES } });
   const { showRun } = useShown();
-  const states = statesOf(overview, summary.data, rates.data);
+  const states = statesOf(overview, summary.data, rates.data, useUnserved());
   if (states.length === 0)
     return (
       <Empty title="There is no workload yet" command={createCommand()}>

@@ -134,11 +134,11 @@ function supervisedProblem(one: Supervision, waiting: string | null): HomeProble
 }
 
 /** Runs that fail, leases that end and tasks that wait: nothing that stops it, but somebody should look. */
-const stateProblem = ({ slug, problems, weight }: WorkloadState): HomeProblem => ({
+const stateProblem = ({ slug, problems, weight, unserved }: WorkloadState): HomeProblem => ({
   key: `workload ${slug}`,
   icon: "queue",
   severity: weight >= FAILING_WEIGHT ? "bad" : "warn",
-  title: `Workload ${slug} needs attention`,
+  title: `Workload ${slug} ${unserved ? "does not run" : "needs attention"}`,
   detail: problems.join("; "),
   note: null,
   since: null,

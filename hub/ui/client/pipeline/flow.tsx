@@ -19,6 +19,7 @@ import {
 } from "./flow-graph/model.ts";
 import { MINUTE_MS, Scrubber } from "./flow-graph/scrubber.tsx";
 import { FlowTables } from "./flow-graph/tables.tsx";
+import { useSeen } from "./workload/use-seen.ts";
 
 const MOST_MIN = 2_880;
 const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
@@ -88,9 +89,11 @@ export function Page() {
     () => (at === null || !rates.data ? null : frameAt(rates.data, at)),
     [rates.data, at],
   );
+  const { overview, summary, workers } = useSeen();
   const shownOf = useCallback(
-    (node: FlowNode) => (frame ? shownThen(node, frame) : shownNow(node)),
-    [frame],
+    (node: FlowNode) =>
+      frame ? shownThen(node, frame) : shownNow(node, { overview, summary, workers }),
+    [frame, overview, summary, workers],
   );
   const { nodes, edges } = useMemo(() => {
     const data = snapshot.data ?? { nodes: [], edges: [] };

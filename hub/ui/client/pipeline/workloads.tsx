@@ -10,10 +10,12 @@ import { countText } from "../lib/units.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
-import { workloadLook } from "../parts/status/workload.ts";
+import type { Look } from "../parts/status/look.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Clip } from "../parts/text.tsx";
 import { LastRuns } from "./overview/state-table.tsx";
+import { stateOf } from "./workload/state.ts";
+import { useSeen } from "./workload/use-seen.ts";
 import { CreateDialog } from "./workloads/create.tsx";
 import { createCommand } from "./workloads/examples.ts";
 
@@ -22,8 +24,7 @@ interface Row extends Workload {
   depth: Depth | undefined;
   runs: readonly boolean[];
   rate: number | null;
-  paused: boolean;
-  broken: boolean;
+  look: Look;
 }
 
 const count = (key: "pending" | "claimed" | "failed", title: string): Column<Row> => ({
@@ -55,17 +56,7 @@ const COLUMNS: Column<Row>[] = [
     key: "state",
     title: "State",
     width: "150px",
-    cell: ({ enabled, paused, broken, rate, depth }) => (
-      <StatusMark
-        look={workloadLook({
-          enabled,
-          paused,
-          broken,
-          running: depth?.claimed ?? 0,
-          success_rate: rate,
-        })}
-      />
-    ),
+    cell: ({ look }) => <StatusMark look={look} />,
   },
   {
     key: "type",
@@ -122,20 +113,20 @@ export function Page() {
   const later = useDebouncedCallback((typed: string) => set({ q: typed }), 200);
   const list = useGet("/api/v1/workloads");
   const overview = useGet("/api/v1/dashboard/overview");
-  const summary = useGet("/api/v1/dashboard/workloads-runs-summary");
+  const seen = useSeen();
   const openCreate = () => set({ create: "python_module" }, { push: true });
   const rowsOf = ({ workloads }: WorkloadList): Row[] =>
     workloads.map((workload) => {
-      const runs = summary.data?.workloads.find(({ slug }) => slug === workload.slug);
+      const { slug, enabled, executor } = workload;
+      const runs = seen.summary?.workloads.find((one) => one.slug === slug);
+      const depth = overview.data?.queue_depths.find((one) => one.workload === slug);
+      const broken = executor.state === "broken";
       return {
         ...workload,
-        depth: overview.data?.queue_depths.find((one) => one.workload === workload.slug),
+        depth,
         runs: runs?.runs ?? [],
         rate: runs?.success_rate ?? null,
-        paused: Boolean(
-          overview.data?.supervised.find((one) => one.workload === workload.slug)?.paused_at,
-        ),
-        broken: (overview.data?.problems ?? []).some((one) => one.workload === workload.slug),
+        look: stateOf({ slug, enabled, broken, running: depth?.claimed ?? 0 }, seen),
       };
     });
   return (

@@ -1,6 +1,9 @@
 import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/protocol/schema/flow.ts";
 import { pluginHref, workersHref, workloadHref } from "../../lib/links.ts";
 import { countText } from "../../lib/units.ts";
+import type { Look, Tone } from "../../parts/status/look.ts";
+import { workloadLook } from "../../parts/status/workload.ts";
+import { type Seen, stateOf } from "../workload/state.ts";
 
 type Health = "good" | "warn" | "bad" | "off" | "plain";
 
@@ -48,41 +51,35 @@ export const edgeWidth = (per_min: number): number => 1 + Math.min(8, Math.log2(
 const num = (value: number | string | null | undefined): number =>
   typeof value === "number" ? value : 0;
 
-function workloadHealth(
-  on: boolean,
-  {
-    pending,
-    claimed,
-    succeeded,
-    failed,
-  }: Record<"pending" | "claimed" | "succeeded" | "failed", number>,
-): Pick<Shown, "health" | "state"> {
-  if (!on) return { health: "off", state: "disabled" };
-  if (failed && failed >= succeeded) return { health: "bad", state: "failing" };
-  if (failed) return { health: "warn", state: "some fail" };
-  if (pending && !claimed && !succeeded) return { health: "warn", state: "no worker runs it" };
-  return { health: "good", state: claimed || succeeded ? "running" : "idle" };
-}
+const HEALTH: Record<Tone, Health> = {
+  ok: "good",
+  live: "plain",
+  warn: "warn",
+  bad: "bad",
+  idle: "off",
+};
+const shownAs = ({ word, tone }: Look): Pick<Shown, "health" | "state"> => ({
+  health: HEALTH[tone],
+  state: word,
+});
 
 /** A node as it is now. */
-export function shownNow({ kind, stats }: FlowNode): Shown {
-  if (kind === "workload" && stats.executor === "broken")
-    return {
-      health: "bad",
-      state: "does not load",
-      lines: [String(stats.executor_error), `${num(stats.pending)} pending`],
-    };
+export function shownNow({ id, kind, stats }: FlowNode, seen: Seen): Shown {
   if (kind === "workload") {
     const [submitted, succeeded, failed] = ["submitted", "succeeded", "failed"].map((name) =>
       num(stats[`${name}_per_min`]),
     ) as [number, number, number];
     const [pending, claimed] = [num(stats.pending), num(stats.claimed)];
+    const broken = stats.executor === "broken";
+    const enabled = stats.state !== "disabled";
     return {
-      ...workloadHealth(stats.state !== "disabled", { pending, claimed, succeeded, failed }),
-      lines: [
-        `${pending} pending, ${claimed} claimed, ${num(stats.failed)} failed`,
-        `in ${rateText(submitted)}, done ${rateText(succeeded)}${failed ? `, failed ${rateText(failed)}` : ""}`,
-      ],
+      ...shownAs(stateOf({ slug: nameOf(id), enabled, broken, running: claimed }, seen)),
+      lines: broken
+        ? [String(stats.executor_error), `${pending} pending`]
+        : [
+            `${pending} pending, ${claimed} claimed, ${num(stats.failed)} failed`,
+            `in ${rateText(submitted)}, done ${rateText(succeeded)}${failed ? `, failed ${rateText(failed)}` : ""}`,
+          ],
     };
   }
   if (kind === "worker") {
@@ -102,6 +99,18 @@ export function shownNow({ kind, stats }: FlowNode): Shown {
   return { health: "plain", state: "source", lines: [rateText(num(stats.submitted_per_min))] };
 }
 
+/** By the runs that ended in that minute. */
+function stateThen(minute: { claimed: number; succeeded: number; failed: number }): Look {
+  const { claimed, succeeded, failed } = minute;
+  const ended = succeeded + failed;
+  return workloadLook({
+    enabled: true,
+    broken: false,
+    running: claimed + ended,
+    success_rate: ended === 0 ? null : succeeded / ended,
+  });
+}
+
 /** A node as it was in a minute. Only of workloads the minutes are kept. */
 export function shownThen({ id, kind }: FlowNode, frame: Frame): Shown {
   if (kind !== "workload") return { health: "plain", state: kind, lines: [] };
@@ -109,7 +118,7 @@ export function shownThen({ id, kind }: FlowNode, frame: Frame): Shown {
   const busy = submitted + claimed + succeeded + failed > 0;
   return {
     ...(busy
-      ? workloadHealth(true, { pending: 0, claimed, succeeded, failed })
+      ? shownAs(stateThen({ claimed, succeeded, failed }))
       : { health: "off" as const, state: "quiet" }),
     lines: [
       `${submitted} submitted, ${claimed} claimed`,

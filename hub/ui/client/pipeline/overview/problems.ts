@@ -21,6 +21,8 @@ export interface WorkloadState {
   /** Events of the last whole minute. */
   minute: Record<string, number>;
   supervision: Supervision | null;
+  /** Tasks wait, and no worker that is on may run them. */
+  unserved: boolean;
   /** Where its code does not load, and why. */
   broken: string | null;
   /** What is wrong, the worst first. */
@@ -29,8 +31,9 @@ export interface WorkloadState {
   weight: number;
 }
 
+const NO_WORKER = "no live worker may run it";
 const SEEN: Record<string, string> = {
-  no_worker: "no live worker may run it",
+  no_worker: NO_WORKER,
   dead_instances: "its instances are dead",
   broken_executor: "its code does not load",
   stuck: "workers are idle and run nothing",
@@ -48,6 +51,7 @@ function judge(one: Omit<WorkloadState, "problems" | "weight">): [string, number
     supervision?.problem && !(broken !== null && supervision.problem === "broken_executor")
       ? [SEEN[supervision.problem] ?? supervision.problem, 500]
       : null,
+    one.unserved && supervision?.problem !== "no_worker" ? [NO_WORKER, 500] : null,
     failing
       ? [
           `${Math.round((1 - success_rate) * 100)} % of the last ${runs.length} runs failed`,
@@ -71,6 +75,7 @@ export function statesOf(
   overview: DashboardOverview,
   summary: RunsSummary | undefined,
   rates: FlowRates | undefined,
+  unserved: ReadonlySet<string> = new Set(),
 ): WorkloadState[] {
   const summaries = new Map((summary?.workloads ?? []).map((one) => [one.slug, one]));
   const states = overview.queue_depths.map((depth) => {
@@ -92,6 +97,7 @@ export function statesOf(
       // The running minute is not whole.
       minute: of((n) => n.at(-2) ?? 0),
       broken: overview.problems.find((one) => one.workload === slug)?.message ?? null,
+      unserved: pending > 0 && unserved.has(slug),
       supervision: overview.supervised.find((one) => one.workload === slug) ?? null,
     };
     const judged = judge(state);
