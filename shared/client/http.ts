@@ -169,7 +169,9 @@ function requester({ url, headers, tls, usual_ms, clock, send }: Sender) {
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop, { once: true });
     void clock.sleep(ms, answered.signal).then(() => {
-      if (!answered.signal.aborted) over.abort(new Error(`no answer within ${ms} ms`));
+      // Named as AbortSignal.timeout() does, so that who sends the call can tell it from one that was given up.
+      const late = () => new DOMException(`no answer within ${ms} ms`, "TimeoutError");
+      if (!answered.signal.aborted) over.abort(late());
     });
     // One that lives as long as the program would gather the listeners of all calls; a body that is still read needs its own.
     const letGo = () => signal?.removeEventListener("abort", stop);

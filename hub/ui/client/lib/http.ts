@@ -72,7 +72,7 @@ function loginWanted({ status, message, headers }: FlotillaError): LoginKind | n
  * @returns the answer.
  */
 const own = (method: "GET" | "POST", path: string, json?: object): Promise<Response> =>
-  fetch(`/ui/${path}`, {
+  fetchHeard(`/ui/${path}`, {
     method,
     headers: { ...HEADERS, ...(json && { "content-type": "application/json" }) },
     body: json ? JSON.stringify(json) : null,
