@@ -33,6 +33,16 @@ test("a workload whose code does not load says why, on the overview too, until i
   await ui.page.getByText("Its code does not load").waitFor();
   await ui.page.getByText("No module named 'not_there_at_all'").first().waitFor();
   await ui.page.getByText("Traceback").waitFor();
+  // The same in the head, in the list and in the flow, and red.
+  const broken = ui.page.locator('.state[data-tone="bad"]').getByText("Broken", { exact: true });
+  await broken.waitFor();
+  await using list = await rig.open(`/ui/pipelines?q=${slug}`);
+  await list.page.getByRole("row", { name: slug }).getByText("Broken", { exact: true }).waitFor();
+  await list.page.goto(`${rig.url}/ui/pipelines/flow?q=${slug}&view=table`);
+  await list.page
+    .getByRole("row", { name: new RegExp(`Workload ${slug}`) })
+    .getByText("Broken", { exact: true })
+    .waitFor();
   await using overview = await rig.open("/ui/home");
   await overview.page
     .getByText(/its code does not load on .*not_there_at_all/)

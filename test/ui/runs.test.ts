@@ -77,6 +77,8 @@ test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-
   await tasks.submit("f-runs-waits", "w1", "w2");
   await using ui = await rig.open("/ui/pipelines/runs?task=f-runs-waits/w1");
   const drawer = ui.page.getByRole("dialog", { name: "w1" });
+  // In the line of the attempt ahead, and as its state.
+  await drawer.getByText("Ready", { exact: true }).nth(1).waitFor();
   await drawer.getByRole("button", { name: "Delete" }).click();
   await ui.page.getByRole("button", { name: "Delete the task" }).click();
   await tasks.settled("f-runs-waits", { pending: 1 });
