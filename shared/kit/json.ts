@@ -4,6 +4,7 @@
  */
 export const MAX_NESTING = 512;
 
+const utf8 = new TextEncoder();
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
@@ -56,7 +57,7 @@ function opensAtMost(bytes: Uint8Array, most: number): boolean {
 export function isNestedDeeper(json: Uint8Array | string, most = MAX_NESTING): boolean {
   // A level takes at least one character.
   if (json.length <= most) return false;
-  const bytes = typeof json === "string" ? Buffer.from(json) : json;
+  const bytes = typeof json === "string" ? utf8.encode(json) : json;
   if (opensAtMost(bytes, most)) return false;
   const { length } = bytes;
   let depth = 0;
