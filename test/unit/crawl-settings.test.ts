@@ -8,7 +8,9 @@ const SEED = "http://site.test/";
 const at = (name: string, host = "site.test") => `http://${host}/${name}`;
 let hub: ReturnType<typeof startCrawledHub>;
 let kept: Map<string, unknown>;
+let task_id: number;
 beforeEach(() => {
+  task_id = 0;
   hub = startCrawledHub();
   kept = new Map();
 });
@@ -23,7 +25,6 @@ const pks = ({ emit = [] }: Told): string[] => emit.map(({ pk }) => pk);
 /** Runs one task of a crawl after the other, each its first attempt. */
 function crawlWith(settings: Parameters<typeof hub.open>[0]) {
   const { run } = hub.open(settings);
-  let task_id = 0;
   return (pk: string, extra: Extra | null = null): Promise<Told> => {
     task_id += 1;
     return run({ pk, extra }, attemptOf(task_id, 1, kept)) as Promise<Told>;
@@ -122,4 +123,62 @@ describe("what a site asks for", () => {
       expect(hub.urls).toEqual([at("a"), at("a")]);
     },
   );
+
+  test("a robots.txt that answered 500 is asked for again by the next attempt (rules/pipeline-crawl#robots)", async () => {
+    hub.pages[at("robots.txt")] = { http_status: 500 };
+    const { run } = hub.open({ robots: true });
+    const attempt = (n: number) =>
+      run({ pk: at("a"), extra: null }, attemptOf(1, n, kept)).catch((err: Error) => err);
+    expect(await attempt(1)).toMatchObject({ message: `${at("robots.txt")} answered 500` });
+    hub.pages[at("robots.txt")] = { body: "User-agent: *\nDisallow: /no\n" };
+    expect(await attempt(2)).toMatchObject({ url: at("a") });
+    expect(hub.urls).toEqual([at("robots.txt"), at("robots.txt"), at("a")]);
+  });
+
+  test("a robots.txt whose body was not kept allows nothing, and one without a body everything (rules/pipeline-crawl#robots)", async () => {
+    hub.pages[at("robots.txt")] = { lost: 1 };
+    const lost = crawlWith({ robots: true })(at("a"));
+    await expect(lost).rejects.toThrow(`the body of ${at("robots.txt")} was not captured`);
+    hub.pages[at("robots.txt", "empty.test")] = {};
+    const visit = crawlWith({ robots: true, scope: "any" });
+    expect(await visit(at("a", "empty.test"))).not.toHaveProperty("skipped");
+  });
+
+  test("bodies of robots.txt are kept whatever the crawl's options say of pages", async () => {
+    const options = { capture_assets: false, min_asset_size_bytes: 5_000 };
+    await crawlWith({ robots: true, options })(at("a"));
+    expect(hub.bodies.map((body) => JSON.parse(body).options)).toEqual([
+      { capture_assets: true, min_asset_size_bytes: 1 },
+      options,
+    ]);
+  });
+});
+
+describe("a task that is reset (rules/pipeline-crawl#no-page-twice-none-missed)", () => {
+  const failed = { error: "net::ERR_CONNECTION_REFUSED" };
+  const claim = (settings: Parameters<typeof hub.open>[0], attempt: number, epoch: number) =>
+    hub
+      .open(settings)
+      .run({ pk: at("a"), extra: null }, attemptOf(1, attempt, kept, epoch))
+      .catch((err: Error) => err);
+
+  test("opens its page anew, once for each claim", async () => {
+    hub.pages[at("a")] = failed;
+    for (const n of [1, 2, 3]) expect(await claim({}, n, n)).toBeInstanceOf(Error);
+    expect(hub.urls).toHaveLength(3);
+    hub.pages[at("a")] = {};
+    expect(await claim({}, 1, 4)).toMatchObject({ url: at("a"), http_status: 200 });
+    expect(hub.urls).toHaveLength(4);
+    // Its worker died after that: the job is there.
+    expect(await claim({}, 2, 5)).toMatchObject({ url: at("a"), http_status: 200 });
+    expect(hub.urls).toHaveLength(4);
+  });
+
+  test("opens it with the options that the crawl has now", async () => {
+    hub.pages[at("a")] = failed;
+    expect(await claim({}, 1, 1)).toBeInstanceOf(Error);
+    hub.pages[at("a")] = {};
+    const told = await claim({ options: { wait_seconds: 5 } }, 1, 2);
+    expect(told).toMatchObject({ url: at("a"), http_status: 200 });
+  });
 });

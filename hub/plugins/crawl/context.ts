@@ -30,6 +30,8 @@ export interface SitemapPart {
 /** What the runner gives a task. */
 export interface TaskContext {
   task_id: number;
+  /** Grows with each claim of the task, also after a reset, which begins the attempts anew. */
+  epoch: number;
   attempt: number;
   max_attempts: number;
   signal: AbortSignal;

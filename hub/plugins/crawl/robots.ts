@@ -56,8 +56,6 @@ async function read(crawl: Crawl, address: string, ctx: TaskContext): Promise<st
   const job = await jobOf(crawl, address, ctx, "robots");
   const status = job.http_status ?? 0;
   if (status >= 400 && status < 500) return "";
-  if (status >= 500)
-    throw new Error(`${address} answered ${status}: the site may not be crawled now`);
   const body = await bodyOf(crawl, job, MAX_BYTES);
   return body === null ? "" : new TextDecoder().decode(body);
 }

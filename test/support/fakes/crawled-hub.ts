@@ -11,6 +11,8 @@ export interface CrawledPage {
   body?: string;
   /** Why its job failed. */
   error?: string;
+  /** Bodies that its job could not keep. */
+  lost?: number;
 }
 
 interface Kept extends TaskContext {
@@ -22,9 +24,11 @@ export const attemptOf = (
   task_id: number,
   attempt: number,
   kept = new Map<string, unknown>(),
+  epoch = attempt,
 ): Kept => ({
   kept,
   task_id,
+  epoch,
   attempt,
   max_attempts: 3,
   signal: new AbortController().signal,
@@ -49,20 +53,36 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
   let refused = "never";
   /** As they were when their jobs were submitted. */
   const opened: CrawledPage[] = [];
-  const by_key = new Map<string, number>();
-  const submit = (url: string, key: string): number => {
+  const by_key = new Map<string, { job: number; body: string }>();
+  const bodies: string[] = [];
+  const submit = (body: string, key: string): Response => {
     const before = by_key.get(key);
-    if (before !== undefined) return before;
+    if (before?.body === body) return Response.json(jobOf(String(before.job)));
+    if (before) {
+      const detail = "this Idempotency-Key was used with another request";
+      return Response.json({ detail }, { status: 409 });
+    }
+    const { url } = JSON.parse(body) as { url: string };
     opened.push(pages[url] ?? {});
+    bodies.push(body);
     const job = urls.push(url) - 1;
-    by_key.set(key, job);
-    return job;
+    by_key.set(key, { job, body });
+    return Response.json(jobOf(String(job)));
   };
   const jobOf = (job_id: string) => {
     const url = urls[Number(job_id)] ?? "";
-    const { http_status = 200, error = null } = opened[Number(job_id)] ?? {};
+    const { http_status = 200, error = null, lost = 0 } = opened[Number(job_id)] ?? {};
     const status = error === null ? "completed" : "failed";
-    return { job_id, status, error, url, final_url: url, http_status, title: "" };
+    return {
+      job_id,
+      status,
+      error,
+      url,
+      final_url: url,
+      http_status,
+      title: "",
+      capture: { lost },
+    };
   };
   const answerOf = (job_id: string, part: string): Response => {
     const { links = [], html, body } = opened[Number(job_id)] ?? {};
@@ -91,15 +111,14 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
       if (pathname.endsWith("/events") && self.upgrade(request)) return undefined;
       const [, job_id = "", part = ""] = /^\/jobs\/(\d+)(.*)$/.exec(pathname) ?? [];
       if (request.method !== "POST") return answerOf(job_id, part);
-      const { url } = (await request.json()) as { url: string };
-      const key = request.headers.get("idempotency-key") ?? "";
-      return Response.json(jobOf(String(submit(url, key))));
+      return submit(await request.text(), request.headers.get("idempotency-key") ?? "");
     },
   });
   return {
     pages,
-    /** The addresses of its jobs, in order. */
+    /** The addresses of its jobs, in order, and the bodies of the calls that submitted them. */
     urls,
+    bodies,
     asked,
     /** Paths that end so are 503 from now on. */
     refuse: (end: string) => {
