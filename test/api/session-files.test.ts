@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { formFor } from "#hub/ui/client/fleet/session/stage/drop-files.ts";
 import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
@@ -88,6 +89,28 @@ test("set_input_files as multipart: files go to the worker as they come, the cal
   expect(bridge.uploads.get(files[1]?.upload_id ?? "")?.sha256).toBe(
     new Bun.CryptoHasher("sha256").update(big).digest("hex"),
   );
+});
+
+test("a form names the frames of its field from outside in, as the web app writes it", async () => {
+  const worker = await start();
+  const { session_id: sid } = await open();
+  const framesOf = async (frame: string[]) => {
+    const selectors = [{ by: "css" as const, selector: "#file", matches: 1 }];
+    const body = formFor({ selectors, frame }, [new File(["x"], "a.txt")]);
+    const answer = await fetch(`${hub.url}/sessions/${sid}/set_input_files`, {
+      method: "POST",
+      body,
+    });
+    expect(answer.status).toBe(200);
+    const { args } = await worker.calls.next();
+    return { selector: args.selector, frame: args.frame };
+  };
+  expect(await framesOf(["#outer", "#inner"])).toEqual({
+    selector: "#file",
+    frame: ["#outer", "#inner"],
+  });
+  expect(await framesOf(["#outer"])).toEqual({ selector: "#file", frame: "#outer" });
+  expect(await framesOf([])).toEqual({ selector: "#file", frame: undefined });
 });
 
 test("set_input_files beyond 100 MB is 413, announced or not, and leaves nothing on the worker", async () => {

@@ -13,7 +13,18 @@ import { dropUploads, putUpload } from "../sessions/uploads.ts";
 /** Files of one form: as many as the JSON body may have. */
 const MAX_FILES = 100;
 
-/** set_input_files as a form: `selector`, `timeout_s` and files, streamed to the worker and set by one call. */
+/** Several fields `frame` are a list from outside in; of every other name the last one counts. */
+function argumentsOf(fields: Record<string, string[]>): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  for (const [name, values] of Object.entries(fields)) {
+    const last = values.at(-1);
+    if (name === "frame" && values.length > 1) given[name] = values;
+    else given[name] = name === "timeout_s" ? Number(last) : last;
+  }
+  return given;
+}
+
+/** set_input_files as a form: `selector`, `frame`, `timeout_s` and files, streamed to the worker and set by one call. */
 export async function setStreamedFiles(
   ctx: FleetContext,
   c: Context,
@@ -31,12 +42,7 @@ export async function setStreamedFiles(
       const upload_id = await putUpload(ctx, session, body, c.req.raw.signal);
       files.push({ name, mime: mime.slice(0, 255), upload_id });
     });
-    const { timeout_s, ...rest } = fields;
-    const given = {
-      ...rest,
-      ...(timeout_s === undefined ? {} : { timeout_s: Number(timeout_s) }),
-      files,
-    };
+    const given = { ...argumentsOf(fields), files };
     const args = SESSION_ACTIONS.set_input_files.args.safeParse(given);
     if (!args.success) throw validationError(args.error.issues, "body", given);
     return await actOn(ctx, session, "set_input_files", args.data);

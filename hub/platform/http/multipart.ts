@@ -25,19 +25,19 @@ export const isMultipart = (c: Context): boolean =>
 /**
  * Reads a multipart/form-data body part by part, holding no more of it than a buffer.
  * @param take gets each file in turn; an error that it throws ends the reading and is rethrown.
- * @returns the fields that are not files; the last one of a name counts.
+ * @returns the values of each field that is no file, in the order of the form.
  * @throws AppError bad_request for a body that is not a form, too_large above the limits, invalid for too many parts.
  */
 export async function readForm(
   c: Context,
   { max_bytes, max_files }: FormLimits,
   take: (file: FormFile) => Promise<void>,
-): Promise<Record<string, string>> {
+): Promise<Record<string, string[]>> {
   const tooLarge = () =>
     new AppError("too_large", `the files together are larger than ${max_bytes} bytes`);
   if (Number(c.req.header("content-length") ?? 0) > max_bytes + MAX_FIELDS * MAX_FIELD_BYTES)
     throw tooLarge();
-  const fields: Record<string, string> = Object.create(null);
+  const fields: Record<string, string[]> = Object.create(null);
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {});
   const taken: Promise<void>[] = [];
@@ -47,7 +47,9 @@ export async function readForm(
   form.on("error", (err) => fail(badRequest(`not a valid form: ${errorMessage(err)}`)));
   form.on("field", (name, value, _nameCut, cut) => {
     if (cut) fail(invalid(["body", name.slice(0, 100)], "is too long"));
-    fields[name] = value;
+    const values = fields[name] ?? [];
+    values.push(value);
+    fields[name] = values;
   });
   for (const limit of ["partsLimit", "filesLimit", "fieldsLimit"] as const)
     form.on(limit, () => fail(invalid(["body"], `at most ${max_files} files and few fields`)));

@@ -23,6 +23,18 @@ async function fieldFor(session: Session, at: { x: number; y: number } | null): 
   );
 }
 
+/** The form that sets the files of a field, with the frames that it is in, from outside in. */
+export function formFor(
+  { selectors, frame }: Pick<Picked, "selectors" | "frame">,
+  files: readonly File[],
+): FormData {
+  const form = new FormData();
+  form.set("selector", selectors.find(({ matches }) => matches === 1)?.selector ?? FILES);
+  for (const one of frame) form.append("frame", one);
+  for (const file of files) form.append("files", file);
+  return form;
+}
+
 /** Gives files to the page. @throws FlotillaError, Error */
 export async function dropFiles(
   session: Session,
@@ -30,11 +42,7 @@ export async function dropFiles(
   at: { x: number; y: number } | null,
 ): Promise<void> {
   const field = await fieldFor(session, at);
-  const form = new FormData();
-  form.set("selector", field.selectors.find(({ matches }) => matches === 1)?.selector ?? FILES);
-  const [frame] = field.frame;
-  if (frame !== undefined) form.set("frame", frame);
-  for (const file of files) form.append("files", file);
+  const form = formFor(field, files);
   await open("POST /sessions/{sid}/set_input_files", {
     params: { sid: session.session_id },
     body: form,
