@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { WhoIAm } from "#hub/ui/client/lib/logins.ts";
 import { mayDo } from "#hub/ui/client/lib/logins.ts";
-import { hitActions, hitHref, readAsked } from "#hub/ui/client/shell/palette-hits.ts";
+import { hitActions, hitHref, ofKinds, readAsked } from "#hub/ui/client/shell/palette-hits.ts";
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
 
 /** What Ctrl K leads to and offers (rules/web-app#ctrl-k). */
@@ -73,6 +73,9 @@ describe("what is offered", () => {
     expect(labels(hit("session", { state: "ended" }))).toEqual([]);
     expect(labels(hit("worker", { state: "active" }))).toEqual(["Drain worker"]);
     expect(labels(hit("worker", { state: "standby" }))).toEqual(["Activate worker"]);
+    expect(labels(hit("pull_worker", { state: "active" }))).toEqual(["Drain worker"]);
+    expect(labels(hit("pull_worker", { state: "draining" }))).toEqual(["Resume worker"]);
+    expect(labels(hit("pull_worker", { state: "offline" }))).toEqual([]);
     expect(labels(hit("workload", { state: "enabled" }))).toEqual(["Pause workload"]);
     expect(labels(hit("workload", { state: "off" }))).toEqual(["Resume workload"]);
     expect(labels(hit("task", { state: "failed", workload: "w" }))).toEqual([
@@ -113,11 +116,31 @@ describe("what is offered", () => {
 });
 
 test("a verb in front asks for an action, in any case; another word is looked for", () => {
-  expect(readAsked("  Drain  w12 ")).toEqual({ verb: "drain", words: "w12" });
-  expect(readAsked("cancel invoice 4711")).toEqual({ verb: "cancel", words: "invoice 4711" });
-  expect(readAsked("open shop")).toEqual({ verb: "open", words: "shop" });
+  const said = (query: string) => {
+    const { verb, kinds, words } = readAsked(query);
+    return [verb, kinds, words];
+  };
+  expect(said("  Drain  w12 ")).toEqual(["drain", null, "w12"]);
+  expect(said("cancel invoice 4711")).toEqual(["cancel", null, "invoice 4711"]);
+  expect(said("open shop")).toEqual(["open", null, "shop"]);
   // Half a word, and nothing after it: somebody may look for a page of that name.
-  expect(readAsked("drain")).toEqual({ verb: null, words: "drain" });
-  expect(readAsked("drained w12")).toEqual({ verb: null, words: "drained w12" });
-  expect(readAsked("")).toEqual({ verb: null, words: "" });
+  expect(said("drain")).toEqual([null, null, "drain"]);
+  expect(said("drained w12")).toEqual([null, null, "drained w12"]);
+  expect(said("")).toEqual([null, null, ""]);
+});
+
+test("the noun after a verb narrows the kind and is not looked for", () => {
+  expect(readAsked("cancel Job foo")).toEqual({
+    verb: "cancel",
+    kinds: ["job"],
+    words: "foo",
+    text: "Job foo",
+  });
+  const hits = [hit("task", { id: "foo" }), hit("job", { id: "j1" })];
+  expect(ofKinds(hits, ["job"]).map(({ id }) => id)).toEqual(["j1"]);
+  expect(ofKinds(hits, null)).toEqual(hits);
+  // Alone it may be the word that somebody looks for, and no property of every object is a noun.
+  expect(readAsked("cancel job")).toMatchObject({ kinds: null, words: "job" });
+  expect(readAsked("cancel constructor x")).toMatchObject({ kinds: null });
+  expect(readAsked("drain worker w12").kinds).toEqual(["worker", "pull_worker"]);
 });

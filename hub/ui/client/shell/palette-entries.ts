@@ -1,7 +1,14 @@
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
 import type { WhoIAm } from "../lib/logins.ts";
 import { PAGES } from "../pages.tsx";
-import { type HitAction, hitActions, hitHref, KIND_NAMES } from "./palette-hits.ts";
+import {
+  type HitAction,
+  hitActions,
+  hitHref,
+  KIND_NAMES,
+  ofKinds,
+  type Wish,
+} from "./palette-hits.ts";
 import type { Recent } from "./palette-recent.ts";
 import { PLACES } from "./places.ts";
 
@@ -83,8 +90,8 @@ interface Known {
 
 /** What the palette lists for a text, best first. */
 export function entriesFor(
-  { verb, words }: { verb: string | null; words: string },
-  { hits, settings, recent, who }: Known,
+  { verb, kinds, words, text }: Wish,
+  { hits: all, settings, recent, who }: Known,
 ): Group[] {
   if (words === "" && verb === null)
     return [
@@ -94,7 +101,8 @@ export function entriesFor(
       },
       { group: "Pages", entries: pageEntries([]) },
     ];
-  const given = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const given = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = ofKinds(all, kinds);
   const actions = hits.flatMap((hit) => actionEntries(hit, verb, who)).slice(0, MOST_ACTIONS);
   const found = hits.slice(0, MOST_HITS).map(hitEntry);
   if (verb !== null && verb !== "open")
@@ -103,7 +111,7 @@ export function entriesFor(
       { group: "Found", entries: found },
     ];
   const pages = pageEntries(given).slice(0, MOST_PAGES);
-  const named = pages.filter(({ label }) => label.toLowerCase().startsWith(words.toLowerCase()));
+  const named = pages.filter(({ label }) => label.toLowerCase().startsWith(text.toLowerCase()));
   return [
     { group: "Pages", entries: named },
     { group: "Found", entries: found },

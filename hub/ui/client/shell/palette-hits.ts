@@ -144,6 +144,30 @@ const workerActions = ({ id, state }: SearchHit): HitAction[] => {
   return state === "active" ? [drain] : [activate];
 };
 
+const tellWorker = (id: string, command: "drain" | "resume") =>
+  calls("operator", "POST /api/v1/workers/{id}/admin-command", {
+    params: { id },
+    json: { command },
+  });
+
+const pullWorkerActions = ({ id, state }: SearchHit): HitAction[] => {
+  const drain = {
+    verb: "drain",
+    label: "Drain worker",
+    done: `${id} takes no new tasks`,
+    question: `Drain ${id}? Its tasks end by themselves; it takes no new ones.`,
+    ...tellWorker(id, "drain"),
+  };
+  const resume = {
+    verb: "resume",
+    label: "Resume worker",
+    done: `${id} takes tasks again`,
+    ...tellWorker(id, "resume"),
+  };
+  if (state === "draining") return [resume];
+  return state === "active" ? [drain] : [];
+};
+
 const workloadActions = ({ id, state }: SearchHit): HitAction[] => {
   const pause = {
     verb: "pause",
@@ -186,17 +210,62 @@ const ACTIONS: Partial<Record<SearchHit["kind"], (hit: SearchHit) => HitAction[]
   worker: workerActions,
   workload: workloadActions,
   task: taskActions,
+  pull_worker: pullWorkerActions,
 };
 
 /** What this caller can do with it in its state, the most wanted first. */
 export const hitActions = (hit: SearchHit, who: WhoIAm | null): HitAction[] =>
   (ACTIONS[hit.kind]?.(hit) ?? []).filter(({ needs }) => mayDo(who, needs));
 
+/** The hits of the kinds that somebody named; null for all. */
+export const ofKinds = (hits: readonly SearchHit[], kinds: Wish["kinds"]): readonly SearchHit[] =>
+  kinds === null ? hits : hits.filter(({ kind }) => kinds.includes(kind));
+
 const VERBS = ["cancel", "end", "drain", "activate", "pause", "resume", "retry", "open"];
 
-/** "drain w12" is the verb and what it is to be done with. */
-export function readAsked(query: string): { verb: string | null; words: string } {
-  const [, first = "", rest = ""] = /^(\S+)\s+(.*)$/s.exec(query.trim()) ?? [];
-  const verb = first.toLowerCase();
-  return VERBS.includes(verb) ? { verb, words: rest.trim() } : { verb: null, words: query.trim() };
+/** What people call the kinds. "worker" is either kind of worker. */
+const NOUNS: Record<string, readonly SearchHit["kind"][]> = {
+  job: ["job"],
+  capture: ["job"],
+  session: ["session"],
+  browser: ["session"],
+  worker: ["worker", "pull_worker"],
+  host: ["host"],
+  profile: ["profile"],
+  schedule: ["watch"],
+  watch: ["watch"],
+  preset: ["preset"],
+  skill: ["skill"],
+  engine: ["engine"],
+  workload: ["workload"],
+  task: ["task"],
+  run: ["run"],
+  agent: ["agent"],
+};
+
+/** What somebody typed, and what it means. */
+export interface Wish {
+  verb: string | null;
+  /** Kinds that the noun after the verb names; null for all. */
+  kinds: readonly SearchHit["kind"][] | null;
+  /** What is searched for. */
+  words: string;
+  /** The words with the noun, because a page may be called so. */
+  text: string;
+}
+
+/** The first word and what follows it; null where nothing follows. */
+function firstWord(text: string): [first: string, rest: string] | null {
+  const [, first, rest] = /^(\S+)\s+(.*)$/s.exec(text) ?? [];
+  return first === undefined || rest === undefined ? null : [first.toLowerCase(), rest.trim()];
+}
+
+/** "drain w12" is the verb and what it is to be done with; "cancel job 4711" says of what kind that is, too. */
+export function readAsked(query: string): Wish {
+  const all = query.trim();
+  const [verb, text] = firstWord(all) ?? ["", ""];
+  if (!VERBS.includes(verb)) return { verb: null, kinds: null, words: all, text: all };
+  const [noun, words] = firstWord(text) ?? ["", ""];
+  const kinds = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined;
+  return kinds ? { verb, kinds, words, text } : { verb, kinds: null, words: text, text };
 }

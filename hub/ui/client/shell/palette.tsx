@@ -15,12 +15,14 @@ import { recent, remember } from "./palette-recent.ts";
 
 const TYPING_MS = 120;
 const MOST = 10;
+/** The most that a search answers: hits of other kinds are left out here. */
+const MOST_OF_ALL_KINDS = 50;
 
 /** Hits of both services; those of an earlier text are not shown, because Enter would open them. */
-function useHits(words: string) {
+function useHits(words: string, limit: number) {
   const [asked] = useDebouncedValue(words, TYPING_MS);
   const wanted = asked !== "" && words !== "";
-  const given = { query: { q: asked.slice(0, 200), limit: MOST } };
+  const given = { query: { q: asked.slice(0, 200), limit } };
   const often = { refetchInterval: false as const, retry: false };
   const fleet = useGet("/search", given, { ...often, enabled: wanted && info.fleet });
   const pipeline = useGet("/api/v1/search", given, { ...often, enabled: wanted });
@@ -71,7 +73,10 @@ export function Palette() {
   const phone = useRoom() === "phone";
   const who = useWho();
   const asked = readAsked(query);
-  const { hits, failed, pending, incomplete } = useHits(opened ? asked.words : "");
+  const { hits, failed, pending, incomplete } = useHits(
+    opened ? asked.words : "",
+    asked.kinds === null ? MOST : MOST_OF_ALL_KINDS,
+  );
   const settings = useSettingNames(opened);
   const toAction = (entry: Entry): SpotlightActionData => ({
     id: entry.id,
