@@ -1,5 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { doneText, HOURS, manyText, sinceOf, untilDone } from "#hub/ui/client/failures/acting.ts";
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import {
+  doneText,
+  HOURS,
+  manyText,
+  sinceOf,
+  untilDone,
+  whyNotAct,
+} from "#hub/ui/client/failures/acting.ts";
+import { previewOf } from "#hub/ui/client/failures/preview.ts";
+import type { WhoIAm } from "#hub/ui/client/lib/logins.ts";
 
 /** What is done about many failures at once (rules/failures#acting-by-filter). */
 
@@ -70,6 +80,52 @@ describe("an action by filter", () => {
       "2 tasks",
     ]);
   });
+});
+
+test("an action is counted once for a dialog, and again for the next one", async () => {
+  const client = new QueryClient();
+  const asked: unknown[] = [];
+  const act = async (action: unknown, given: object) => {
+    asked.push([action, given]);
+    return made(asked.length);
+  };
+  const counted = async () => {
+    const dialog = new QueryObserver(client, previewOf(["task", "f1"], act, "retry"));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const leave = dialog.subscribe(({ data }) => data !== undefined && resolve());
+    await promise;
+    return { dialog, leave };
+  };
+  const { dialog, leave } = await counted();
+  await client.invalidateQueries();
+  expect(asked).toEqual([["retry", { dry_run: true }]]);
+  expect(dialog.options.refetchInterval).toBe(false);
+  expect(dialog.options.refetchOnWindowFocus).toBe(false);
+  leave();
+  client.clear();
+  (await counted()).leave();
+  expect(asked).toHaveLength(2);
+  // Closed, nothing is asked.
+  expect(previewOf(["task", "f1"], act, null).enabled).toBe(false);
+  expect(previewOf(["task", "f1"], act, "move").enabled).toBe(false);
+});
+
+test("who may not act is told which role it takes", () => {
+  const who = (role: string | null): WhoIAm => ({
+    kind: "token",
+    name: "n",
+    role,
+    open: false,
+    workers_open: false,
+  });
+  expect(whyNotAct(who("viewer"))).toBe(
+    "To retry, cancel, delete or move takes the role operator; yours is viewer.",
+  );
+  expect([whyNotAct(who("operator")), whyNotAct(who(null)), whyNotAct(null)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });
 
 test("the time of the address is one of the list, on a full minute", () => {

@@ -4,14 +4,7 @@ import { useState } from "react";
 import { useChange } from "../lib/query.ts";
 import { ErrorNote } from "../parts/states.tsx";
 import { type Act, type Action, doneText, manyText, untilDone, WORDS } from "./acting.ts";
-
-/** How many an action would be; read again when the dialog opens. */
-export const usePreview = (key: readonly unknown[], act: Act, action: Action | null, to?: string) =>
-  useQuery({
-    queryKey: ["preview", ...key, action, to],
-    queryFn: () => act(action ?? "retry", { dry_run: true, ...(to === undefined ? {} : { to }) }),
-    enabled: action !== null && (action !== "move" || to !== undefined),
-  });
+import { previewOf } from "./preview.ts";
 
 interface ActDialogProps {
   /** Null while it is closed. */
@@ -28,7 +21,7 @@ interface ActDialogProps {
 /** Says how many it will be, and does it. */
 export function ActDialog({ action, what, name, act, targets = [], onClose }: ActDialogProps) {
   const [to, setTo] = useState<string>();
-  const preview = usePreview(name, act, action, action === "move" ? to : undefined);
+  const preview = useQuery(previewOf(name, act, action, action === "move" ? to : undefined));
   const { verb, follows } = WORDS[action ?? "retry"];
   // What cannot be undone is done to as many as the dialog names; of a retry also those that came since are meant.
   const at_most = action === "retry" || !preview.data?.complete ? undefined : preview.data.matched;

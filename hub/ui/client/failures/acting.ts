@@ -1,3 +1,4 @@
+import { mayDo, type WhoIAm } from "../lib/logins.ts";
 import { countText } from "../lib/units.ts";
 
 /** What a call answers that acts on many, or says how many it would be. */
@@ -30,6 +31,12 @@ export const WORDS: Record<Action, { verb: string; done: string; follows: string
     follows: "They wait in the other workload's queue, with all their attempts.",
   },
 };
+
+/** Why somebody may not act on failures; null for those who may, and for a caller whom the server has not named yet. */
+export function whyNotAct(who: WhoIAm | null): string | null {
+  if (who === null || mayDo(who, "operator")) return null;
+  return `To retry, cancel, delete or move takes the role operator; yours is ${who.role}.`;
+}
 
 export const manyText = (n: number, what: string): string =>
   `${countText(n)} ${what}${n === 1 ? "" : "s"}`;

@@ -4,12 +4,13 @@ import { IconRefresh, IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { countText } from "../lib/units.ts";
+import { useWho } from "../lib/use-who.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { MoreMenu } from "../parts/more-menu.tsx";
 import { Panels } from "../parts/panels.tsx";
 import { Ago } from "../parts/text.tsx";
-import { ActDialog, usePreview } from "./act-dialog.tsx";
-import { type Act, type Action, HOURS, manyText } from "./acting.ts";
+import { ActDialog } from "./act-dialog.tsx";
+import { type Act, type Action, HOURS, whyNotAct } from "./acting.ts";
 import { Trend } from "./trend.tsx";
 
 /** A group of failures, of the pipeline or of the fleet. */
@@ -136,8 +137,7 @@ interface DetailProps {
 function Detail({ group, what, offers, act, targets = [] }: DetailProps) {
   const [action, setAction] = useState<Action | null>(null);
   const name = [what, group.fingerprint, ...group.places];
-  const preview = usePreview(name, act, "retry");
-  const n = preview.data?.matched;
+  const refused = whyNotAct(useWho());
   const more = offers.map(({ action: one, label }) => ({
     label,
     onClick: () => setAction(one),
@@ -152,15 +152,19 @@ function Detail({ group, what, offers, act, targets = [] }: DetailProps) {
         <Group gap={4} wrap="nowrap">
           <Button
             leftSection={<IconRefresh size={16} aria-hidden />}
-            disabled={n === undefined || n === 0}
-            title={n === 0 ? `No ${what} of this group is failed now` : undefined}
+            disabled={refused !== null}
             onClick={() => setAction("retry")}
           >
-            {n === undefined ? "Retry…" : `Retry ${manyText(n, what)}…`}
+            Retry…
           </Button>
-          <MoreMenu actions={more} label={`More for these ${what}s`} />
+          {refused === null && <MoreMenu actions={more} label={`More for these ${what}s`} />}
         </Group>
       </Group>
+      {refused !== null && (
+        <Text size="sm" c="dimmed">
+          {refused}
+        </Text>
+      )}
       <Text size="sm" className="wrap">
         {group.message}
       </Text>

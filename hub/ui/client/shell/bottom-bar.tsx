@@ -1,7 +1,8 @@
 import { Menu } from "@mantine/core";
 import { IconLogout, IconMenu2 } from "@tabler/icons-react";
 import { Link, useLocation } from "wouter";
-import { leave, leaveLabel, useWho } from "./foot.tsx";
+import { useWho } from "../lib/use-who.ts";
+import { leave, leaveLabel } from "./foot.tsx";
 import { MAIN_PLACES, pagesOf, useHere } from "./navigation.tsx";
 import { SettingsMenu } from "./settings-menu.tsx";
 import { useTrouble } from "./trouble.ts";

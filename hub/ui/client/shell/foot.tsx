@@ -6,15 +6,13 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { IconLogout, IconMoon, IconSun } from "@tabler/icons-react";
-import { useSyncExternalStore } from "react";
 import { useHealth } from "../lib/health.ts";
 import { logout } from "../lib/http.ts";
-import { loginStore, type WhoIAm, whoAmI } from "../lib/logins.ts";
+import type { WhoIAm } from "../lib/logins.ts";
 import { queryClient } from "../lib/query.ts";
+import { useWho } from "../lib/use-who.ts";
 import { ConnectionState } from "./connection.tsx";
 import { SettingsMenu } from "./settings-menu.tsx";
-
-export const useWho = () => useSyncExternalStore(loginStore.subscribe, whoAmI);
 
 export const leaveLabel = ({ name, role }: WhoIAm): string =>
   role === "admin" && name === "admin" ? "Leave administrator" : "Log out";
