@@ -2,8 +2,8 @@ import { ActionIcon, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { IconLock, IconPlayerPlay, IconX } from "@tabler/icons-react";
 import { durationText } from "../../../lib/units.ts";
 import { type ChosenStep, selectorOf } from "../recorded/chosen.ts";
+import type { StepResult } from "./run-steps.ts";
 import { enteredBy, KIND_WORDS, objectOf, verbOf } from "./step-words.ts";
-import type { StepResult } from "./use-replay.ts";
 
 interface StepRowProps {
   step: ChosenStep;

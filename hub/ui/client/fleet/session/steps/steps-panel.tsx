@@ -63,12 +63,13 @@ const codeOf = (body: unknown): string =>
 /** What people did, step by step: chosen, tried, and saved. */
 export function StepsPanel({ session, recorded, picker, onRecord }: StepsPanelProps) {
   const { steps, edit, reset } = useEdited(recorded);
-  const replay = useReplay(session.session_id);
+  const replay = useReplay(session);
   const [form, setForm] = useState<FormName>("recipe");
   const [saving, setSaving] = useState(false);
   const [shows_code, setShowsCode] = useState(false);
   const { state, record } = recorded;
   const on = state?.on ?? false;
+  const first_tab = state?.steps[0]?.tab ?? 0;
   const { write, saved_as, label } = FORMS[form];
   const written: Written<unknown> | null = steps.length > 0 ? write(steps) : null;
   return (
@@ -121,7 +122,7 @@ export function StepsPanel({ session, recorded, picker, onRecord }: StepsPanelPr
               number={i + 1}
               result={replay.resultOf(step)}
               busy={replay.busy}
-              onRun={() => void replay.run([step])}
+              onRun={() => void replay.runOne(step, first_tab)}
               onRemove={() => edit(step.id, { removed: true })}
               onChoose={(selector) => {
                 edit(step.id, { selector });
@@ -183,7 +184,7 @@ export function StepsPanel({ session, recorded, picker, onRecord }: StepsPanelPr
                 size="xs"
                 variant="default"
                 leftSection={<IconPlayerPlay size={14} />}
-                onClick={() => void replay.run(steps)}
+                onClick={() => void replay.runAll(steps)}
               >
                 Try from step 1
               </Button>

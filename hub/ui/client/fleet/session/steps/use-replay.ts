@@ -1,61 +1,64 @@
 import { useRef, useState } from "react";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { asWritten, call } from "../../../lib/http.ts";
 import { errorText } from "../../../lib/query.ts";
+import { act } from "../act.ts";
 import type { ChosenStep } from "../recorded/chosen.ts";
-import { recipeAction } from "../recorded/to-recipe.ts";
-
-/** What repeating a step gave. */
-export interface StepResult {
-  state: "running" | "ok" | "failed" | "skipped";
-  ms: number | null;
-  error: string | null;
-}
+import { runOneStep, runSteps, type StepCalls, type StepResult } from "./run-steps.ts";
 
 const STEP_S = 15;
 const GRACE_MS = 10_000;
+/** Between two looks for a tab that a page opens. */
+const LOOK_MS = 250;
 const short = (text: string): string => text.replace(/^recipe failed at step \d+\/\d+ /, "");
 
+type SessionCalls = Pick<StepCalls, "run" | "tabs" | "select" | "wait" | "errorText">;
+
+const callsOf = (session: Pick<Session, "session_id">): SessionCalls => ({
+  run: async (action) => {
+    const { ms } = await call("POST /sessions/{sid}/recipe", {
+      params: { sid: session.session_id },
+      json: { actions: [asWritten(action)], timeout_s: STEP_S },
+      timeout_ms: STEP_S * 1_000 + GRACE_MS,
+    });
+    return ms;
+  },
+  tabs: () => act(session, "tabs", {}),
+  select: (index) => act(session, "tab", { op: "select", index }),
+  wait: () => new Promise((resolve) => setTimeout(resolve, LOOK_MS)),
+  errorText: (err) => short(errorText(err)),
+});
+
 /** Repeats steps in the session itself, one call each, until one fails. */
-export function useReplay(sid: string) {
+export function useReplay(session: Pick<Session, "session_id">) {
   const [results, setResults] = useState<Record<number, StepResult>>({});
   const [busy, setBusy] = useState(false);
   const stop = useRef(false);
-  const tell = (step: ChosenStep, result: StepResult) =>
-    setResults((all) => ({ ...all, [step.id]: result }));
-  const runOne = async (step: ChosenStep): Promise<boolean> => {
-    const action = recipeAction(step);
-    if (typeof action === "string") {
-      tell(step, { state: "skipped", ms: null, error: action });
-      return true;
-    }
-    tell(step, { state: "running", ms: null, error: null });
+  const calls: StepCalls = {
+    ...callsOf(session),
+    tell: (step, result) => setResults((all) => ({ ...all, [step.id]: result })),
+    isStopped: () => stop.current,
+  };
+  const whileBusy = async (work: () => Promise<unknown>) => {
+    if (busy) return;
+    setBusy(true);
+    stop.current = false;
     try {
-      const { ms } = await call("POST /sessions/{sid}/recipe", {
-        params: { sid },
-        json: { actions: [asWritten(action)], timeout_s: STEP_S },
-        timeout_ms: STEP_S * 1_000 + GRACE_MS,
-      });
-      tell(step, { state: "ok", ms, error: null });
-      return true;
-    } catch (err) {
-      tell(step, { state: "failed", ms: null, error: short(errorText(err)) });
-      return false;
+      await work();
+    } finally {
+      setBusy(false);
     }
   };
   return {
     busy,
     resultOf: (step: ChosenStep): StepResult | null => results[step.id] ?? null,
-    run: async (steps: readonly ChosenStep[]) => {
-      if (busy) return;
-      setBusy(true);
-      stop.current = false;
-      if (steps.length > 1) setResults({});
-      try {
-        for (const step of steps) if (stop.current || !(await runOne(step))) break;
-      } finally {
-        setBusy(false);
-      }
-    },
+    runAll: (steps: readonly ChosenStep[]) =>
+      whileBusy(() => {
+        setResults({});
+        return runSteps(steps, calls);
+      }),
+    runOne: (step: ChosenStep, first_tab: number) =>
+      whileBusy(() => runOneStep(step, first_tab, calls)),
     stop: () => {
       stop.current = true;
     },
