@@ -122,13 +122,13 @@ export interface Operations {
   };
   /** List jobs, newest first */
   "GET /jobs": {
-    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string; limit?: number; cursor?: string };
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; url?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string; limit?: number; cursor?: string };
     answer: z.output<typeof JobList>;
     refusals: Plain<422>;
   };
   /** Count the jobs that filters match */
   "GET /jobs/count": {
-    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string };
+    query?: { status?: "queued" | "running" | "completed" | "failed" | "cancelled"; result?: "completed" | "http_error" | "failed" | "cancelled"; mode?: "fetch" | "codegen-loop" | "rerun"; host?: string; worker_id?: string; watch?: string; fingerprint?: string; changed?: boolean; q?: string; url?: string; words?: string; label?: string | readonly string[]; since?: string; until?: string };
     answer: z.output<typeof JobCount>;
     refusals: Plain<422>;
   };

@@ -95,7 +95,7 @@ test("a form names the frames of its field from outside in, as the web app write
   const worker = await start();
   const { session_id: sid } = await open();
   const framesOf = async (frame: string[]) => {
-    const selectors = [{ by: "css" as const, selector: "#file", matches: 1 }];
+    const selectors = [{ by: "css" as const, selector: "#file", matches: 1, boxes: [] }];
     const body = formFor({ selectors, frame }, [new File(["x"], "a.txt")]);
     const answer = await fetch(`${hub.url}/sessions/${sid}/set_input_files`, {
       method: "POST",

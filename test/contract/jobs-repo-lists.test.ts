@@ -141,6 +141,25 @@ eachDialect((open) => {
       expect(await find("%")).toHaveLength(1);
       expect(await find("")).toHaveLength(6);
     });
+
+    test("finds exactly a URL, however many others have it as a part", async () => {
+      const db = await open();
+      const longer = [
+        "http://x.test/a/b",
+        "http://x.test/a?q=1",
+        "http://y.test/?u=http://x.test/a",
+      ];
+      const rows = ["http://x.test/a", ...longer].map((url) =>
+        jobRow({ url, host: new URL(url).hostname }),
+      );
+      await insertJobs(db, rows);
+      const find = async (url: string) =>
+        (await db.jobs.list({ url, limit: 10 }, null)).map((job) => job.url);
+      expect(await find("http://x.test/a")).toEqual(["http://x.test/a"]);
+      for (const none of ["http://x.test/A", "http://x.test/", "x.test", "", "\u0000"])
+        expect(await find(none)).toEqual([]);
+      expect(await db.jobs.count({ url: "http://x.test/a" })).toBe(1);
+    });
   });
 
   describe("deleteTerminal", () => {

@@ -243,6 +243,9 @@ export const JobListQuery = z.object({
     description: "Captures of watches that had changed, or had not",
   }),
   q: z.string().max(500).optional(),
+  url: z.string().max(MAX_URL_LENGTH).optional().openapi({
+    description: "Jobs of exactly this URL",
+  }),
   words: z.string().min(1).max(500).optional().openapi({
     description:
       "Jobs that have words beginning with each of these, in their title, URL, error, labels or answer",

@@ -11,6 +11,7 @@ import {
   type SQLWrapper,
   sql,
 } from "drizzle-orm";
+import { cleanText } from "#drizzle/clean.ts";
 import type { LabelFilter } from "#shared/protocol/label-text.ts";
 import { FIRST_HTTP_ERROR } from "#shared/protocol/limits.ts";
 import { UNKNOWN } from "../../failures/fingerprint.ts";
@@ -39,6 +40,12 @@ function hasResult(jobs: Conn["t"]["jobs"], result: Result): SQL | undefined {
   return inStatus(jobs, result);
 }
 
+/** Exactly this URL. Its host is asked for too, because hosts have an index. */
+function isOfUrl(jobs: Conn["t"]["jobs"], url: string): SQL | undefined {
+  const host = URL.canParse(url) ? eq(jobs.host, cleanText(new URL(url).hostname)) : undefined;
+  return and(host, eq(jobs.url, cleanText(url)));
+}
+
 const given = <T>(value: T | undefined, condition: (value: T) => SQL | undefined) =>
   value === undefined ? undefined : condition(value);
 
@@ -61,6 +68,7 @@ function conditionOf(conn: Conn, filter: JobFilter): SQL | undefined {
     ),
     given(filter.changed, (is) => eq(jobs.changed, is)),
     given(filter.q || undefined, (text) => has(jobs.url, text)),
+    given(filter.url, (url) => isOfUrl(jobs, url)),
     given(filter.text, (text) => has(jobs.error, text)),
     given(filter.words, (words) => amongFound(conn, jobs.job_id, jobsWithWords(conn, words))),
     given(filter.since, (at) => gte(jobs.created_at, at)),

@@ -32,10 +32,11 @@ export function Compare({ job }: { job: Job }) {
 }
 
 function Others({ job }: { job: Job }) {
-  const { data } = useGet("/jobs", { query: { q: job.url.slice(0, 500), limit: 50 } });
+  const { data, error } = useGet("/jobs", { query: { url: job.url, limit: 50 } });
   const others = (data?.jobs ?? [])
-    .filter((one) => one.url === job.url && one.job_id !== job.job_id && one.finished_at !== null)
+    .filter((one) => one.job_id !== job.job_id && one.finished_at !== null)
     .slice(0, MOST);
+  if (error) return <Menu.Label>The other captures could not be read.</Menu.Label>;
   if (!data) return <Menu.Label>Looking for other captures …</Menu.Label>;
   if (others.length === 0)
     return <Menu.Label>There is no other capture of this address yet.</Menu.Label>;
