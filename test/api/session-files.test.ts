@@ -189,6 +189,17 @@ test("network: entries after `since` (rules/sessions#network-log)", async () => 
   expect((await hub.call("GET", `/sessions/${sid}/network?since=-1`)).status).toBe(422);
 });
 
+test("listing downloads is not activity, so that an open page holds no lane (rules/sessions#activity)", async () => {
+  const clock = createFakeClock();
+  await start({ on_call: () => ({ result: { files: [] } }) }, { clock, alone: true });
+  const { session_id: sid } = await open();
+  const untilIdle = async () => (await hub.call("GET", `/sessions/${sid}`)).body.last_active_at;
+  const before = await untilIdle();
+  await clock.advance(10_000);
+  expect((await hub.call("GET", `/sessions/${sid}/files`)).status).toBe(200);
+  expect(await untilIdle()).toBe(before);
+});
+
 test("downloads: listed with their hrefs, read through the bridge as attachments that run nothing", async () => {
   const file = {
     name: "a b.html",

@@ -10,7 +10,7 @@ import {
   type SessionListQuery,
 } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
-import { callSession, resultOf } from "./calls.ts";
+import { callSession, resultOf, type SessionCall } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
 import { requireSession, sessionRecord } from "./registry.ts";
 
@@ -52,19 +52,19 @@ async function read<T extends z.ZodType>(
   ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   schema: T,
-  action: string,
-  args: Record<string, unknown> = {},
+  call: SessionCall,
 ): Promise<z.infer<T>> {
-  const reply = await callSession(ctx, session, { action, args, timeout_ms: READ_MS });
+  const reply = await callSession(ctx, session, call);
   const parsed = schema.safeParse(await resultOf(ctx, session, reply));
   if (parsed.success) return parsed.data;
-  throw new AppError("relay_failed", `the worker's answer to ${action} makes no sense`);
+  throw new AppError("relay_failed", `the worker's answer to ${call.action} makes no sense`);
 }
 
 export const readCookies = (
   ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
-): Promise<CookieList> => read(ctx, session, CookieList, "cookies_get");
+): Promise<CookieList> =>
+  read(ctx, session, CookieList, { action: "cookies_get", timeout_ms: READ_MS });
 
 /** Adds or replaces these cookies and keeps the others. @returns every cookie of the session afterwards */
 export async function putCookies(
@@ -92,19 +92,21 @@ export const readNetwork = (
   ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
   since: number,
-): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
+): Promise<NetworkLog> =>
+  read(ctx, session, NetworkLog, { action: "network", args: { since }, timeout_ms: READ_MS });
 
 /** As the worker reports them: times are epoch ms. */
 const WorkerFiles = z.object({
   files: z.array(SessionFile.omit({ href: true }).extend({ created_at: z.number() })),
 });
 
-/** What the session's browser has downloaded, or is still downloading. */
+/** What the session's browser has downloaded, or is still downloading. Reading it is not activity. */
 export async function listFiles(
   ctx: Pick<FleetContext, "session_calls" | "clock" | "stopping" | "meters">,
   session: HubSession,
 ): Promise<SessionFileList> {
-  const { files } = await read(ctx, session, WorkerFiles, "files");
+  const call = { action: "files", timeout_ms: READ_MS, counts_as_activity: false };
+  const { files } = await read(ctx, session, WorkerFiles, call);
   return {
     files: files.map((file) => ({
       ...file,

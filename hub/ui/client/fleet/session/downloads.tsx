@@ -1,41 +1,30 @@
-import { Anchor, Box, Button, Group, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import type { Session, SessionFile } from "#shared/protocol/schema/session.ts";
-import { call } from "../../lib/http.ts";
+import { Anchor, Box, Text, Title } from "@mantine/core";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { useGet } from "../../lib/query.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Loadable } from "../../parts/states.tsx";
 import { Clip, Status } from "../../parts/text.tsx";
 
-/** What the session's browser downloaded. Listing it counts as use of the session, so that it is done when asked for. */
-export function Downloads({ session: { session_id, url } }: { session: Session }) {
-  const query = useQuery<{ files: SessionFile[] }>({
-    queryKey: ["downloads", session_id, url],
-    queryFn: ({ signal }) =>
-      call("GET /sessions/{sid}/files", { params: { sid: session_id }, signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-    refetchInterval: false,
-    placeholderData: (before) => before,
-  });
+/** As often as the page reads the state of the session: nothing tells that a download has ended. */
+const EVERY_MS = 3_000;
+
+/** What the session's browser downloaded. Listing it is not activity, so that a forgotten tab holds no lane. */
+export function Downloads({ session: { session_id } }: { session: Session }) {
+  const query = useGet(
+    "/sessions/{sid}/files",
+    { params: { sid: session_id } },
+    { refetchInterval: EVERY_MS },
+  );
   return (
     <Box component="section" aria-label="Downloads">
-      <Group justify="space-between" mb={4}>
-        <Title order={2} size="h5">
-          Downloads
-        </Title>
-        <Button
-          size="compact-xs"
-          variant="default"
-          loading={query.isFetching}
-          onClick={() => void query.refetch()}
-        >
-          Look again
-        </Button>
-      </Group>
+      <Title order={2} size="h5" mb={4}>
+        Downloads
+      </Title>
       <Loadable query={query} lines={2}>
         {({ files }) =>
           files.length === 0 ? (
             <Text size="sm" c="dimmed">
-              The browser has downloaded nothing
+              The browser has downloaded nothing yet
             </Text>
           ) : (
             <Box component="ul" className="session-tabs">
