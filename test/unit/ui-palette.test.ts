@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { WhoIAm } from "#hub/ui/client/lib/logins.ts";
 import { mayDo } from "#hub/ui/client/lib/logins.ts";
 import { hitActions, hitHref, ofKinds, readAsked } from "#hub/ui/client/shell/palette-hits.ts";
+import { settingEntries } from "#hub/ui/client/shell/setting-entries.ts";
 import type { SearchHit } from "#shared/protocol/schema/search.ts";
 
 /** What Ctrl K leads to and offers (rules/web-app#ctrl-k). */
@@ -143,4 +144,22 @@ test("the noun after a verb narrows the kind and is not looked for", () => {
   expect(readAsked("cancel job")).toMatchObject({ kinds: null, words: "job" });
   expect(readAsked("cancel constructor x")).toMatchObject({ kinds: null });
   expect(readAsked("drain worker w12").kinds).toEqual(["worker", "pull_worker"]);
+});
+
+test("a setting is found by its name or its key, and leads to its own part of the page", () => {
+  const settings = [
+    { key: "retention_days", part: "fleet" as const },
+    { key: "log_level", part: "pipeline" as const },
+  ];
+  expect(settingEntries(settings, ["keep", "captures"])).toEqual([
+    {
+      id: "setting fleet retention_days",
+      label: "Keep captures for",
+      description: "Setting · retention_days",
+      href: "/ui/system/settings?part=fleet&setting=retention_days",
+    },
+  ]);
+  expect(settingEntries(settings, ["log_level"]).map(({ label, href }) => [label, href])).toEqual([
+    ["Level on standard error", "/ui/system/settings?part=pipeline&edit=log_level"],
+  ]);
 });

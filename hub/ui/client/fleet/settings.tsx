@@ -1,7 +1,8 @@
 import { Badge, Button, Code, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import { useFocusOnRefusal } from "../forms/use-api-form.ts";
+import { useParams } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";
@@ -53,9 +54,22 @@ interface SettingRowProps {
   onReset: () => void;
 }
 
+/** Scrolls to the field of the setting that the address names, and gives it the keyboard. */
+function useFocusWhenNamed(key: string) {
+  const field = useRef<HTMLDivElement>(null);
+  const named = useParams().get("setting") === key;
+  useEffect(() => {
+    if (!named) return;
+    field.current?.scrollIntoView({ block: "center" });
+    field.current?.querySelector<HTMLElement>("input, textarea")?.focus({ preventScroll: true });
+  }, [named]);
+  return field;
+}
+
 /** A setting: its name and what it does, its value with its unit, its bounds and its default. */
 function SettingRow({ name: key, schema, value, changed, ...props }: SettingRowProps) {
   const name = nameOf(key);
+  const field = useFocusWhenNamed(key);
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing={4} className="setting">
       <Stack gap={2}>
@@ -80,7 +94,7 @@ function SettingRow({ name: key, schema, value, changed, ...props }: SettingRowP
       </Stack>
       <Stack gap={4}>
         <Group gap="xs" align="flex-start" wrap="nowrap">
-          <div className="setting-field">
+          <div className="setting-field" ref={field}>
             <SettingField
               name={key}
               label={name}

@@ -11,6 +11,7 @@ import {
 } from "./palette-hits.ts";
 import type { Recent } from "./palette-recent.ts";
 import { PLACES } from "./places.ts";
+import { type KnownSetting, settingEntries } from "./setting-entries.ts";
 
 /** One line of the palette: it leads somewhere, or does something. */
 export interface Entry {
@@ -26,7 +27,6 @@ export interface Group {
   entries: Entry[];
 }
 
-const SETTINGS_PAGE = "/ui/system/settings";
 const MOST_HITS = 12;
 const MOST_PAGES = 6;
 const MOST_ACTIONS = 4;
@@ -69,20 +69,9 @@ const actionEntries = (hit: SearchHit, verb: string | null, who: WhoIAm | null):
       action,
     }));
 
-const settingEntries = (keys: readonly string[], words: readonly string[]): Entry[] =>
-  keys
-    .filter((key) => has(`setting ${key.replace(/[._]/g, " ")} ${key}`, words))
-    .slice(0, MOST_PAGES)
-    .map((key) => ({
-      id: `setting ${key}`,
-      label: key,
-      description: "Setting",
-      href: `${SETTINGS_PAGE}#${encodeURIComponent(key)}`,
-    }));
-
 interface Known {
   hits: readonly SearchHit[];
-  settings: readonly string[];
+  settings: readonly KnownSetting[];
   recent: readonly Recent[];
   /** Who asks: what their role may not do is not offered. */
   who: WhoIAm | null;

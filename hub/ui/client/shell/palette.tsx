@@ -12,6 +12,7 @@ import { useRoom } from "../lib/width.ts";
 import { type Entry, entriesFor } from "./palette-entries.ts";
 import { type HitAction, readAsked } from "./palette-hits.ts";
 import { recent, remember } from "./palette-recent.ts";
+import type { KnownSetting } from "./setting-entries.ts";
 
 const TYPING_MS = 120;
 const MOST = 10;
@@ -35,14 +36,14 @@ function useHits(words: string, limit: number) {
   };
 }
 
-/** Names of the settings of both services. */
-function useSettingNames(enabled: boolean): string[] {
+/** The settings of both services. */
+function useSettings(enabled: boolean): KnownSetting[] {
   const seldom = { refetchInterval: false as const, retry: false };
   const fleet = useGet("/settings", {}, { ...seldom, enabled: enabled && info.fleet });
   const control = useGet("/api/v1/settings", {}, { ...seldom, enabled });
   return [
-    ...Object.keys(fleet.data?.settings ?? {}),
-    ...(control.data?.settings ?? []).map(({ key }) => key),
+    ...Object.keys(fleet.data?.settings ?? {}).map((key) => ({ key, part: "fleet" as const })),
+    ...(control.data?.settings ?? []).map(({ key }) => ({ key, part: "pipeline" as const })),
   ];
 }
 
@@ -77,7 +78,7 @@ export function Palette() {
     opened ? asked.words : "",
     asked.kinds === null ? MOST : MOST_OF_ALL_KINDS,
   );
-  const settings = useSettingNames(opened);
+  const settings = useSettings(opened);
   const toAction = (entry: Entry): SpotlightActionData => ({
     id: entry.id,
     label: entry.label,
