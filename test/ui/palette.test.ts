@@ -148,8 +148,10 @@ test("settings are found by name; what nobody wrote says so", async () => {
   const { page } = ui;
   await open(page);
   await page.keyboard.type("recording days");
-  await choose(page, /recording_days/);
-  await page.waitForURL("**/ui/system/settings#recording_days");
+  await choose(page, /^Keep recordings for/);
+  await page.waitForURL("**/ui/system/settings?part=fleet&setting=recording_days");
+  const row = page.locator(".setting", { hasText: "Keep recordings for" });
+  await row.locator("input:focus").waitFor();
   await open(page);
   await box(page).fill("nobodywrotethis");
   await page.getByText("Nothing was found").waitFor();

@@ -119,6 +119,8 @@ export function Palette() {
         setStep(null);
       }}
       shortcut={["mod + K", "mod + P"]}
+      // Also while a field has the keyboard.
+      tagsToIgnore={[]}
       limit={60}
       scrollable
       maxHeight={phone ? "calc(100dvh - 60px)" : 440}
