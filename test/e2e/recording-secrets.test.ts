@@ -24,6 +24,8 @@ const TYPED = {
   login: "login:3a9e-Secret",
 };
 const PLACEHOLDER = "$" + "{ENV:PLANTED}";
+/** Of a login by HTTP, which no recipe has. */
+const OF_LOGIN = "http-login-61ce-Secret";
 
 let fleet: FleetProcesses;
 let site: ReturnType<typeof serveEchoingSite>;
@@ -34,8 +36,9 @@ beforeAll(async () => {
     lanes: 1,
     env: {
       SVC_DRAIN_TIMEOUT_S: "1",
-      SVC_RECIPE_ENV: "PLANTED@127.0.0.1",
+      SVC_RECIPE_ENV: "PLANTED@127.0.0.1,PLANTED_LOGIN@127.0.0.1",
       PLANTED: OF_RECIPE,
+      PLANTED_LOGIN: OF_LOGIN,
     },
   });
   await fleet.lanesWarm(LONG_MS);
@@ -194,6 +197,29 @@ test(
     expect(String(places.get("har.json"))).toContain("/in?");
     expect(String(places.get("log.txt"))).toContain("fill #word");
     expect(findsOf(OF_RECIPE, places)).toEqual([]);
+  },
+  LONG_MS,
+);
+
+// rules/recordings#secrets-in-recordings, rules/jobs#keep-the-session
+test(
+  "a session that a job leaves open does not have the password of its login by HTTP",
+  async () => {
+    const job = await fleet.submit(`${site.url}loud`, {
+      idle_seconds: 0.3,
+      final_state: false,
+      keep_session: true,
+      http_credentials: { username: "user", password: "$" + "{ENV:PLANTED_LOGIN}" },
+    });
+    const { status, session_id } = await fleet.finished(job.job_id);
+    expect(status).toBe("completed");
+    const path = `/sessions/${session_id}`;
+    const code = `console.log("typed " + ${JSON.stringify(OF_LOGIN)})`;
+    expect((await send("POST", `${path}/evaluate`, { code })).status).toBe(200);
+    await send("DELETE", path);
+    const places = await placesOf(path, []);
+    expect(findsOf(OF_LOGIN, places)).toEqual([]);
+    expect(String(places.get("recording/events"))).toContain("typed");
   },
   LONG_MS,
 );

@@ -89,6 +89,7 @@ export function createJobRunner(deps: JobRunnerDeps): (job: AcceptedJob) => Prom
         headless: live.browser()?.headless ?? false,
         secrets: assignment.extras.secrets,
         proxy: assignment.extras.proxy,
+        http_login: assignment.extras.http_login,
       }),
     openSink: (job, story) =>
       createHttpSink({
