@@ -38,7 +38,9 @@ test("Browser.close is answered and ends this client alone", () => {
 
 test("a command that is nested without end is refused before it is parsed", () => {
   const deep = `${'{"a":'.repeat(1_000)}1${"}".repeat(1_000)}`;
-  expect(errorOf(`{"id":1,"method":"Browser.close","params":${deep}}`)).toBe("message refused: not JSON");
+  expect(errorOf(`{"id":1,"method":"Browser.close","params":${deep}}`)).toBe(
+    "message refused: not JSON",
+  );
 });
 
 describe("what would reach beyond the lane is an error with the id and session of the command", () => {

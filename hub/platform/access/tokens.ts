@@ -72,6 +72,7 @@ export const callerOfToken = ({ name, role, token_id }: AccessTokenRow): Caller 
 
 const WORKERS_WARNING =
   "workers still join without a secret: set WORKER_SECRET on hubs and workers";
+const LAST_REVOKED = "the last token was revoked: from now on no token is required";
 const OWN_CALLER: Caller = { kind: "api token", name: "this server", role: null, token_id: null };
 
 /** Rows by their lookup key, a hash or an id, as long as they are fresh. */
@@ -192,8 +193,7 @@ export function createTokens(deps: TokensDeps): Tokens {
       // Another may have been created meanwhile.
       exist = await access.hasTokens();
       log.info({ token_id }, "token revoked");
-      if (!exist && config.api_token === null)
-        log.warn({}, "the last token was revoked: from now on no token is required");
+      if (!exist && config.api_token === null) log.warn({}, LAST_REVOKED);
     },
   };
 }
