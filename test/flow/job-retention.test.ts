@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "#hub/fleet/jobs/retention.ts";
+import { retainRecordings } from "#hub/fleet/recordings/keep.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
@@ -59,6 +60,30 @@ test("retention_days: what ended longer ago goes with files, assets and events; 
   expect((await hub.ctx.objects.list(`jobs/${young}`)).length).toBe(2);
   expect(await hub.ctx.db.events.list(old, 0, 10)).toEqual([]);
   expect(await hub.ctx.db.assets.list(old)).toEqual([]);
+});
+
+test("jobs go although recordings cannot be deleted (rules/jobs#retention)", async () => {
+  await start();
+  const old = await endedJob(10);
+  await clock.advance(2_000);
+  hub.ctx.db.recordings.oldestEnded = () => Promise.reject(new Error("the disk is read-only"));
+  await patch({ retention_days: SECOND_IN_DAYS, recording_days: SECOND_IN_DAYS });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(old)).toEqual([false]);
+});
+
+test("recordings are left to another hub whose turn it has become (rules/recordings#how-long-recordings-are-kept)", async () => {
+  await start();
+  const asked: unknown[] = [];
+  hub.ctx.db.recordings.oldestEnded = async (filter) => {
+    asked.push(filter);
+    return [];
+  };
+  await patch({ recording_days: SECOND_IN_DAYS });
+  await retainRecordings(hub.ctx, async () => false);
+  expect(asked).toEqual([]);
+  await retainRecordings(hub.ctx, async () => true);
+  expect(asked.length).toBeGreaterThan(0);
 });
 
 test("retention_max_bytes: the oldest that ended go while all assets are over it, those without assets never", async () => {

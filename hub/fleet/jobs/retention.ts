@@ -36,7 +36,10 @@ export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): P
     ctx.log.warn({ err }, "open records of sessions were not checked"),
   );
   await retainSessions(ctx);
-  await retainRecordings(ctx, signal);
+  const goesOn = async () => !signal?.aborted && (await takeTurn(ctx));
+  await retainRecordings(ctx, goesOn).catch((err) =>
+    ctx.log.warn({ err }, "old recordings were not deleted; the next pass tries again"),
+  );
   const expired = await expireJobs(ctx, signal);
   const trimmed = await trimJobs(ctx, signal);
   if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");

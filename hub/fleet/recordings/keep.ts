@@ -126,12 +126,16 @@ const BATCH = 100;
 
 /**
  * Deletes recordings that ended more than `recording_days` ago, then the oldest beyond `recording_max_bytes`, then those
- * beyond `recording_max_count` (rules/recordings#how-long-recordings-are-kept).
+ * beyond `recording_max_count` (rules/recordings#how-long-recordings-are-kept). Before each batch it asks whether it
+ * `goesOn`: deleting may take longer than a hub's turn.
  */
-export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
+export async function retainRecordings(
+  ctx: FleetContext,
+  goesOn: () => Promise<boolean> = async () => true,
+): Promise<void> {
   const days = await fleetSetting(ctx, "recording_days");
   const ended_before = ctx.clock.now() - days * DAY_MS;
-  while (days > 0 && !signal?.aborted) {
+  while (days > 0 && (await goesOn())) {
     const rows = await ctx.db.recordings.oldestEnded({ ended_before, limit: BATCH });
     for (const { run_id } of rows) await removeRecording(ctx, run_id);
     if (rows.length < BATCH) break;
@@ -139,12 +143,12 @@ export async function retainRecordings(ctx: FleetContext, signal?: AbortSignal):
   const max_bytes = await fleetSetting(ctx, "recording_max_bytes");
   if (max_bytes > 0) {
     const over = (await ctx.db.recordings.totalBytes()) - max_bytes;
-    await trimBy(ctx, over, (row) => row.sealed + row.body_bytes, signal);
+    await trimBy(ctx, over, (row) => row.sealed + row.body_bytes, goesOn);
   }
   const max_count = await fleetSetting(ctx, "recording_max_count");
   if (max_count > 0) {
     const over = (await ctx.db.recordings.endedCount()) - max_count;
-    await trimBy(ctx, over, () => 1, signal);
+    await trimBy(ctx, over, () => 1, goesOn);
   }
 }
 
@@ -153,9 +157,9 @@ async function trimBy(
   ctx: Pick<FleetContext, "db" | "recordings" | "objects" | "clock" | "log">,
   over: number,
   shareOf: (row: RecordingRow) => number,
-  signal?: AbortSignal,
+  goesOn: () => Promise<boolean>,
 ): Promise<void> {
-  for (let left = over; left > 0 && !signal?.aborted; ) {
+  for (let left = over; left > 0 && (await goesOn()); ) {
     const rows = await ctx.db.recordings.oldestEnded({ limit: BATCH });
     for (const row of rows) {
       if (left <= 0) return;
