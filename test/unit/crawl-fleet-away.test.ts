@@ -37,6 +37,23 @@ test.each(["/jobs", "/page.html"])(
   },
 );
 
+test("links of a task that failed after it had read them are told by the next that has them", async () => {
+  const [other, link] = [`${PAGE}other`, `${PAGE}link`];
+  hub.pages[PAGE] = { links: [link] };
+  hub.pages[other] = { links: [link] };
+  const { run: runPage } = hub.open({});
+  const ctx = lastAttempt();
+  const { update } = ctx.state;
+  ctx.state.update = (...given) => {
+    const has_read = hub.asked.some((path) => path.endsWith("/links.json"));
+    return has_read ? Promise.reject(new Error("the store is away")) : update(...given);
+  };
+  await expect(runPage({ pk: PAGE, extra: null }, ctx)).rejects.toThrow("the store is away");
+  expect(await runPage({ pk: other, extra: null }, attemptOf(2, 1))).toMatchObject({
+    emit: [{ pk: link }],
+  });
+});
+
 test("a task whose page failed uses up its attempt, and the page has ended with the last", async () => {
   hub.pages[PAGE] = { error: "net::ERR_NAME_NOT_RESOLVED" };
   const ctx = lastAttempt();

@@ -20,7 +20,20 @@ const MAX_HTML_BYTES = 4 * 1024 * 1024;
  * Opens the page that the task names and tells its links. A page that is not opened says why in `skipped`.
  * @throws when it cannot be opened now
  */
-export async function crawlPage(crawl: Crawl, { pk, extra }: Task, ctx: TaskContext) {
+export async function crawlPage(crawl: Crawl, task: Task, ctx: TaskContext) {
+  const visited = await visit(crawl, task, ctx);
+  if (visited.emit === undefined) return visited;
+  // Not before nothing can fail any more: what this task does not tell after all, another one must.
+  return { ...visited, emit: notToldYet(crawl, ctx, visited.emit) };
+}
+
+interface Visited {
+  url: string;
+  emit?: Found[];
+  [told: string]: unknown;
+}
+
+async function visit(crawl: Crawl, { pk, extra }: Task, ctx: TaskContext): Promise<Visited> {
   const address = addressOf(pk);
   if (address === null) return { url: pk, skipped: "not an address of the web" };
   const { depth = 0, seed = address, same_as } = extra ?? {};
@@ -41,9 +54,8 @@ export async function crawlPage(crawl: Crawl, { pk, extra }: Task, ctx: TaskCont
     const job = await jobOf(crawl, address, ctx, "page");
     const links = await linksOf(crawl, job, { address, depth, seed });
     const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, robots.sitemaps) : [];
-    const seen = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
+    const emit = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
     const { job_id, http_status, final_url, title } = job;
-    const emit = notToldYet(crawl, ctx, seen);
     await end(crawl, address, ctx);
     return {
       url: address,
