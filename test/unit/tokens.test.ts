@@ -22,7 +22,7 @@ function rig(hubs = 1) {
       asked.find += 1;
       return rows.get(token_id) ?? null;
     },
-    removeToken: async (token_id) => rows.delete(token_id),
+    removeToken: async (token_id) => (rows.delete(token_id) ? "removed" : "not found"),
     markUsed: async (_id, now) => void asked.used.push(now),
   } satisfies Partial<AccessRepo> as unknown as AccessRepo;
   const clock = createFakeClock();

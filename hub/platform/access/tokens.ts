@@ -72,6 +72,8 @@ export const callerOfToken = ({ name, role, token_id }: AccessTokenRow): Caller 
 
 const WORKERS_WARNING =
   "workers still join without a secret: set WORKER_SECRET on hubs and workers";
+const LAST_ADMIN =
+  "it is the last token with the role admin that never expires, and there is no administrator's password: create another or revoke the others first";
 const LAST_REVOKED = "the last token was revoked: from now on no token is required";
 const OWN_CALLER: Caller = { kind: "api token", name: "this server", role: null, token_id: null };
 
@@ -118,14 +120,15 @@ const shownAt = ({ hash: _, ...row }: AccessTokenRow, now: number): Token => ({
   last_used_at: row.last_used_at === null ? null : isoTime(row.last_used_at),
 });
 
-/** Whether somebody could still create and revoke tokens with these. */
-const isRuled = async (
-  { config, admin }: Pick<TokensDeps, "config" | "admin">,
-  rows: readonly AccessTokenRow[],
-): Promise<boolean> =>
-  rows.some(({ role, expires_at }) => role === "admin" && expires_at === null) ||
-  config.api_token !== null ||
-  (await admin.isSet());
+/** Whether somebody can create and revoke tokens without a token of the role admin. */
+const isRuledWithoutTokens = async ({
+  config,
+  admin,
+}: Pick<TokensDeps, "config" | "admin">): Promise<boolean> =>
+  config.api_token !== null || (await admin.isSet());
+
+const rulesForever = ({ role, expires_at }: AccessTokenRow): boolean =>
+  role === "admin" && expires_at === null;
 
 export function createTokens(deps: TokensDeps): Tokens {
   const { clock, log, config } = deps;
@@ -167,7 +170,11 @@ export function createTokens(deps: TokensDeps): Tokens {
         expires_at: expires_in_s === undefined ? null : now + expires_in_s * 1_000,
         last_used_at: null,
       };
-      if (!(await isRuled(deps, [...(await access.tokens()), row])))
+      const ruled =
+        rulesForever(row) ||
+        (await access.tokens()).some(rulesForever) ||
+        (await isRuledWithoutTokens(deps));
+      if (!ruled)
         throw new AppError(
           "conflict",
           "the first token must have the role admin and never expire, or nobody could create another: there is no administrator's password",
@@ -179,15 +186,9 @@ export function createTokens(deps: TokensDeps): Tokens {
       return { ...shownAt(row, now), token, warnings };
     },
     revoke: async (token_id) => {
-      const rows = await access.tokens();
-      const left = rows.filter((row) => row.token_id !== token_id);
-      if (left.length === rows.length) throw notFound("token");
-      if (left.length > 0 && !(await isRuled(deps, left)))
-        throw new AppError(
-          "conflict",
-          "it is the last token with the role admin that never expires, and there is no administrator's password: create another or revoke the others first",
-        );
-      if (!(await access.removeToken(token_id))) throw notFound("token");
+      const outcome = await access.removeToken(token_id, !(await isRuledWithoutTokens(deps)));
+      if (outcome === "not found") throw notFound("token");
+      if (outcome === "needed") throw new AppError("conflict", LAST_ADMIN);
       forget();
       deps.onRevoked?.();
       // Another may have been created meanwhile.

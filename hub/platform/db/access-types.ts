@@ -9,8 +9,11 @@ export interface AccessRepo {
   hasTokens(): Promise<boolean>;
   findToken(hash: string): Promise<AccessTokenRow | null>;
   tokenById(token_id: string): Promise<AccessTokenRow | null>;
-  /** Deletes it with the sessions that were opened with it; false when there is none. */
-  removeToken(token_id: string): Promise<boolean>;
+  /**
+   * Deletes it with the sessions that were opened with it. With `keep_admin` it is "needed", and stays, if it is the last
+   * of the role admin that never expires and there are others.
+   */
+  removeToken(token_id: string, keep_admin: boolean): Promise<"removed" | "not found" | "needed">;
   /** Stores when it was last used, unless that was stored since `before`. */
   markUsed(token_id: string, now: number, before: number): Promise<void>;
   addSession(row: BrowserSessionRow): Promise<void>;
