@@ -162,6 +162,20 @@ test("a socket ends with the token or the login that opened it", async () => {
   expect(await Promise.all(sockets.map(({ code }) => code))).toEqual([4401, 4401]);
 });
 
+test("a socket that the open LAN let in ends when the first token closes the LAN (rules/access#the-first-token)", async () => {
+  await start();
+  const job = await call("POST", "/jobs", {}, { url: "http://site.test/page" });
+  const socket = new WebSocket(`${hub.url.replace("http", "ws")}/jobs/${job.body.job_id}/events`);
+  const code = new Promise<number>((done) => {
+    socket.onclose = (event) => done(event.code);
+  });
+  await new Promise<void>((done) => {
+    socket.onopen = () => done();
+  });
+  await make("admin");
+  expect(await code).toBe(4401);
+});
+
 test("an expired token opens nothing, and leaves the LAN closed", async () => {
   await start({ SVC_ADMIN_PASSWORD: PASSWORD });
   const { token } = await make("admin", password, { expires_in_s: 1 });

@@ -13,10 +13,12 @@ import { silentLog } from "#shared/kit/log.ts";
 const TOKEN = "t0ken";
 /** In the place of SVC_API_TOKEN: there is none, and the table has tokens. */
 const SOME = "some tokens";
+let password = "password";
 const admin = {
   isSet: async () => true,
+  isPassword: async (given: string) => given === password,
   check: async (given: string | null) => {
-    if (given !== "password") throw new AppError("unauthorized", "wrong");
+    if (given !== password) throw new AppError("unauthorized", "wrong");
   },
 };
 
@@ -34,10 +36,12 @@ const throttle = {
 function appWith(secrets: { api_token: string | null; worker_secret: string | null }) {
   const app = newApp();
   const seen: (Caller | undefined)[] = [];
+  const stills: (() => Promise<boolean>)[] = [];
   app.onError(onError(silentLog));
   app.use(async (c, next) => {
     await next();
     seen.push(c.var.caller);
+    if (c.var.still) stills.push(c.var.still);
   });
   const origins = { allowed: async () => [], public_host: null };
   const tokens = {
@@ -54,10 +58,13 @@ function appWith(secrets: { api_token: string | null; worker_secret: string | nu
   app.use(gate({ ...judges, origins, changes: createChanges(), disk_room }));
   for (const rule of ["public", "view", "admin", "worker"] as const)
     app.get(`/${rule}`, access({ access: rule }), (c) => c.json(c.var.caller));
-  return async (path: string, headers: Record<string, string> = {}) => {
+  const call = async (path: string, headers: Record<string, string> = {}) => {
     const { status } = await app.request(path, { headers });
     return { status, kind: seen.at(-1)?.kind };
   };
+  /** Whether each call that was let in would be let in now. */
+  const still = () => Promise.all(stills.map((holds) => holds()));
+  return Object.assign(call, { still, tokens, asked });
 }
 
 test("where there is no token everybody is the open LAN, also with a token of no meaning (rules/access#open-lan)", async () => {
@@ -120,4 +127,25 @@ test("a right token costs no look at the counts, and a wrong one is counted once
   await call("/view", { authorization: "Bearer x" });
   await call("/admin", { authorization: "Bearer x" });
   expect(wrong).toHaveLength(2);
+});
+
+test("whoever was let in is judged again by the secrets of that time, whatever it showed (rules/access#revoked-tokens)", async () => {
+  const open = appWith({ api_token: null, worker_secret: null });
+  await open("/view");
+  expect(await open.still()).toEqual([true]);
+  open.tokens.exist = true;
+  expect(await open.still()).toEqual([false]);
+
+  const closed = appWith({ api_token: TOKEN, worker_secret: null });
+  closed.asked.api_token = TOKEN;
+  await closed("/view", { authorization: `Bearer ${TOKEN}` });
+  closed.asked.api_token = "another";
+  expect(await closed.still()).toEqual([false]);
+
+  const ruled = appWith({ api_token: SOME, worker_secret: null });
+  for (const path of ["/view", "/admin"]) await ruled(path, { "x-admin-password": "password" });
+  expect(await ruled.still()).toEqual([true, true]);
+  password = "another";
+  expect(await ruled.still()).toEqual([false, false]);
+  password = "password";
 });

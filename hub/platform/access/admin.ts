@@ -47,6 +47,8 @@ export interface AdminGate {
    * there is no password at all, unavailable while the shared store does not answer.
    */
   check(given: string | null, count: string): Promise<void>;
+  /** Whether it is the password now. Wrong ones are not counted: only for one that `check` let in before. */
+  isPassword(given: string): Promise<boolean>;
   /** Whether a password is set. */
   isSet(): Promise<boolean>;
   /** A value that differs after every change of the password; null when there is none. */
@@ -108,6 +110,8 @@ export function createAdminGate({ settings, password, throttle }: AdminGateDeps)
       const hash = password() ?? (await settings.get(HASH_KEY));
       return typeof hash === "string" ? hash : null;
     },
+    isPassword: async (given) =>
+      verify(given, password() === null ? await storedHash() : null, true),
     check: (given, count) =>
       counted(count, async () => {
         const hash = password() === null ? await storedHash() : null;

@@ -108,7 +108,7 @@ async function know(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   c.set("caller", NOBODY);
   await refuseWhileWaiting(c, caller, deps, "header");
   c.set("caller", caller);
-  if (caller.kind === "token" || caller.kind === "session")
+  if (caller.kind !== "nobody")
     c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
 }
 
@@ -145,12 +145,19 @@ async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Cal
 const mayGivePassword = (c: C, { secrets }: AdmitDeps): boolean =>
   c.var.caller.kind !== "nobody" || secrets.api_token === null;
 
+/** Lets the administrator through, and what was opened stay open until the password changes. */
+async function admitAdministrator(c: C, deps: AdmitDeps): Promise<void> {
+  await requireAdmin(deps, c);
+  const given = givenPassword(c);
+  if (given !== null) c.set("still", () => deps.admin.isPassword(given));
+}
+
 async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { caller } = c.var;
   const needed = NEEDED[rules.access] ?? "viewer";
   if (holds(caller, needed)) return;
   if (rules.also === "worker" && (await isWorker(c, deps))) return c.set("caller", WORKER);
-  if (passwordGiven(c, rules) && mayGivePassword(c, deps)) return requireAdmin(deps, c);
+  if (passwordGiven(c, rules) && mayGivePassword(c, deps)) return admitAdministrator(c, deps);
   throw caller.role === null
     ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing(needed, caller);
@@ -162,9 +169,9 @@ async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<vo
   if (!mayGivePassword(c, deps)) throw await refusalOf(c, tokenOf(c, rules), deps, "header");
   if (ofInstallation(caller)) {
     const until = rules.until_password !== undefined && !(await deps.admin.isSet());
-    return until ? undefined : requireAdmin(deps, c);
+    return until ? undefined : admitAdministrator(c, deps);
   }
-  if (givenPassword(c) !== null) return requireAdmin(deps, c);
+  if (givenPassword(c) !== null) return admitAdministrator(c, deps);
   throw caller.role === null
     ? await refusalOf(c, tokenOf(c, rules), deps, "header")
     : roleMissing("admin", caller);

@@ -7,7 +7,7 @@ import { ADMINISTRATOR, NOBODY } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
 import { KNOWN_COOKIE } from "./guards.ts";
 
-export type Administrator = Pick<AdminGate, "check" | "isSet">;
+export type Administrator = Pick<AdminGate, "check" | "isSet" | "isPassword">;
 export type KnownBrowsers = Pick<Logins, "readKnown">;
 
 /** Longer than any password; argon2 need not read more. */
