@@ -174,6 +174,22 @@ describe("a task that is reset (rules/pipeline-crawl#no-page-twice-none-missed)"
     expect(hub.urls).toHaveLength(4);
   });
 
+  test.each([
+    ["limit", { limit: 2 }],
+    ["limit_per_host", { limit_per_host: 2 }],
+  ])("counts once toward %s, and is opened by a crawl that is full", async (_name, bound) => {
+    hub.pages[at("a")] = failed;
+    for (const n of [1, 2, 3]) expect(await claim(bound, n, n)).toBeInstanceOf(Error);
+    const visit = crawlWith(bound);
+    task_id = 1;
+    expect(await visit(at("b"))).not.toHaveProperty("skipped");
+    for (const n of [1, 2, 3]) expect(await claim(bound, n, 3 + n)).toBeInstanceOf(Error);
+    hub.pages[at("a")] = {};
+    expect(await claim(bound, 1, 7)).toMatchObject({ url: at("a"), http_status: 200 });
+    expect(kept.get("crawl/begun")).toEqual({ pages: 2, open: {} });
+    expect(await visit(at("c"))).toMatchObject({ skipped: "limit" });
+  });
+
   test("opens it with the options that the crawl has now", async () => {
     hub.pages[at("a")] = failed;
     expect(await claim({}, 1, 1)).toBeInstanceOf(Error);
