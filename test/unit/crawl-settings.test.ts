@@ -88,7 +88,8 @@ describe("what a site asks for", () => {
     (kept.get(`crawl/visits/${host}`) as { next_at: number }).next_at;
 
   test("pages of a host begin as far apart as the larger of delay_s and Crawl-delay (rules/pipeline-crawl#politeness)", async () => {
-    hub.pages[at("robots.txt")] = { body: "User-agent: *\nCrawl-delay: 40\nDisallow: /no\n" };
+    const text = "User-agent: *\nCrawl-delay: 40\nDisallow: /no\n";
+    kept.set("crawl/robots/http://site.test", { text, read_at: Date.now() });
     const begun = Date.now();
     const visit = crawlWith({ robots: true, delay_s: 20 });
     await visit(at("a"));

@@ -48,7 +48,8 @@ async function visit(crawl: Crawl, { pk, extra }: Task, ctx: TaskContext): Promi
   const robots = await robotsOf(crawl, address, ctx);
   if (!robots.allows(address)) return { url: address, skipped: "robots.txt" };
   if (!(await mayBegin(crawl, address, ctx))) return { url: address, skipped: "limit" };
-  return inTurn(crawl, { address, delay_s: robots.delay_s }, ctx, async () => {
+  const turn = { address, name: address, delay_s: robots.delay_s };
+  return inTurn(crawl, turn, ctx, async () => {
     if (!(await begin(crawl, address, ctx))) return { url: address, skipped: "limit" };
     try {
       return await open(crawl, { address, depth, seed }, robots.sitemaps, ctx);

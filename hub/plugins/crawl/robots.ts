@@ -1,6 +1,7 @@
 import robotsParser from "robots-parser";
 import type { Crawl, Robots, TaskContext } from "./context.ts";
 import { bodyOf, jobOf } from "./jobs.ts";
+import { asideTurn, inTurn } from "./pace.ts";
 
 /** A crawler need read no more than this (RFC 9309, 2.5), and keeps what it read for a day (2.4). */
 const MAX_BYTES = 512 * 1024;
@@ -41,12 +42,22 @@ export async function robotsOf(crawl: Crawl, address: string, ctx: TaskContext):
 
 async function keptText(crawl: Crawl, origin: string, ctx: TaskContext): Promise<KeptText> {
   const place = `${crawl.name}/robots/${origin}`;
-  const known = (await ctx.state.get(place)) as KeptText | null;
-  if (known && isFresh(known)) return known;
-  const text = await read(crawl, `${origin}/robots.txt`, ctx);
-  const kept: KeptText = { text, read_at: Date.now() };
-  await ctx.state.set(place, kept);
-  return kept;
+  const address = `${origin}/robots.txt`;
+  const known = async () => {
+    const kept = (await ctx.state.get(place)) as KeptText | null;
+    return kept && isFresh(kept) ? kept : null;
+  };
+  const before = await known();
+  if (before) return before;
+  // Which delay the site asks for is in it.
+  return inTurn(crawl, asideTurn(address, 0, ctx), ctx, async () => {
+    // Another task may have read it meanwhile.
+    const now = await known();
+    if (now) return now;
+    const kept: KeptText = { text: await read(crawl, address, ctx), read_at: Date.now() };
+    await ctx.state.set(place, kept);
+    return kept;
+  });
 }
 
 /**

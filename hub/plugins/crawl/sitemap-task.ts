@@ -1,7 +1,10 @@
+import type { Job } from "#shared/client/index.ts";
 import { addressOf } from "./addresses.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
 import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
 import { bodyOf, jobOf } from "./jobs.ts";
+import { asideTurn, inTurn } from "./pace.ts";
+import { robotsOf } from "./robots.ts";
 import { MAX_SITEMAP_BYTES, readSitemap } from "./sitemaps.ts";
 
 /** Addresses that one run tells: a sitemap has up to 50,000, and a run emits at most 10,000 tasks. */
@@ -17,7 +20,7 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
   if (address === null) return { url: sitemap.address, skipped: "not an address of the web" };
   const job = sitemap.job_id
     ? await crawl.jobs.get(sitemap.job_id)
-    : await jobOf(crawl, address, ctx, "sitemap");
+    : await openSitemap(crawl, address, ctx);
   const { job_id, http_status } = job;
   if ((http_status ?? 0) >= 400)
     return { url: address, job_id, http_status, skipped: "no sitemap" };
@@ -47,6 +50,12 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
     pages: pages.length,
     emit: notToldYet(crawl, ctx, emit),
   };
+}
+
+async function openSitemap(crawl: Crawl, address: string, ctx: TaskContext): Promise<Job> {
+  const { delay_s } = await robotsOf(crawl, address, ctx);
+  const turn = asideTurn(address, delay_s, ctx);
+  return inTurn(crawl, turn, ctx, () => jobOf(crawl, address, ctx, "sitemap"));
 }
 
 /** A sitemap speaks for its own host (sitemaps.org). */
