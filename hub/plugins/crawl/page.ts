@@ -5,7 +5,7 @@ import { begin, end, giveUp, mayBegin } from "./begun.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
 import { isFleetAway } from "./fleet-away.ts";
 import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
-import { jobOf } from "./jobs.ts";
+import { readJob } from "./jobs.ts";
 import { inTurn } from "./pace.ts";
 import { robotsOf } from "./robots.ts";
 
@@ -67,7 +67,8 @@ async function open(
   named_maps: readonly string[],
   ctx: TaskContext,
 ): Promise<Visited> {
-  const job = await jobOf(crawl, address, ctx, "page");
+  const wanted = { address, purpose: "page", read: async (job: Job) => job } as const;
+  const job = await readJob(crawl, wanted, ctx);
   const links = await linksOf(crawl, job, { address, depth, seed });
   const maps = depth === 0 && crawl.settings.sitemaps ? sitemapsOf(address, named_maps) : [];
   const emit = [...maps.map((map) => foundSitemap(crawl, map, { depth, seed })), ...links];

@@ -8,7 +8,9 @@ export interface CrawledPage {
   links?: string[];
   html?: string;
   /** The document's own bytes. */
-  body?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** What its job has of the body, when that is not the whole. */
+  ranges?: { start: number; end: number }[];
   /** Why its job failed. */
   error?: string;
   /** Bodies that its job could not keep. */
@@ -85,14 +87,18 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
     };
   };
   const answerOf = (job_id: string, part: string): Response => {
-    const { links = [], html, body } = opened[Number(job_id)] ?? {};
+    const { links = [], html, body, ranges = [] } = opened[Number(job_id)] ?? {};
+    const partial = ranges.length > 0;
     if (part === "") return Response.json(jobOf(job_id));
     if (part === "/links.json")
       return Response.json({ links: links.map((url) => ({ url, rel: "", text: "" })) });
     if (part === "/page.html" && html !== undefined) return new Response(html);
     if (part === "/assets.json")
       return Response.json({
-        items: body === undefined ? [] : [{ name: "body", source_url: jobOf(job_id).url }],
+        items:
+          body === undefined
+            ? []
+            : [{ name: "body", source_url: jobOf(job_id).url, partial, ranges }],
       });
     if (part === "/assets/body") return new Response(body);
     return Response.json({ detail: "not here" }, { status: 404 });
