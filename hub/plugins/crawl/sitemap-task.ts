@@ -32,12 +32,12 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
     if (page !== null && crawl.inScope(page, seed))
       emit.push(found(crawl, page, { depth: depth + 1, seed }));
   }
-  if (sitemap.from === 0 && sitemap.level < DEEPEST)
-    for (const more of sitemaps.slice(0, PART))
+  if (sitemap.level < DEEPEST)
+    for (const more of sitemaps.slice(sitemap.from, sitemap.from + PART))
       if (isOfSite(more, address))
         emit.push(foundSitemap(crawl, more, { depth, seed, level: sitemap.level + 1 }));
   const from = sitemap.from + PART;
-  if (from < pages.length)
+  if (from < Math.max(pages.length, sitemaps.length))
     emit.push(
       foundSitemap(crawl, sitemap.address, { depth, seed, level: sitemap.level, from, job_id }),
     );

@@ -6,6 +6,8 @@ import type { Settings } from "#hub/plugins/crawl/settings.ts";
 export interface CrawledPage {
   http_status?: number;
   links?: string[];
+  /** Where its redirects led. */
+  final_url?: string;
   html?: string;
   /** The document's own bytes. */
   body?: string | Uint8Array<ArrayBuffer>;
@@ -73,14 +75,19 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
   };
   const jobOf = (job_id: string) => {
     const url = urls[Number(job_id)] ?? "";
-    const { http_status = 200, error = null, lost = 0 } = opened[Number(job_id)] ?? {};
+    const {
+      http_status = 200,
+      error = null,
+      lost = 0,
+      final_url = url,
+    } = opened[Number(job_id)] ?? {};
     const status = error === null ? "completed" : "failed";
     return {
       job_id,
       status,
       error,
       url,
-      final_url: url,
+      final_url,
       http_status,
       title: "",
       capture: { lost },
@@ -89,6 +96,7 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
   const answerOf = (job_id: string, part: string): Response => {
     const { links = [], html, body, ranges = [] } = opened[Number(job_id)] ?? {};
     const partial = ranges.length > 0;
+    if (!opened[Number(job_id)]) return Response.json({ detail: "not here" }, { status: 404 });
     if (part === "") return Response.json(jobOf(job_id));
     if (part === "/links.json")
       return Response.json({ links: links.map((url) => ({ url, rel: "", text: "" })) });
