@@ -119,4 +119,11 @@ describe("a sitemap of more sitemaps than one run tells (rules/pipeline-crawl#si
     expect(told).toEqual(maps);
     expect(hub.urls).toEqual([MAP]);
   });
+
+  test("tells the rest of one whose address is as long as an address may be", async () => {
+    const long = `${MAP}?`.padEnd(1_024 - "sitemap 0 ".length, "x");
+    hub.pages[long] = { body: LINKS.join("\n") };
+    const extra = { seed: PAGE, sitemap: { address: long, level: 0, from: 0 } };
+    expect(pagesOf(await runAll(`sitemap 0 ${long}`, extra))).toEqual(LINKS);
+  });
 });

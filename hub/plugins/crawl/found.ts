@@ -26,7 +26,8 @@ export const foundSitemap = (
   { level = 0, from = 0, job_id, ...extra }: Extra & Partial<Omit<SitemapPart, "address">>,
 ): Found => {
   const sitemap = { address, level, from, ...(job_id !== undefined && { job_id }) };
-  return found(crawl, `sitemap ${from} ${address}`, { ...extra, sitemap });
+  // A job's name is short: the rest of a sitemap is a task also where its address is as long as a key may be.
+  return found(crawl, `sitemap ${from} ${job_id ?? address}`, { ...extra, sitemap });
 };
 
 /** The rest of a page's links, as a task. */
