@@ -46,6 +46,29 @@ describe("bounds (rules/pipeline-crawl#settings)", () => {
     expect(await visit(at("a", "other.test"))).not.toHaveProperty("skipped");
   });
 
+  test("a page that limit_per_host leaves out in the last moment leaves its place in limit to others", async () => {
+    const settings = { limit: 2, limit_per_host: 1, scope: "any" } as const;
+    // Both have asked whether there is room before either of them is counted.
+    const asked = Promise.withResolvers<void>();
+    let asking = 2;
+    const both = ["a", "b"].map((name, i) => {
+      const ctx = attemptOf(i + 1, 1, kept);
+      const { update } = ctx.state;
+      ctx.state.update = async (...given) => {
+        asking -= asking > 0 ? 1 : 0;
+        if (asking === 0) asked.resolve();
+        await asked.promise;
+        return update(...given);
+      };
+      return hub.open(settings).run({ pk: at(name), extra: null }, ctx) as Promise<Told>;
+    });
+    const skipped = (await Promise.all(both)).filter((told) => told.skipped === "limit");
+    expect(skipped).toHaveLength(1);
+    task_id = 2;
+    const other = await crawlWith(settings)(at("a", "other.test"));
+    expect(other).not.toHaveProperty("skipped");
+  });
+
   test("links are followed so far from a seed as depth says", async () => {
     hub.pages[at("deep")] = { links: [at("deeper")] };
     const visit = crawlWith({ depth: 1 });

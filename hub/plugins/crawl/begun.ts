@@ -20,12 +20,15 @@ const failedKey = ({ name }: Crawl, { task_id }: TaskContext): string =>
 const hasFailed = async (crawl: Crawl, ctx: TaskContext): Promise<boolean> =>
   ctx.epoch > ctx.attempt && (await ctx.state.get(failedKey(crawl, ctx))) !== null;
 
-/** The counts that bound a page, and how many pages each may have. */
+/**
+ * The counts that bound a page, and how many pages each may have. Its host's comes first: a page for which that is full
+ * takes no place from pages of other hosts.
+ */
 function countsOf({ name, settings }: Crawl, address: string): [key: string, limit: number][] {
   const { limit, limit_per_host } = settings;
   const all: [string, number] = [`${name}/begun`, limit];
   if (limit_per_host === null) return [all];
-  return [all, [`${name}/begun/${new URL(address).host}`, limit_per_host]];
+  return [[`${name}/begun/${new URL(address).host}`, limit_per_host], all];
 }
 
 const hasRoom = ({ pages, open }: Begun, hash: string, limit: number): boolean =>
