@@ -65,6 +65,9 @@ export const IDEMPOTENCY_TTL_MS = 86_400_000;
 /** An asset name is at most this many bytes, so it fits every file system even with a suffix. */
 export const MAX_ASSET_NAME_BYTES = 180;
 
+/** Links that a job keeps of its page and the frames of it. */
+export const MAX_LINKS = 100_000;
+
 /** Session lifetimes in seconds (rules/sessions#open-a-session, rules/sessions#idle-time). */
 export const SESSION_TTL_S = {
   idle_min: 5,

@@ -259,3 +259,31 @@ test("an Idempotency-Key is kept: the same call is made once, another body under
     expect((await send(kind, "one", "[3]")).status).toBe(409);
   }
 });
+
+describe("what a crawl keeps (rules/pipeline-crawl#what-a-crawl-keeps)", () => {
+  const CRAWL = { executor_type: "bun_module", executor_config: { plugin: "crawl" } };
+  const keep = (path: string) =>
+    api("PUT", path, { body: "1", headers: { "content-type": "application/json" } });
+  const isThere = async (path: string) => (await api("GET", path)).status === 200;
+  const call = (method: string, path: string, body?: unknown) =>
+    hub.call(method, `/api/v1/workloads${path}`, body);
+
+  test("goes with its workload, and another crawl, another plugin and a workload of another plugin keep theirs", async () => {
+    const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+    expect((await call("POST", "", { slug: "site", ...CRAWL })).status).toBe(201);
+    expect((await call("POST", "", { slug: "shop", ...command })).status).toBe(201);
+    const others = ["/crawl/state/site-2/begun", "/mine/state/site/begun", "/mine/state/shop/rows"];
+    for (const path of ["/crawl/state/site/begun", ...others])
+      expect((await keep(path)).status).toBe(200);
+    for (const slug of ["site", "shop"])
+      expect((await call("DELETE", `/${slug}`)).status).toBe(204);
+    expect(await isThere("/crawl/state/site/begun")).toBe(false);
+    for (const path of others) expect(await isThere(path)).toBe(true);
+  });
+
+  test("is nothing when it begins, also where a crawl of its name left something", async () => {
+    await keep("/crawl/state/again/begun");
+    expect((await call("POST", "", { slug: "again", ...CRAWL })).status).toBe(201);
+    expect(await isThere("/crawl/state/again/begun")).toBe(false);
+  });
+});

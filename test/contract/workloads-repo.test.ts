@@ -52,4 +52,43 @@ eachDialect((open) => {
       expect(await db.workloads.get("w")).toMatchObject({ updated_at: NOW + 1 });
     });
   });
+
+  describe("state that a plugin keeps for one workload alone (rules/pipeline-crawl#what-a-crawl-keeps)", () => {
+    const OWN = { plugin: "crawl", workload: "w" };
+    const KEPT = ["crawl w_/begun", "crawl ww/begun", "other w/begun"];
+    const put = async ({ plugins }: Awaited<ReturnType<typeof open>>, name: string) => {
+      const [slug = "", key = ""] = name.split(" ");
+      await plugins.putState({ slug, key, value: 1, updated_at: NOW });
+    };
+    const left = async ({ plugins }: Awaited<ReturnType<typeof open>>) => {
+      const page = { prefix: "", after: null, limit: 9 };
+      const slugs = ["crawl", "other"];
+      const lists = await Promise.all(slugs.map((slug) => plugins.listState(slug, page)));
+      return lists.flatMap((list, i) => list.map(({ key }) => `${slugs[i]} ${key}`));
+    };
+
+    test("is deleted in the transaction that deletes the workload, and no other state is", async () => {
+      const db = await open();
+      const id = (await db.workloads.insert(ROW))?.workload_id ?? 0;
+      for (const name of [...KEPT, "crawl w/begun", "crawl w/visits/site"]) await put(db, name);
+      expect(await db.workloads.delete(id, false, OWN)).toBe(true);
+      expect(await left(db)).toEqual(KEPT);
+    });
+
+    test("stays while there is a workload of that name, whoever deletes an earlier one", async () => {
+      const db = await open();
+      const id = (await db.workloads.insert(ROW))?.workload_id ?? 0;
+      await put(db, "crawl w/begun");
+      expect(await db.workloads.delete(id + 1, true, OWN)).toBe(false);
+      expect(await db.workloads.insert(ROW, undefined, OWN)).toBeNull();
+      expect(await left(db)).toEqual(["crawl w/begun"]);
+    });
+
+    test("is not there when a workload begins, although one of its name left it behind", async () => {
+      const db = await open();
+      for (const name of [...KEPT, "crawl w/begun"]) await put(db, name);
+      expect(await db.workloads.insert(ROW, undefined, OWN)).toMatchObject({ slug: "w" });
+      expect(await left(db)).toEqual(KEPT);
+    });
+  });
 });

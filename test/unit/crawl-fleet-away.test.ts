@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { attemptOf, startCrawledHub } from "#test/support/fakes/crawled-hub.ts";
+import { storeError } from "#test/support/fakes/store-error.ts";
 
 /** A crawl whose hub refuses some calls, as one does that is restarted (rules/pipeline-crawl#no-page-twice-none-missed). */
 
@@ -28,7 +29,7 @@ test.each(["/jobs", "/page.html"])(
     const ctx = lastAttempt();
     const failure = await failureOf(ctx);
     expect(failure).toMatchObject({ retry_after_ms: 10_000 });
-    expect(failure.message).toContain("the fleet cannot run a job now");
+    expect(failure.message).toContain("the hub cannot be asked now");
     expect(hub.asked.at(-1)).toEndWith(path);
     expect(open(ctx)).toHaveLength(1);
     hub.refuse("never");
@@ -61,4 +62,53 @@ test("a task whose page failed uses up its attempt, and the page has ended with 
   expect(failure.message).toContain("ERR_NAME_NOT_RESOLVED");
   expect(failure).not.toHaveProperty("retry_after_ms");
   expect(open(ctx)).toEqual([]);
+});
+
+describe("while the plugin's store is away", () => {
+  /** The store answers `calls` calls of the attempt, and refuses all others with this status. */
+  async function refusesAfter(calls: number, status: number, ctx: ReturnType<typeof lastAttempt>) {
+    const refusal = await storeError(status);
+    let left = calls;
+    for (const [name, call] of Object.entries(ctx.state))
+      Object.assign(ctx.state, {
+        [name]: (...given: unknown[]) => {
+          left -= 1;
+          return left < 0 ? Promise.reject(refusal) : Reflect.apply(call, null, given);
+        },
+      });
+  }
+  /** So many calls of the store does a page make. */
+  const CALLS = 5;
+
+  test.each([...Array(CALLS).keys()].flatMap((n) => [429, 502, 503].map((status) => [n, status])))(
+    "from call %d on (%d), a task waits and keeps its attempt, and its page is opened and counts once",
+    async (calls, status) => {
+      const ctx = lastAttempt();
+      await refusesAfter(calls, status, ctx);
+      const told = await run(ctx).catch((err: Error) => err);
+      // The last call only says that the page is not open any more.
+      if (calls < CALLS - 1) expect(told).toMatchObject({ retry_after_ms: 10_000 });
+      else expect(told).toMatchObject({ url: PAGE });
+      if (calls < CALLS - 1) await run(attemptOf(1, 3, ctx.kept, 4));
+      expect(hub.urls).toEqual([PAGE]);
+      expect(ctx.kept.get("crawl/begun")).toEqual({ pages: 1, open: {} });
+    },
+  );
+
+  test("a value that it does not take fails the attempt", async () => {
+    const ctx = lastAttempt();
+    await refusesAfter(2, 413, ctx);
+    const failure = await failureOf(ctx);
+    expect(failure.name).toBe("StoreError");
+    expect(failure).not.toHaveProperty("retry_after_ms");
+  });
+
+  test.each([1, 3])("what failed before it is what attempt %d ends with", async (attempt) => {
+    hub.pages[PAGE] = { error: "net::ERR_NAME_NOT_RESOLVED" };
+    const ctx = attemptOf(1, attempt);
+    await refusesAfter(3, 502, ctx);
+    const failure = await failureOf(ctx);
+    expect(failure.message).toContain("ERR_NAME_NOT_RESOLVED");
+    expect(failure).not.toHaveProperty("retry_after_ms");
+  });
 });

@@ -46,6 +46,29 @@ describe("bounds (rules/pipeline-crawl#settings)", () => {
     expect(await visit(at("a", "other.test"))).not.toHaveProperty("skipped");
   });
 
+  test("a page that limit_per_host leaves out in the last moment leaves its place in limit to others", async () => {
+    const settings = { limit: 2, limit_per_host: 1, scope: "any" } as const;
+    // Both have asked whether there is room before either of them is counted.
+    const asked = Promise.withResolvers<void>();
+    let asking = 2;
+    const both = ["a", "b"].map((name, i) => {
+      const ctx = attemptOf(i + 1, 1, kept);
+      const { update } = ctx.state;
+      ctx.state.update = async (...given) => {
+        asking -= asking > 0 ? 1 : 0;
+        if (asking === 0) asked.resolve();
+        await asked.promise;
+        return update(...given);
+      };
+      return hub.open(settings).run({ pk: at(name), extra: null }, ctx) as Promise<Told>;
+    });
+    const skipped = (await Promise.all(both)).filter((told) => told.skipped === "limit");
+    expect(skipped).toHaveLength(1);
+    task_id = 2;
+    const other = await crawlWith(settings)(at("a", "other.test"));
+    expect(other).not.toHaveProperty("skipped");
+  });
+
   test("links are followed so far from a seed as depth says", async () => {
     hub.pages[at("deep")] = { links: [at("deeper")] };
     const visit = crawlWith({ depth: 1 });
@@ -88,7 +111,8 @@ describe("what a site asks for", () => {
     (kept.get(`crawl/visits/${host}`) as { next_at: number }).next_at;
 
   test("pages of a host begin as far apart as the larger of delay_s and Crawl-delay (rules/pipeline-crawl#politeness)", async () => {
-    hub.pages[at("robots.txt")] = { body: "User-agent: *\nCrawl-delay: 40\nDisallow: /no\n" };
+    const text = "User-agent: *\nCrawl-delay: 40\nDisallow: /no\n";
+    kept.set("crawl/robots/http://site.test", { text, read_at: Date.now() });
     const begun = Date.now();
     const visit = crawlWith({ robots: true, delay_s: 20 });
     await visit(at("a"));
@@ -172,6 +196,22 @@ describe("a task that is reset (rules/pipeline-crawl#no-page-twice-none-missed)"
     // Its worker died after that: the job is there.
     expect(await claim({}, 2, 5)).toMatchObject({ url: at("a"), http_status: 200 });
     expect(hub.urls).toHaveLength(4);
+  });
+
+  test.each([
+    ["limit", { limit: 2 }],
+    ["limit_per_host", { limit_per_host: 2 }],
+  ])("counts once toward %s, and is opened by a crawl that is full", async (_name, bound) => {
+    hub.pages[at("a")] = failed;
+    for (const n of [1, 2, 3]) expect(await claim(bound, n, n)).toBeInstanceOf(Error);
+    const visit = crawlWith(bound);
+    task_id = 1;
+    expect(await visit(at("b"))).not.toHaveProperty("skipped");
+    for (const n of [1, 2, 3]) expect(await claim(bound, n, 3 + n)).toBeInstanceOf(Error);
+    hub.pages[at("a")] = {};
+    expect(await claim(bound, 1, 7)).toMatchObject({ url: at("a"), http_status: 200 });
+    expect(kept.get("crawl/begun")).toEqual({ pages: 2, open: {} });
+    expect(await visit(at("c"))).toMatchObject({ skipped: "limit" });
   });
 
   test("opens it with the options that the crawl has now", async () => {

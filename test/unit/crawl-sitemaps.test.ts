@@ -12,7 +12,7 @@ const FOUND = ["https://example.com/?a=1&b=2", "https://example.com/b"];
 
 describe("a sitemap (rules/pipeline-crawl#sitemaps)", () => {
   test("in XML, compressed or not, names its pages and not their pictures", () => {
-    expect(readSitemap(bytes(PAGES))).toEqual({ pages: FOUND, sitemaps: [] });
+    expect(readSitemap(bytes(PAGES))).toEqual({ pages: FOUND, sitemaps: [], is_cut: false });
     expect(readSitemap(gzipSync(PAGES)).pages).toEqual(FOUND);
   });
 
@@ -22,6 +22,7 @@ describe("a sitemap (rules/pipeline-crawl#sitemaps)", () => {
     expect(readSitemap(bytes(text))).toEqual({
       pages: [],
       sitemaps: ["https://example.com/1.xml"],
+      is_cut: false,
     });
   });
 
@@ -29,10 +30,27 @@ describe("a sitemap (rules/pipeline-crawl#sitemaps)", () => {
     expect(readSitemap(bytes(`\n${FOUND.join("\r\n")}\n`)).pages).toEqual(FOUND);
   });
 
-  test("that breaks off gives what came before", () => {
-    expect(readSitemap(bytes(PAGES.slice(0, PAGES.indexOf("<lastmod>")))).pages).toEqual(FOUND);
+  test("that breaks off gives what came before, and says so", () => {
+    const broken = bytes(PAGES.slice(0, PAGES.indexOf("<lastmod>")));
+    expect(readSitemap(broken)).toMatchObject({ pages: FOUND, is_cut: true });
     expect(readSitemap(bytes("<html><p>not found<br></html>")).pages).toEqual([]);
     expect(readSitemap(bytes("")).pages).toEqual([]);
+  });
+
+  test("in text whose end is missing does not give the address at the cut", () => {
+    const [first, second] = FOUND;
+    const is_cut = true;
+    expect(readSitemap(bytes(`${first}\n${second}`), is_cut).pages).toEqual([first] as string[]);
+    expect(readSitemap(bytes(`${first}\n${second}\n`), is_cut).pages).toEqual(FOUND);
+  });
+
+  test("whose compressed form breaks off gives what can be unpacked", () => {
+    const numbers = [...Array(5_000).keys()].map((n) => `https://example.com/${Bun.hash(`${n}`)}`);
+    const packed = gzipSync(numbers.join("\n"));
+    const { pages, is_cut } = readSitemap(packed.subarray(0, packed.length / 2));
+    expect(is_cut).toBe(true);
+    expect(pages.length).toBeGreaterThan(1_000);
+    expect(pages).toEqual(numbers.slice(0, pages.length));
   });
 
   test("does not expand what its document type declares", () => {

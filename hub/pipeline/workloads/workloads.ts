@@ -6,6 +6,7 @@ import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/
 import { afterSave } from "../code/after-save.ts";
 import { type Saved, settleCode } from "../code/settle-code.ts";
 import type { PipelineContext } from "../context.ts";
+import { ownState } from "../plugins/workload-state.ts";
 import { lookAgain } from "../queue/ready-hints.ts";
 import { purgeWorkload } from "../queue/retention.ts";
 import { nextTimes } from "../schedules/next-times.ts";
@@ -68,6 +69,7 @@ export async function createWorkload(
   const row = await ctx.db.workloads.insert(
     { ...settings, created_at: now, updated_at: now },
     typeof code === "string" ? undefined : code,
+    ownState(ctx.pipeline.plugins, settings),
   );
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
@@ -161,14 +163,15 @@ export function changed(
   return recordOf(ctx, row);
 }
 
-/** With its queue; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */
+/** With its queue and what its plugin keeps for it; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */
 export async function deleteWorkload(
   ctx: Pick<PipelineContext, "db" | "pipeline" | "log">,
   slug: string,
   force: boolean,
 ): Promise<void> {
   const row = (await ctx.db.workloads.get(slug)) ?? missing();
-  if (!(await ctx.db.workloads.delete(row.workload_id, force))) {
+  const own = ownState(ctx.pipeline.plugins, row);
+  if (!(await ctx.db.workloads.delete(row.workload_id, force, own))) {
     if ((await ctx.db.workloads.get(slug)) === null) throw notFound("workload");
     throw conflict("some of its tasks are claimed; ?force=true deletes it nevertheless");
   }

@@ -15,10 +15,20 @@ import type {
   WorkloadVersionRow,
 } from "./rows.ts";
 
+/** State of a plugin that belongs to one workload alone: every key that begins with the workload's slug and a slash. */
+export interface OwnState {
+  plugin: string;
+  /** The slug. */
+  workload: string;
+}
+
 /** Workloads of the pipeline (rules/pipeline-workloads#fields-of-a-workload). */
 export interface WorkloadsRepo {
-  /** With its first version of code, if it has any. Null when the slug is taken. */
-  insert(row: NewWorkload, code?: NewVersion): Promise<WorkloadRow | null>;
+  /**
+   * With its first version of code, if it has any, and without what an earlier one of its name left in `own`. Null when
+   * the slug is taken.
+   */
+  insert(row: NewWorkload, code?: NewVersion, own?: OwnState): Promise<WorkloadRow | null>;
   get(slug: string): Promise<WorkloadRow | null>;
   list(): Promise<WorkloadRow[]>;
   /**
@@ -38,10 +48,10 @@ export interface WorkloadsRepo {
     versions?: readonly number[],
   ): Promise<WorkloadRow | null>;
   /**
-   * `RetentionRepo` deletes its queue and counters, and its runs stay. False when a task is claimed and `force` is not
-   * set, or when it was gone.
+   * With its own state. `RetentionRepo` deletes its queue and counters, and its runs stay. False when a task is claimed
+   * and `force` is not set, or when it was gone.
    */
-  delete(workload_id: number, force: boolean): Promise<boolean>;
+  delete(workload_id: number, force: boolean, own?: OwnState): Promise<boolean>;
 }
 
 type NewWorkload = Omit<WorkloadRow, "workload_id" | "code_version" | "code_sha256">;

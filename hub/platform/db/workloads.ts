@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { first } from "./first.ts";
 import { laterThan } from "./not-before.ts";
-import type { NewVersion, WorkloadsRepo } from "./pipeline-types.ts";
+import type { NewVersion, OwnState, WorkloadsRepo } from "./pipeline-types.ts";
 import type { WorkloadRow } from "./rows.ts";
 
 /**
@@ -44,6 +44,15 @@ const storeVersion = (
     .onConflictDoNothing();
 };
 
+/** Deletes what belongs to no workload any more. The statement itself judges whether there is one of that name. */
+function forgetState({ q, t: { plugin_state, workloads } }: Conn, own: OwnState | undefined) {
+  if (!own) return [];
+  const prefix = `${own.workload}/`;
+  const its = sql`substr(${plugin_state.key}, 1, length(${prefix})) = ${prefix}`;
+  const gone = sql`not exists (select 1 from ${workloads} where ${workloads.slug} = ${own.workload})`;
+  return [q.delete(plugin_state).where(and(eq(plugin_state.slug, own.plugin), its, gone))];
+}
+
 export function workloadsRepo(conn: Conn): WorkloadsRepo {
   const { q, t, atomic } = conn;
   const { workloads } = t;
@@ -65,19 +74,19 @@ export function workloadsRepo(conn: Conn): WorkloadsRepo {
       .returning();
   };
   return {
-    insert: async (row, code) => {
-      if (!code)
-        return first(await q.insert(workloads).values(row).onConflictDoNothing().returning());
-      const has = { code_version: 1, code_sha256: code.plugin_sha256 };
-      const [made = []] = await atomic([
+    insert: async (row, code, own) => {
+      const has = code ? { code_version: 1, code_sha256: code.plugin_sha256 } : {};
+      const forgotten = forgetState(conn, own);
+      const done = await atomic([
+        ...forgotten,
         q
           .insert(workloads)
           .values({ ...row, ...has })
           .onConflictDoNothing()
           .returning(),
-        storeVersion(conn, row.slug, code),
+        ...(code ? [storeVersion(conn, row.slug, code)] : []),
       ]);
-      return made.length === 0 ? null : get(row.slug);
+      return done[forgotten.length]?.length ? get(row.slug) : null;
     },
     get,
     list: () => q.select().from(workloads).orderBy(asc(workloads.slug)),
@@ -94,17 +103,20 @@ export function workloadsRepo(conn: Conn): WorkloadsRepo {
     },
     // One statement decides; a later claim finds no workload. It uses the counters, because finding a claimed task
     // among a million ready ones takes as long as reading them all.
-    delete: async (workload_id, force) => {
+    delete: async (workload_id, force, own) => {
       const { workload_stats } = t;
       const claimed = sql`coalesce((select sum(${workload_stats.claimed}) from ${workload_stats} where ${workload_stats.workload_id} = ${workload_id}), 0)`;
-      const deleted = await q
-        .delete(workloads)
-        .where(
-          force
-            ? eq(workloads.workload_id, workload_id)
-            : sql`${workloads.workload_id} = ${workload_id} and ${claimed} <= 0`,
-        )
-        .returning({ workload_id: workloads.workload_id });
+      const [deleted = []] = await atomic([
+        q
+          .delete(workloads)
+          .where(
+            force
+              ? eq(workloads.workload_id, workload_id)
+              : sql`${workloads.workload_id} = ${workload_id} and ${claimed} <= 0`,
+          )
+          .returning({ workload_id: workloads.workload_id }),
+        ...forgetState(conn, own),
+      ]);
       return deleted.length > 0;
     },
   };

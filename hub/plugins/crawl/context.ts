@@ -1,7 +1,7 @@
 import type { Client } from "#shared/client/index.ts";
 import type { Settings } from "./settings.ts";
 
-/** A task of a crawl: a page, or a part of a sitemap. */
+/** A task of a crawl: a page, a further part of its links, or a part of a sitemap. */
 export interface Task {
   pk: string;
   extra: Extra | null;
@@ -13,8 +13,18 @@ export interface Extra {
   /** The seed that it was found on the way from. */
   seed?: string;
   sitemap?: SitemapPart;
+  links?: LinksPart;
   /** The page that led here by a redirect: what is behind this address is captured with it. */
   same_as?: string;
+}
+
+/** The links of a page that earlier tasks have not told. */
+export interface LinksPart {
+  /** The page. */
+  address: string;
+  job_id: string;
+  /** How many of all that the page names come before them. */
+  from: number;
 }
 
 /** A sitemap, or the rest of one. */

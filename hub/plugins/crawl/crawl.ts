@@ -2,6 +2,7 @@ import { createClient } from "#shared/client/index.ts";
 import { scopeOf } from "./addresses.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
 import { waitsForFleet } from "./fleet-away.ts";
+import { crawlLinks } from "./links.ts";
 import { crawlPage } from "./page.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import { crawlSitemap } from "./sitemap-task.ts";
@@ -19,10 +20,10 @@ export function createPlugin(given: Partial<Settings>) {
     robots: new Map(),
     told: new Map(),
   };
-  return {
-    run: (task: Task, ctx: TaskContext) =>
-      waitsForFleet<unknown>(
-        task.extra?.sitemap ? crawlSitemap(crawl, task, ctx) : crawlPage(crawl, task, ctx),
-      ),
+  const run = (task: Task, ctx: TaskContext): Promise<unknown> => {
+    const { sitemap, links } = task.extra ?? {};
+    if (sitemap) return crawlSitemap(crawl, task, ctx);
+    return links ? crawlLinks(crawl, task, ctx) : crawlPage(crawl, task, ctx);
   };
+  return { run: (task: Task, ctx: TaskContext) => waitsForFleet(run(task, ctx)) };
 }

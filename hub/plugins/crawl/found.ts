@@ -1,5 +1,5 @@
 import { MAX_ADDRESS } from "./addresses.ts";
-import type { Crawl, Extra, SitemapPart, TaskContext } from "./context.ts";
+import type { Crawl, Extra, LinksPart, SitemapPart, TaskContext } from "./context.ts";
 
 /** A task that a run gives the crawl. */
 export interface Found {
@@ -26,8 +26,13 @@ export const foundSitemap = (
   { level = 0, from = 0, job_id, ...extra }: Extra & Partial<Omit<SitemapPart, "address">>,
 ): Found => {
   const sitemap = { address, level, from, ...(job_id !== undefined && { job_id }) };
-  return found(crawl, `sitemap ${from} ${address}`, { ...extra, sitemap });
+  // A job's name is short: the rest of a sitemap is a task also where its address is as long as a key may be.
+  return found(crawl, `sitemap ${from} ${job_id ?? address}`, { ...extra, sitemap });
 };
+
+/** The rest of a page's links, as a task. */
+export const foundLinks = (crawl: Crawl, links: LinksPart, extra: Extra): Found =>
+  found(crawl, `links ${links.from} ${links.job_id}`, { ...extra, links });
 
 /** Addresses kept of what was told; a crawl that meets more tells some of them twice, which the queue leaves alone. */
 const MAX_TOLD = 200_000;

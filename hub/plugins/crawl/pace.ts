@@ -7,7 +7,7 @@ interface Visits {
   next_at: number;
   /** When the last of the tasks that went away comes back. */
   back_at: number;
-  /** The pages that are open, each until when it counts as such. */
+  /** What is open, each until when it counts as such: a page by its address, anything else by its task as well. */
   open: Record<string, number>;
 }
 const NONE: Visits = { next_at: 0, back_at: 0, open: {} };
@@ -25,27 +25,53 @@ const LONGEST_AWAY_MS = 300_000;
 const keyOf = ({ name }: Crawl, address: string): string =>
   `${name}/visits/${new URL(address).host}`;
 
+/** What is opened at a host. */
+export interface Turn {
+  address: string;
+  /** What it is called among what is open there. */
+  name: string;
+  /** What the site asks for between two pages, in seconds. */
+  delay_s: number;
+}
+
+/** The turn of what is no page: several tasks may want it at the same time, each in a place of its own. */
+export const asideTurn = (address: string, delay_s: number, { task_id }: TaskContext): Turn => ({
+  address,
+  name: `${task_id} ${address}`,
+  delay_s,
+});
+
+/** Opens something in its turn. @throws to come back later, or what `work` throws */
+export async function inTurn<T>(
+  crawl: Crawl,
+  turn: Turn,
+  ctx: TaskContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  await takeTurn(crawl, turn, ctx);
+  try {
+    return await work();
+  } finally {
+    await leave(crawl, turn, ctx);
+  }
+}
+
 /**
  * Waits until the page may be opened: so many of its host at a time, and so long after the one before. All workers of
  * the crawl share the count, and each page takes its place in one conditional write.
  * @throws to come back later
  */
-export async function takeTurn(
-  crawl: Crawl,
-  address: string,
-  delay_s: number,
-  ctx: TaskContext,
-): Promise<void> {
+async function takeTurn(crawl: Crawl, turn: Turn, ctx: TaskContext): Promise<void> {
   const until = Date.now() + IN_SLOT_MS;
-  const delay_ms = 1_000 * Math.max(crawl.settings.delay_s, delay_s);
+  const delay_ms = 1_000 * Math.max(crawl.settings.delay_s, turn.delay_s);
   for (;;) {
-    const at = await askForTurn(crawl, address, delay_ms, ctx);
+    const at = await askForTurn(crawl, turn, delay_ms, ctx);
     if (at !== null)
       return sleep(at - Date.now(), ctx.signal).catch(async (err) => {
-        await leave(crawl, address, ctx);
+        await leave(crawl, turn, ctx);
         throw err;
       });
-    if (Date.now() >= until) throw await goAway(crawl, address, delay_ms, ctx);
+    if (Date.now() >= until) throw await goAway(crawl, turn, delay_ms, ctx);
     await sleep(LOOK_MS, ctx.signal);
   }
 }
@@ -53,7 +79,7 @@ export async function takeTurn(
 /** When the page may be opened; null: not soon, or not before another one has ended. */
 async function askForTurn(
   crawl: Crawl,
-  address: string,
+  { address, name }: Turn,
   delay_ms: number,
   { state }: TaskContext,
 ): Promise<number | null> {
@@ -64,11 +90,11 @@ async function askForTurn(
     (value) => {
       const { next_at, back_at, open } = value as Visits;
       const now = Date.now();
-      const others = Object.entries(open).filter(([page, end]) => page !== address && end > now);
+      const others = Object.entries(open).filter(([one, end]) => one !== name && end > now);
       const at = Math.max(now, next_at);
       turn = others.length < per_host && at - now <= IN_SLOT_MS ? at : null;
       if (turn === null) return { next_at, back_at, open: Object.fromEntries(others) };
-      const opened = Object.fromEntries([...others, [address, at + OPEN_MS]]);
+      const opened = Object.fromEntries([...others, [name, at + OPEN_MS]]);
       return { next_at: at + delay_ms, back_at, open: opened };
     },
     NONE,
@@ -82,7 +108,7 @@ async function askForTurn(
  */
 async function goAway(
   crawl: Crawl,
-  address: string,
+  { address }: Turn,
   delay_ms: number,
   { state }: TaskContext,
 ): Promise<Error> {
@@ -102,17 +128,21 @@ async function goAway(
   return retryLater(away_ms / 1_000, `${new URL(address).host} has no room yet`);
 }
 
-/** The page is not open any more: the next one of its host may be. */
-export async function leave(crawl: Crawl, address: string, { state }: TaskContext): Promise<void> {
-  await state.update(
+/**
+ * The page is not open any more: the next one of its host may be. What became of the page counts also when the store
+ * cannot be told: then its place is free after `OPEN_MS`.
+ */
+async function leave(crawl: Crawl, { address, name }: Turn, { state }: TaskContext): Promise<void> {
+  const left = state.update(
     keyOf(crawl, address),
     (value) => {
       const { open, ...visits } = value as Visits;
-      const { [address]: _, ...others } = open;
+      const { [name]: _, ...others } = open;
       return { ...visits, open: others };
     },
     NONE,
   );
+  await left.catch(() => {});
 }
 
 /** @throws when the task must stop */

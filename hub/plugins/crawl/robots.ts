@@ -1,8 +1,11 @@
 import robotsParser from "robots-parser";
+import type { Job } from "#shared/client/index.ts";
 import type { Crawl, Robots, TaskContext } from "./context.ts";
-import { bodyOf, jobOf } from "./jobs.ts";
+import { bodyOf, readJob } from "./jobs.ts";
+import { asideTurn, inTurn } from "./pace.ts";
 
-/** A crawler need read no more than this (RFC 9309, 2.5), and keeps what it read for a day (2.4). */
+/** A crawler has to read so much (RFC 9309, 2.5), may leave out what is behind it, and keeps what it read for a day (2.4). */
+const LEAST_BYTES = 500 * 1024;
 const MAX_BYTES = 512 * 1024;
 const KEPT_MS = 86_400_000;
 /** Origins whose robots.txt a process remembers; the others are in the plugin's state. */
@@ -41,21 +44,36 @@ export async function robotsOf(crawl: Crawl, address: string, ctx: TaskContext):
 
 async function keptText(crawl: Crawl, origin: string, ctx: TaskContext): Promise<KeptText> {
   const place = `${crawl.name}/robots/${origin}`;
-  const known = (await ctx.state.get(place)) as KeptText | null;
-  if (known && isFresh(known)) return known;
-  const text = await read(crawl, `${origin}/robots.txt`, ctx);
-  const kept: KeptText = { text, read_at: Date.now() };
-  await ctx.state.set(place, kept);
-  return kept;
+  const address = `${origin}/robots.txt`;
+  const known = async () => {
+    const kept = (await ctx.state.get(place)) as KeptText | null;
+    return kept && isFresh(kept) ? kept : null;
+  };
+  const before = await known();
+  if (before) return before;
+  // Which delay the site asks for is in it.
+  return inTurn(crawl, asideTurn(address, 0, ctx), ctx, async () => {
+    // Another task may have read it meanwhile.
+    const now = await known();
+    if (now) return now;
+    const kept: KeptText = { text: await read(crawl, address, ctx), read_at: Date.now() };
+    await ctx.state.set(place, kept);
+    return kept;
+  });
 }
 
 /**
- * A site without robots.txt (4xx) allows everything; one that cannot answer (5xx) allows nothing for now (RFC 9309, 2.3.1).
+ * A site without robots.txt (4xx) allows everything; one that cannot answer (5xx), or whose answer breaks off, allows
+ * nothing for now (RFC 9309, 2.3.1): what is missing may be what it forbids.
  */
-async function read(crawl: Crawl, address: string, ctx: TaskContext): Promise<string> {
-  const job = await jobOf(crawl, address, ctx, "robots");
-  const status = job.http_status ?? 0;
-  if (status >= 400 && status < 500) return "";
-  const body = await bodyOf(crawl, job, MAX_BYTES);
-  return body === null ? "" : new TextDecoder().decode(body);
+function read(crawl: Crawl, address: string, ctx: TaskContext): Promise<string> {
+  const textOf = async (job: Job): Promise<string> => {
+    const status = job.http_status ?? 0;
+    if (status >= 400 && status < 500) return "";
+    const body = await bodyOf(crawl, job, MAX_BYTES);
+    if (body?.is_cut && body.bytes.length < LEAST_BYTES)
+      throw new Error(`the body of ${address} was cut off`);
+    return new TextDecoder().decode(body?.bytes);
+  };
+  return readJob(crawl, { address, purpose: "robots", read: textOf }, ctx);
 }

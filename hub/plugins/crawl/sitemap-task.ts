@@ -1,8 +1,11 @@
+import type { Job } from "#shared/client/index.ts";
 import { addressOf } from "./addresses.ts";
 import type { Crawl, Task, TaskContext } from "./context.ts";
 import { type Found, found, foundSitemap, notToldYet } from "./found.ts";
-import { bodyOf, jobOf } from "./jobs.ts";
-import { MAX_SITEMAP_BYTES, readSitemap } from "./sitemaps.ts";
+import { type Body, bodyOf, readJob } from "./jobs.ts";
+import { asideTurn, inTurn } from "./pace.ts";
+import { robotsOf } from "./robots.ts";
+import { EMPTY, MAX_SITEMAP_BYTES, readSitemap } from "./sitemaps.ts";
 
 /** Addresses that one run tells: a sitemap has up to 50,000, and a run emits at most 10,000 tasks. */
 const PART = 4_000;
@@ -15,14 +18,12 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
   if (!sitemap) throw new Error("this task has no sitemap");
   const address = addressOf(sitemap.address);
   if (address === null) return { url: sitemap.address, skipped: "not an address of the web" };
-  const job = sitemap.job_id
-    ? await crawl.jobs.get(sitemap.job_id)
-    : await jobOf(crawl, address, ctx, "sitemap");
+  const { job, body } = sitemap.job_id
+    ? await opened(crawl, await crawl.jobs.get(sitemap.job_id))
+    : await openSitemap(crawl, address, ctx);
   const { job_id, http_status } = job;
-  if ((http_status ?? 0) >= 400)
-    return { url: address, job_id, http_status, skipped: "no sitemap" };
-  const body = await bodyOf(crawl, job, MAX_SITEMAP_BYTES);
-  const { pages, sitemaps } = body ? readSitemap(body) : { pages: [], sitemaps: [] };
+  if (isMissing(job)) return { url: address, job_id, http_status, skipped: "no sitemap" };
+  const { pages, sitemaps, is_cut } = body ? readSitemap(body.bytes, body.is_cut) : EMPTY;
   const part = pages.slice(sitemap.from, sitemap.from + PART);
   const reaches = crawl.settings.depth === null || depth < crawl.settings.depth;
   const emit: Found[] = [];
@@ -31,12 +32,12 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
     if (page !== null && crawl.inScope(page, seed))
       emit.push(found(crawl, page, { depth: depth + 1, seed }));
   }
-  if (sitemap.from === 0 && sitemap.level < DEEPEST)
-    for (const more of sitemaps.slice(0, PART))
+  if (sitemap.level < DEEPEST)
+    for (const more of sitemaps.slice(sitemap.from, sitemap.from + PART))
       if (isOfSite(more, address))
         emit.push(foundSitemap(crawl, more, { depth, seed, level: sitemap.level + 1 }));
   const from = sitemap.from + PART;
-  if (from < pages.length)
+  if (from < Math.max(pages.length, sitemaps.length))
     emit.push(
       foundSitemap(crawl, sitemap.address, { depth, seed, level: sitemap.level, from, job_id }),
     );
@@ -45,8 +46,28 @@ export async function crawlSitemap(crawl: Crawl, { extra }: Task, ctx: TaskConte
     job_id,
     http_status,
     pages: pages.length,
+    cut: is_cut,
     emit: notToldYet(crawl, ctx, emit),
   };
+}
+
+interface Opened {
+  job: Job;
+  body: Body | null;
+}
+
+const isMissing = ({ http_status }: Job): boolean => (http_status ?? 0) >= 400;
+
+const opened = async (crawl: Crawl, job: Job): Promise<Opened> => ({
+  job,
+  body: isMissing(job) ? null : await bodyOf(crawl, job, MAX_SITEMAP_BYTES),
+});
+
+async function openSitemap(crawl: Crawl, address: string, ctx: TaskContext): Promise<Opened> {
+  const { delay_s } = await robotsOf(crawl, address, ctx);
+  const turn = asideTurn(address, delay_s, ctx);
+  const read = (job: Job) => opened(crawl, job);
+  return inTurn(crawl, turn, ctx, () => readJob(crawl, { address, purpose: "sitemap", read }, ctx));
 }
 
 /** A sitemap speaks for its own host (sitemaps.org). */

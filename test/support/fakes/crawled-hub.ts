@@ -6,9 +6,13 @@ import type { Settings } from "#hub/plugins/crawl/settings.ts";
 export interface CrawledPage {
   http_status?: number;
   links?: string[];
+  /** Where its redirects led. */
+  final_url?: string;
   html?: string;
   /** The document's own bytes. */
-  body?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** What its job has of the body, when that is not the whole. */
+  ranges?: { start: number; end: number }[];
   /** Why its job failed. */
   error?: string;
   /** Bodies that its job could not keep. */
@@ -71,28 +75,38 @@ export function startCrawledHub(pages: Record<string, CrawledPage> = {}) {
   };
   const jobOf = (job_id: string) => {
     const url = urls[Number(job_id)] ?? "";
-    const { http_status = 200, error = null, lost = 0 } = opened[Number(job_id)] ?? {};
+    const {
+      http_status = 200,
+      error = null,
+      lost = 0,
+      final_url = url,
+    } = opened[Number(job_id)] ?? {};
     const status = error === null ? "completed" : "failed";
     return {
       job_id,
       status,
       error,
       url,
-      final_url: url,
+      final_url,
       http_status,
       title: "",
       capture: { lost },
     };
   };
   const answerOf = (job_id: string, part: string): Response => {
-    const { links = [], html, body } = opened[Number(job_id)] ?? {};
+    const { links = [], html, body, ranges = [] } = opened[Number(job_id)] ?? {};
+    const partial = ranges.length > 0;
+    if (!opened[Number(job_id)]) return Response.json({ detail: "not here" }, { status: 404 });
     if (part === "") return Response.json(jobOf(job_id));
     if (part === "/links.json")
       return Response.json({ links: links.map((url) => ({ url, rel: "", text: "" })) });
     if (part === "/page.html" && html !== undefined) return new Response(html);
     if (part === "/assets.json")
       return Response.json({
-        items: body === undefined ? [] : [{ name: "body", source_url: jobOf(job_id).url }],
+        items:
+          body === undefined
+            ? []
+            : [{ name: "body", source_url: jobOf(job_id).url, partial, ranges }],
       });
     if (part === "/assets/body") return new Response(body);
     return Response.json({ detail: "not here" }, { status: 404 });

@@ -1,3 +1,4 @@
+import { MAX_LINKS } from "#shared/protocol/limits.ts";
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import type { CdpSession, Protocol, SendOptions } from "../cdp/connection.ts";
 import { evaluateInOwnWorld } from "../cdp/own-world.ts";
@@ -8,7 +9,6 @@ const PAGE = { timeout_ms: 20_000, longest_ms: 120_000 };
 /** Child frames are optional: a few silent ones must not delay the job. */
 const FRAMES_TIMEOUT_MS = 5_000;
 const FRAMES_AT_ONCE = 16;
-const MAX_LINKS = 100_000;
 const MAX_ICONS = 20;
 
 type Link = LinkList["links"][number];
