@@ -26,7 +26,6 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "hub/pipeline/flow/flow-graph.ts getSnapshot": 74,
   "hub/platform/access/logins.ts createLogins": 72,
   "hub/platform/db/assets.ts assetsRepo": 78,
-  "hub/platform/db/recordings.ts recordingsRepo": 75,
   "hub/platform/db/supervised.ts supervisedRepo": 75,
   "hub/platform/db/triage/jobs.ts failedJobs": 71,
   "hub/platform/http/byte-stream.ts openStream": 78,

@@ -186,6 +186,10 @@ eachDialect((open) => {
         (await db.jobs.oldestEnded({ limit: 9, ...filter })).map(({ job_id }) => job_id);
       expect(await ids({})).toEqual(["a", "b", "c"]);
       expect(await ids({ limit: 2 })).toEqual(["a", "b"]);
+      expect(await ids({ after: { job_id: "a", created_at: NOW + 1 } })).toEqual(["b", "c"]);
+      await add("bb", 2, { status: "cancelled", finished_at: NOW + 5, asset_bytes: 0 });
+      expect(await ids({ after: { job_id: "b", created_at: NOW + 2 } })).toEqual(["bb", "c"]);
+      await db.jobs.deleteTerminal("bb");
       expect(await ids({ with_assets: true })).toEqual(["a", "c"]);
       expect(await ids({ ended_before: NOW + 4 })).toEqual(["b", "c"]);
       expect(await db.jobs.assetBytes()).toBe(30);

@@ -141,12 +141,14 @@ export interface JobsRepo {
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
   /**
-   * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, and only
-   * those with assets when `with_assets`. Those that a watch compares its next capture with are left out.
+   * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, only
+   * those with assets when `with_assets`, and only those that come behind `after`. Those that a watch compares its next
+   * capture with are left out.
    */
   oldestEnded(filter: {
-    ended_before?: number;
-    with_assets?: boolean;
+    ended_before?: number | undefined;
+    with_assets?: boolean | undefined;
+    after?: Pick<JobRow, "job_id" | "created_at"> | undefined;
     limit: number;
   }): Promise<Pick<JobRow, "job_id" | "created_at" | "asset_bytes">[]>;
   /** Bytes of the assets of all jobs. */

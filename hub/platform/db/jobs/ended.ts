@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, inArray, lte, sql, sum } from "drizzle-orm";
 import { TERMINAL } from "#shared/protocol/schema/job.ts";
+import { behindRow } from "../behind-row.ts";
 import type { Conn } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 
@@ -9,7 +10,7 @@ export function endedJobs({
   t: { jobs, watches },
 }: Conn): Pick<JobsRepo, "oldestEnded" | "assetBytes" | "endedCount" | "deleteTerminal"> {
   return {
-    oldestEnded: async ({ ended_before, with_assets = false, limit }) => {
+    oldestEnded: async ({ ended_before, with_assets = false, after, limit }) => {
       const old =
         ended_before === undefined
           ? undefined
@@ -18,6 +19,8 @@ export function endedJobs({
       // The next capture of its watch is compared with it (rules/watches#retention).
       const free = sql`not exists (select 1 from ${watches} where ${watches.baseline} = ${jobs.job_id})`;
       const filled = with_assets ? gt(jobs.asset_bytes, 0) : undefined;
+      const behind =
+        after && behindRow(jobs.created_at, after.created_at, jobs.job_id, after.job_id);
       // Each status separately, because together they have no order that an index knows.
       const found = await Promise.all(
         TERMINAL.map((status) =>
@@ -28,14 +31,14 @@ export function endedJobs({
               asset_bytes: jobs.asset_bytes,
             })
             .from(jobs)
-            .where(and(eq(jobs.status, status), old, filled, free))
+            .where(and(eq(jobs.status, status), old, filled, free, behind))
             .orderBy(asc(jobs.created_at), asc(jobs.job_id))
             .limit(limit),
         ),
       );
       return found
         .flat()
-        .sort((a, b) => a.created_at - b.created_at)
+        .sort((a, b) => a.created_at - b.created_at || (a.job_id < b.job_id ? -1 : 1))
         .slice(0, limit);
     },
     assetBytes: async () => {
