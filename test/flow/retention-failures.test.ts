@@ -141,3 +141,38 @@ test("the trace of a session that cannot be deleted keeps no job, and goes with 
   await retainJobsOnce(hub.ctx);
   expect(await hub.ctx.objects.list("session-traces")).toEqual([]);
 });
+
+test("a turn lasts as long as its deletions, however long they take", async () => {
+  await start();
+  const ids = await endedJobs(3);
+  await patch({ retention_days: SECOND_IN_DAYS });
+  await clock.advance(2_000);
+  const one = { ...hub.ctx, hub_id: "one" };
+  const other = { ...hub.ctx, hub_id: "other" };
+  await hub.ctx.kv.delete("turn:job-retention");
+  const began: string[] = [];
+  beforeDelete = async (prefix) => {
+    if (!prefix.startsWith("jobs/")) return;
+    began.push(prefix);
+    await clock.advance(120_000);
+    await retainJobsOnce(other);
+  };
+  await retainJobsOnce(one);
+  expect(began).toEqual(ids.map((id) => `jobs/${id}`));
+  expect(await there(...ids)).toEqual([false, false, false]);
+});
+
+test("a hub that has lost its turn in the middle of a deletion begins no other", async () => {
+  await start();
+  const ids = await endedJobs(2);
+  await patch({ retention_days: SECOND_IN_DAYS });
+  await clock.advance(2_000);
+  const one = { ...hub.ctx, hub_id: "one" };
+  await hub.ctx.kv.delete("turn:job-retention");
+  beforeDelete = async (prefix) => {
+    if (prefix.startsWith("jobs/"))
+      await hub.ctx.kv.set("turn:job-retention", { hub_id: "other" }, 60_000);
+  };
+  await retainJobsOnce(one);
+  expect(await there(...ids)).toEqual([false, true]);
+});

@@ -74,7 +74,8 @@ interface Oldest<Row> {
 }
 
 /**
- * Deletes the oldest until nothing is over. Before each batch it asks whether the pass goes on.
+ * Deletes the oldest until nothing is over. Before each of them it asks whether the pass goes on: one alone may have
+ * thousands of objects in a slow store, and a hundred take longer than a hub's turn.
  * @returns how many were deleted
  * @throws as `deleteOne`
  */
@@ -87,10 +88,10 @@ export async function deleteOldest<Row>(
   let left = over;
   let deleted = 0;
   let after: Row | undefined;
-  while (left > 0 && (await pass.goesOn())) {
+  while (left > 0) {
     const rows = await oldest.read(after);
     for (const row of rows) {
-      if (left <= 0) return deleted;
+      if (left <= 0 || !(await pass.goesOn())) return deleted;
       after = row;
       const one = { what, id: oldest.idOf(row) };
       if (!(await deleteOne(ctx, pass, one, () => oldest.remove(row)))) continue;
