@@ -9,7 +9,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "drizzle/find-tables.ts defineFindTables": 72,
   "drizzle/operations-tables.ts defineOperationsTables": 201,
   "drizzle/queue-tables.ts defineQueueTables": 249,
-  "drizzle/tables.ts defineTables": 265,
+  "drizzle/tables.ts defineTables": 239,
   "hub/fleet/archive/har-records.ts createHarRecords": 78,
   "hub/fleet/jobs/offer.ts sendJob": 78,
   "hub/fleet/links/link-session.ts openLinkSession": 74,

@@ -31,7 +31,7 @@ function takeTurn({ kv, hub_id }: Pick<FleetContext, "kv" | "hub_id">): Promise<
 
 /**
  * Deletes ended jobs with their files, events and attempts: those older than `retention_days`, then the oldest with
- * assets while all assets take more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
+ * files while all that is stored of jobs takes more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
  * (settings; 0 = no bound). What cannot be deleted keeps its record; the next pass tries again.
  */
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
@@ -108,9 +108,9 @@ async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number>
   const max_count = await fleetSetting(ctx, "retention_max_count");
   let deleted = 0;
   if (max_bytes > 0) {
-    const over = (await ctx.db.jobs.assetBytes()) - max_bytes;
-    const shareOf = (job: EndedJob) => job.asset_bytes;
-    deleted += await deleteJobs(ctx, pass, { over, with_assets: true, shareOf });
+    const over = (await ctx.db.jobs.storedBytes()) - max_bytes;
+    const shareOf = (job: EndedJob) => job.stored_bytes;
+    deleted += await deleteJobs(ctx, pass, { over, with_files: true, shareOf });
   }
   if (max_count > 0) {
     const over = (await ctx.db.jobs.endedCount()) - max_count;
@@ -122,7 +122,7 @@ async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number>
 type EndedFilter = Parameters<FleetContext["db"]["jobs"]["oldestEnded"]>[0];
 type EndedJob = Awaited<ReturnType<FleetContext["db"]["jobs"]["oldestEnded"]>>[number];
 
-interface Which extends Pick<EndedFilter, "ended_before" | "with_assets"> {
+interface Which extends Pick<EndedFilter, "ended_before" | "with_files"> {
   /** What is too much, and what the end of a job takes away from it. */
   over?: number;
   shareOf?(job: EndedJob): number;
