@@ -29,6 +29,7 @@ import pg26 from "./pg/0026_find.sql" with { type: "text" };
 import pg27 from "./pg/0027_attempt_proof.sql" with { type: "text" };
 import pg28 from "./pg/0028_host_browser_options.sql" with { type: "text" };
 import pg29 from "./pg/0029_once_keys.sql" with { type: "text" };
+import pg30 from "./pg/0030_document_bytes.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -59,6 +60,7 @@ import sqlite26 from "./sqlite/0026_find.sql" with { type: "text" };
 import sqlite27 from "./sqlite/0027_attempt_proof.sql" with { type: "text" };
 import sqlite28 from "./sqlite/0028_host_browser_options.sql" with { type: "text" };
 import sqlite29 from "./sqlite/0029_once_keys.sql" with { type: "text" };
+import sqlite30 from "./sqlite/0030_document_bytes.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -96,6 +98,7 @@ export const pgMigrations: Migration[] = [
   { name: "0027_attempt_proof", sql: pg27 },
   { name: "0028_host_browser_options", sql: pg28 },
   { name: "0029_once_keys", sql: pg29 },
+  { name: "0030_document_bytes", sql: pg30 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -129,4 +132,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0027_attempt_proof", sql: sqlite27 },
   { name: "0028_host_browser_options", sql: sqlite28 },
   { name: "0029_once_keys", sql: sqlite29 },
+  { name: "0030_document_bytes", sql: sqlite30 },
 ];

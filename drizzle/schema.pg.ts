@@ -7,6 +7,7 @@ export const {
   sessions,
   recordings,
   assets,
+  documents,
   job_events,
   attempts,
   workers,

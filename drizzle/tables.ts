@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
-import type { AssetKind, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type {
   Attempt,
   AttemptTimings,
@@ -24,6 +23,7 @@ import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import type { RecordingIndex } from "#shared/recording/index-of.ts";
 import { defineAccessTables } from "./access-tables.ts";
+import { defineFileTables } from "./file-tables.ts";
 import { defineFindTables } from "./find-tables.ts";
 import { defineKeyTables } from "./key-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
@@ -62,6 +62,8 @@ export function defineTables(c: ColumnKit) {
       finished_at: c.time("finished_at"),
       asset_count: c.int("asset_count").notNull().default(0),
       asset_bytes: c.big("asset_bytes").notNull().default(0),
+      /** Of its documents, which `documents` has one by one. */
+      document_bytes: c.big("document_bytes").notNull().default(0),
       attempts: c.int("attempts").notNull().default(0),
       capture: c.json<CaptureReport>("capture"),
       /** Of the page at its end; null while there is none. */
@@ -164,34 +166,6 @@ export function defineTables(c: ColumnKit) {
     ],
   );
 
-  /** Asset item (rules/capture#assets); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
-  const assets = c.table(
-    "assets",
-    {
-      job_id: c
-        .str("job_id")
-        .notNull()
-        .references(() => jobs.job_id, { onDelete: "cascade" }),
-      name: c.str("name").notNull(),
-      position: c.int("position").notNull(),
-      kind: c.str("kind").$type<AssetKind>().notNull(),
-      mime: c.str("mime").notNull(),
-      ext: c.str("ext").notNull(),
-      size: c.big("size").notNull(),
-      sha256: c.str("sha256").notNull(),
-      source_url: c.str("source_url").notNull(),
-      page_url: c.str("page_url").notNull(),
-      frame_url: c.str("frame_url"),
-      status: c.int("status"),
-      from_cache: c.bool("from_cache").notNull(),
-      from_service_worker: c.bool("from_service_worker").notNull(),
-      partial: c.bool("partial").notNull(),
-      refetched: c.bool("refetched").notNull().default(false),
-      ranges: c.json<ByteRange[]>("ranges").notNull(),
-    },
-    (t) => [c.primaryKey({ columns: [t.job_id, t.name] })],
-  );
-
   /** Stored events of a job (rules/events#stored-events); log.txt is rendered from them. */
   const job_events = c.table(
     "job_events",
@@ -283,13 +257,13 @@ export function defineTables(c: ColumnKit) {
     job_proxies,
     sessions,
     recordings,
-    assets,
     job_events,
     attempts,
     workers,
     hosts,
     profiles,
     ...found_by,
+    ...defineFileTables(c, jobs),
     ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),

@@ -112,16 +112,18 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "fleet/sessions",
     files: /^hub\/fleet\/sessions\//,
-    may: ["fleet/pure", "fleet/registries", "fleet/links"],
+    may: ["fleet/pure", "fleet/registries", "fleet/links", "fleet/retention"],
     packages: ZOD,
   },
+  // How what is old is deleted, and what is told of what could not be.
+  { name: "fleet/retention", files: /^hub\/fleet\/retention\//, may: [], packages: [] },
   // What the fleet counts, for those who watch it from outside.
   { name: "fleet/metrics", files: /^hub\/fleet\/metrics\//, may: ["fleet/links"], packages: [] },
   // What workers record of jobs and sessions.
   {
     name: "fleet/recordings",
     files: /^hub\/fleet\/recordings\//,
-    may: ["fleet/registries"],
+    may: ["fleet/registries", "fleet/retention"],
     packages: [],
   },
   // Web archives and recordings of requests, as they are read and written.
@@ -140,6 +142,7 @@ export const LAYERS: readonly Layer[] = [
       "fleet/recordings",
       "fleet/page-text",
       "fleet/metrics",
+      "fleet/retention",
     ],
     packages: [...ZOD, "client-zip"],
   },
@@ -162,7 +165,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "fleet/figures",
     files: /^hub\/fleet\/figures\//,
-    may: ["fleet/registries", "fleet/links"],
+    may: ["fleet/registries", "fleet/links", "fleet/retention"],
     packages: [],
   },
   // A script in its sandbox, and the door it has.

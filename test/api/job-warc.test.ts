@@ -5,6 +5,7 @@ import { WARCParser, WARCSerializer } from "warcio";
 import { readDocument } from "#hub/fleet/jobs/documents.ts";
 import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
 import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { readWarc, wrongDigests } from "#test/support/models/archive.ts";
 import { heldWhileReading } from "#test/support/rigs/held-while-reading.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
@@ -119,6 +120,35 @@ test("GET /jobs/{id}/archive.warc.gz has the job's requests, answers, other asse
   expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
   expect(records.at(-1)?.payload).toBe(`sha256:${sha256("Hello")}`);
   expect(Buffer.from(bytes).includes("secret")).toBe(false);
+});
+
+test("pictures of the page are resources under the names that browsertrix gives them (rules/documents#web-archive)", async () => {
+  const job = await run();
+  const pictures = { "screenshot.png": "PNG of all", "thumbnail.webp": "RIFF of a part" } as const;
+  for (const [name, body] of Object.entries(pictures))
+    await worker.putDocument(job, name as keyof typeof pictures, body);
+  await worker.putAsset(job, "PNG of a step", {
+    name: "screenshot-20261120T100001500Z.png",
+    mime: "image/png",
+    kind: "image",
+    source_url: TARGET,
+    page_url: TARGET,
+    frame_url: null,
+    status: null,
+  });
+  worker.finish(job, { final_url: TARGET });
+  await hub.signals.next("job finished", { job_id: job.job_id });
+  const answer = await fetch(`${hub.url}/jobs/${job.job_id}/archive.warc.gz`);
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const found = (await readWarc(bytes)).filter(({ uri }) => /^urn:(view|full|thumb)/i.test(uri));
+  expect(
+    found.map(({ type, uri, fields, text }) => [type, uri, fields["content-type"], text]),
+  ).toEqual([
+    ["resource", `urn:view:${TARGET}`, "image/png", "PNG of a step"],
+    ["resource", `urn:fullPage:${TARGET}`, "image/png", "PNG of all"],
+    ["resource", `urn:thumbnail:${TARGET}`, "image/webp", "RIFF of a part"],
+  ]);
+  expect(await wrongDigests(bytes)).toEqual([]);
 });
 
 test("an ended job's web archive has the same bytes each time (rules/documents#web-archive)", async () => {

@@ -8,7 +8,7 @@ import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 const watch = (watch_id: string, more: Partial<WatchRow> = {}): WatchRow => ({
   watch_id,
   name: "",
-  url: "http://site.test/",
+  url: jobRow().url,
   options: { scroll: true },
   cron: null,
   cron_tz: "UTC",
@@ -185,6 +185,18 @@ eachDialect((open) => {
       failures: 0,
       failing_since: null,
       baseline: "j4",
+    });
+  });
+
+  test("a capture of another page than the watch has by now is no baseline (rules/watches#another-page)", async () => {
+    const db = await open();
+    await db.watches.insert(watch("a", { capturing: "j1", baseline: "j0" }), 9);
+    await captured(db, "a", "j1", "completed");
+    await db.watches.change("a", 1, { url: "http://other.test/", baseline: null, updated_at: 2 });
+    expect(await db.watches.settle("a", "j1", completed)).toMatchObject({
+      baseline: null,
+      last_job_id: "j1",
+      captures: 1,
     });
   });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { retainRecordings } from "#hub/fleet/recordings/keep.ts";
 import { sweepExports } from "#hub/fleet/recordings/video/exports.ts";
+import { createDiskRoom } from "#hub/platform/stores/disk-room.ts";
 import { checkVideos } from "#hub/program/commands/doctor/machine.ts";
 import { createClient } from "#shared/client/index.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
@@ -95,6 +96,46 @@ test("a file is asked for again by its tag and by its parts", async () => {
   expect((await fetch(url, { headers: { Range: "bytes=99-" } })).status).toBe(416);
   expect((await fetch(`${rig.hub.url}${path}/video.webm`)).status).toBe(404);
 });
+
+/** What the hub's disk says it has; takes effect with the next look. */
+async function diskWith(free_bytes: number): Promise<void> {
+  const { ctx } = rig.hub;
+  const { clock, log } = ctx;
+  const ask = async () => ({ free_bytes, size_bytes: 100_000_000_000 });
+  const dirs = [{ what: "the data directory", dir: "/" }];
+  const disk_room = createDiskRoom({ clock, log, dirs, reserve_bytes: null, ask });
+  await disk_room.look();
+  Object.assign(ctx, { disk_room });
+}
+const SHORT = /^the disk of the data directory has .* free, less than the reserve of .*: free up/;
+
+test("no video is begun while a disk is short, and one that is there is answered (rules/storage#disk-reserve)", async () => {
+  const gate = join(newDir(), "gate");
+  await start(`while [ ! -e ${gate} ]; do read -r _ < /dev/null; sleep 0.05; done; ${QUICK}`);
+  const { path } = await rig.recordedJob(whole());
+  await rig.ask(path);
+  await until("the first is made", LONG_MS, async () => {
+    const [one] = await rig.exportsOf(path);
+    return one?.status === "running";
+  });
+  const { path: waits } = await rig.recordedJob(whole());
+  await rig.ask(waits);
+  await diskWith(1_000_000);
+  const refused = await rig.ask(path, { format: "webm" });
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "10"]);
+  expect(refused.body.detail).toMatch(SHORT);
+  expect(await rig.exportsOf(path)).toHaveLength(1);
+  writeFileSync(gate, "");
+  expect(await rig.ended(path)).toMatchObject({ status: "done" });
+  expect(await rig.ended(waits)).toMatchObject({
+    status: "failed",
+    error: expect.stringMatching(SHORT),
+  });
+  expect((await rig.ask(path)).status).toBe(202);
+  await diskWith(10_000_000_000);
+  expect((await rig.ask(waits)).status).toBe(202);
+  expect(await rig.ended(waits)).toMatchObject({ status: "done" });
+}, 60_000);
 
 test("a repeated call with one key is one export", async () => {
   await start(QUICK);

@@ -194,6 +194,7 @@ describe("problems (rules/figures#problems)", () => {
     storage: null,
     disk_shortage: null,
     stores: [],
+    stuck: null,
     hosts: [],
     ...fields,
   });
@@ -257,6 +258,10 @@ describe("problems (rules/figures#problems)", () => {
     expect(kinds({ stores, disk_shortage: "the disk of the database is short" })).toEqual([
       "store bad object store",
       "hub_disk bad",
+    ]);
+    const stuck = { since: NOW - 1_000, detail: "job a: it is read-only" };
+    expect(findProblems(facts({ stuck }))).toMatchObject([
+      { kind: "retention", since: new Date(stuck.since).toISOString(), detail: stuck.detail },
     ]);
     const storage = { full_at: new Date(NOW + 3_600_000).toISOString() } as never;
     expect(kinds({ storage })).toEqual(["hub_disk warn"]);

@@ -48,7 +48,10 @@ function play(text = "secret-one", broken = false): Played {
 const start = () => {
   const dir = join(root, String(++made));
   const out = `${dir}.zip`;
-  return { dir, out, trace: createRunTrace({ of: "job", dir, out, clock: systemClock }) };
+  const limits: string[] = [];
+  const onLimit = (limit: string) => void limits.push(limit);
+  const trace = createRunTrace({ of: "job", dir, out, clock: systemClock, onLimit });
+  return { dir, out, limits, trace };
 };
 
 describe("a run's trace (rules/traces#traces-of-jobs)", () => {
@@ -96,7 +99,7 @@ describe("a run's trace (rules/traces#traces-of-jobs)", () => {
   });
 
   test("ends where it is as long as it may be, and keeps what there is (rules/traces#limits-of-a-trace)", async () => {
-    const { dir, trace } = start();
+    const { dir, limits, trace } = start();
     const { calls, context } = play();
     await trace.begin(context);
     await writeFile(join(dir, "resources"), "");
@@ -105,5 +108,6 @@ describe("a run's trace (rules/traces#traces-of-jobs)", () => {
     await trace.again();
     expect(await trace.end()).toMatchObject({ note: "it ends where it had 64 MiB" });
     expect(calls).toEqual(["start", "stop"]);
+    expect(limits).toEqual(["it ends where it had 64 MiB"]);
   }, 90_000);
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
+import { MAX_INPUT_FILES_BYTES, MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import { scriptOf } from "#worker/browser/actions/evaluate.ts";
 import { failureOf } from "#worker/browser/actions/failure.ts";
 import { stopLateLoads } from "#worker/browser/actions/loads.ts";
@@ -219,5 +219,45 @@ describe("network log of a session", () => {
     expect(dropped).toBe(5_000);
     expect(entries[0]?.seq).toBe(5_001);
     expect(entries).toHaveLength(2_000);
+  });
+
+  test("entries that are large make room for fewer, and count as dropped (rules/sessions#network-log)", () => {
+    const { log, emit } = openLog();
+    const url = `http://a.test/${"x".repeat(10_000)}`;
+    const initiator = { type: "parser", url, lineNumber: 1 };
+    for (let i = 0; i < 4_000; i += 1)
+      emit("Network.requestWillBeSent", begin(String(i), url, { initiator }));
+    const told = [];
+    let { entries, next, dropped } = log.read(0);
+    const left_out = dropped;
+    while (entries.length > 0) {
+      told.push(...entries);
+      ({ entries, next, dropped } = log.read(next));
+      expect(dropped).toBe(0);
+    }
+    expect(told.length + left_out).toBe(4_000);
+    const chars = told.reduce((sum, entry) => sum + 2 * entry.url.length, 0);
+    expect(chars).toBeWithin(6_000_000, 8_000_001);
+  });
+
+  test("an answer fits into a frame of the link, whatever a page sent (rules/sessions#network-log)", () => {
+    const { log, emit } = openLog();
+    for (let i = 0; i < 2_000; i += 1) {
+      const requestId = String(i);
+      const request = { method: "M".repeat(5_000), url: `http://a.test/${"ü".repeat(4_000)}` };
+      emit("Network.requestWillBeSent", begin(requestId, "", { request }));
+      const response = { status: 200, mimeType: `text/${"y".repeat(5_000)}`, encodedDataLength: 1 };
+      emit("Network.responseReceived", { requestId, response });
+      const errorText = "e".repeat(5_000);
+      emit("Network.loadingFailed", { requestId, errorText, timestamp: 12 });
+    }
+    const first = log.read(0);
+    expect(JSON.stringify(first).length).toBeGreaterThan(1_000_000);
+    expect(Buffer.byteLength(JSON.stringify(first))).toBeLessThan(MAX_LINK_FRAME_BYTES);
+    const [entry] = first.entries;
+    expect([entry?.method.length, entry?.mime?.length, entry?.error?.length]).toEqual([
+      100, 200, 1_000,
+    ]);
+    expect(log.read(first.next).entries[0]?.seq).toBe(first.next + 1);
   });
 });

@@ -99,13 +99,13 @@ test("problems of both halves come with the one thing that helps, the worst firs
 test("every kind of problem has a title and an action, and a workload is told of once", () => {
   const kinds = [
     ...(["login_needed", "host_failing", "no_worker", "workers_paused", "worker_gone"] as const),
-    ...(["worker_disk", "lanes_out", "hub_disk", "store", "queue_waits"] as const),
+    ...(["worker_disk", "lanes_out", "hub_disk", "store", "retention", "queue_waits"] as const),
   ];
   const all = problemsOf(
     kinds.flatMap((kind) => [fleet(kind), fleet(kind, { subject: null })]),
     undefined,
   );
-  expect(all).toHaveLength(20);
+  expect(all).toHaveLength(22);
   for (const { title, action } of all) {
     expect(title).not.toContain("null");
     expect(action.label.length).toBeGreaterThan(3);

@@ -4,6 +4,7 @@ import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { ableWorkers, freeLanesOf, usableLanesOf } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
+import { readStuck } from "../retention/stuck.ts";
 import { type BucketCache, readCaptures } from "./captures.ts";
 import { readHosts } from "./hosts.ts";
 import { findProblems, waitingOf } from "./problems.ts";
@@ -78,7 +79,7 @@ async function readFigures(ctx: FleetContext, range: FigureRange): Promise<Figur
   const { db, clock, disk_room, stores_health } = ctx;
   const { buckets } = memoryOf(ctx);
   const time = { now: clock.now(), monotonic: clock.monotonic() };
-  const [captures, workers, queue, stores, storage, begun, engines] = await Promise.all([
+  const [captures, workers, queue, stores, storage, begun, engines, stuck] = await Promise.all([
     readCaptures(db, buckets, range, time),
     listWorkers(ctx),
     db.figures.queue(),
@@ -86,6 +87,7 @@ async function readFigures(ctx: FleetContext, range: FigureRange): Promise<Figur
     atMost(ctx, "storage", STORAGE_FRESH, () => readStorage(ctx)),
     db.figures.begun(),
     db.engines.list(),
+    readStuck(ctx),
   ]);
   const hosts = await atMost(ctx, `hosts ${range}`, HOSTS_FRESH, () =>
     readHosts(db, captures.from, captures.failing),
@@ -112,6 +114,7 @@ async function readFigures(ctx: FleetContext, range: FigureRange): Promise<Figur
       storage,
       disk_shortage: disk_room.shortage,
       stores,
+      stuck,
       hosts: hosts.problems,
     }),
     begun: { ...begun, engine: engines.length > 0 },

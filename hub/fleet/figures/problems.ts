@@ -1,3 +1,4 @@
+import { isoTime } from "#shared/kit/clock.ts";
 import { counted } from "#shared/kit/words.ts";
 import { MAX_DISK_PCT } from "#shared/protocol/limits.ts";
 import type { Figures, FleetProblem } from "#shared/protocol/schema/figures.ts";
@@ -5,6 +6,7 @@ import type { Degraded } from "#shared/protocol/schema/health.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { laneShortage } from "../links/shortage.ts";
+import type { StuckReport } from "../retention/stuck.ts";
 
 /** What keeps the fleet from capturing (rules/figures#problems). */
 
@@ -26,6 +28,8 @@ export interface ProblemFacts {
   /** Why the hub's own disk takes nothing. */
   disk_shortage: string | null;
   stores: readonly Degraded[];
+  /** What retention could not delete. */
+  stuck: StuckReport | null;
   hosts: readonly FleetProblem[];
 }
 
@@ -95,7 +99,7 @@ function ofAWorker(worker: Worker, now: number): FleetProblem[] {
   return found;
 }
 
-function ofTheHub({ now, storage, disk_shortage, stores }: ProblemFacts): FleetProblem[] {
+function ofTheHub({ now, storage, disk_shortage, stores, stuck }: ProblemFacts): FleetProblem[] {
   const found = stores
     .filter(({ part }) => part !== "disk")
     .map(({ part, detail }) =>
@@ -109,6 +113,8 @@ function ofTheHub({ now, storage, disk_shortage, stores }: ProblemFacts): FleetP
           "at the pace of the last days its reserve is reached soon, and then no new work is taken",
       }),
     );
+  if (stuck !== null)
+    found.push(problem("retention", "warn", { detail: stuck.detail, since: isoTime(stuck.since) }));
   return found;
 }
 

@@ -40,7 +40,7 @@ export async function readStorage(
   const { db, clock, disk_room, config } = ctx;
   const now = clock.now();
   const [bodies, recordings, others, week] = await Promise.all([
-    db.jobs.assetBytes(),
+    db.jobs.fileBytes(),
     db.recordings.totalBytes(),
     db.figures.otherBytes(),
     db.figures.bytesSince(now - PACE_DAYS * DAY_MS),

@@ -1,6 +1,7 @@
 import type { JobRow } from "#hub/platform/db/rows.ts";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { STORED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import { type Job, SubmitJob } from "#shared/protocol/schema/job.ts";
@@ -131,6 +132,17 @@ async function keepSentPage(
   return "sent";
 }
 
+/** They were stored before there was a job to count them for. */
+async function noteDocuments(
+  ctx: Pick<FleetContext, "db" | "objects">,
+  job_id: string,
+): Promise<void> {
+  for (const name of STORED_DOCUMENTS) {
+    const found = await ctx.objects.stat(documentKey(job_id, name));
+    if (found) await ctx.db.documents.put(job_id, name, found.size);
+  }
+}
+
 /** The job runs for the moment in which its assets are stored: they need a lease, and a hub that starts fails the rest. */
 async function storeRows(
   ctx: FleetContext,
@@ -144,6 +156,7 @@ async function storeRows(
   await ctx.db.jobs.insert({ ...row, ...held, hub_id: ctx.hub_id, stage: "import" });
   for (let at = 0; at < assets.length; at += BATCH)
     await ctx.db.assets.putMany(job_id, assets.slice(at, at + BATCH), LEASE_TOKEN);
+  await noteDocuments(ctx, job_id);
   const ts = ctx.clock.now();
   const message = `imported from a web archive: ${records} records, ${assets.length} assets`;
   const fields = { ...capture.imported };

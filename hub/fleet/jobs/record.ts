@@ -11,7 +11,14 @@ export function jobRecord(
   queue_position: number | null = null,
   waiting_for: WaitingFor | null = null,
 ): Job {
-  const { host: _host, lease_token: _token, hub_id: _hub, final_state: end, ...rest } = row;
+  const {
+    host: _host,
+    lease_token: _token,
+    hub_id: _hub,
+    document_bytes: _documents,
+    final_state: end,
+    ...rest
+  } = row;
   const { job_id } = row;
   return {
     ...rest,

@@ -1,8 +1,14 @@
-import type { JobRow } from "#hub/platform/db/rows.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { retainRecordings } from "../recordings/keep.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import {
+  deleteOldest,
+  newPass,
+  RETENTION_BATCH,
+  type RetentionPass,
+} from "../retention/delete-oldest.ts";
+import { readStuck, reportStuck } from "../retention/stuck.ts";
 import { endLostSessions } from "../sessions/past.ts";
 import { removeLeftTraces } from "../sessions/traces.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
@@ -14,35 +20,47 @@ export const RETAIN_JOBS_EVERY_MS = 60_000;
 const TURN_MS = 3 * RETAIN_JOBS_EVERY_MS;
 const TURN_KEY = "turn:job-retention";
 const DAY_MS = 86_400_000;
-/** Jobs read at a time. */
-const BATCH = 100;
 
-type EndedJob = Pick<JobRow, "job_id" | "asset_bytes">;
-
-/** False while it is another hub's turn: two hubs counting bytes at once would delete twice as many jobs. */
+/**
+ * Takes the turn or makes it last longer. False while it is another hub's: two hubs counting bytes at once would delete
+ * twice as many jobs.
+ */
 function takeTurn({ kv, hub_id }: Pick<FleetContext, "kv" | "hub_id">): Promise<boolean> {
   return kv.setIf(TURN_KEY, { hub_id }, { hub_id }, TURN_MS);
 }
 
 /**
  * Deletes ended jobs with their files, events and attempts: those older than `retention_days`, then the oldest with
- * assets while all assets take more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
- * (settings; 0 = no bound). A job whose files cannot be deleted keeps its record and ends the pass; the next one tries again.
+ * files while all that is stored of jobs takes more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
+ * (settings; 0 = no bound). What cannot be deleted keeps its record; the next pass tries again.
  */
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
   if (!(await takeTurn(ctx))) return;
+  const pass = newPass(async () => !signal?.aborted && (await takeTurn(ctx)));
+  try {
+    await retainAll(ctx, pass);
+  } finally {
+    await reportStuck(ctx, pass, TURN_MS).catch((err) =>
+      ctx.log.warn({ err }, "what retention could not delete is not told of"),
+    );
+  }
+}
+
+async function retainAll(ctx: FleetContext, pass: RetentionPass): Promise<void> {
   await forgetProxiesOnce(ctx);
   await endLostSessions(ctx).catch((err) =>
     ctx.log.warn({ err }, "open records of sessions were not checked"),
   );
-  await retainSessions(ctx);
-  const goesOn = async () => !signal?.aborted && (await takeTurn(ctx));
-  await retainRecordings(ctx, goesOn).catch((err) =>
+  await retainSessions(ctx, pass).catch((err) =>
+    ctx.log.warn({ err }, "old records of sessions were not deleted; the next pass tries again"),
+  );
+  await retainRecordings(ctx, pass).catch((err) =>
     ctx.log.warn({ err }, "old recordings were not deleted; the next pass tries again"),
   );
-  const expired = await expireJobs(ctx, signal);
-  const trimmed = await trimJobs(ctx, signal);
-  if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");
+  const expired = await expireJobs(ctx, pass);
+  const trimmed = await trimJobs(ctx, pass);
+  const { failed } = pass;
+  if (expired + trimmed > 0) ctx.log.info({ expired, trimmed, failed }, "old jobs deleted");
 }
 
 /** Records of sessions that have ended. */
@@ -50,85 +68,79 @@ const MOST_SESSIONS = 100_000;
 
 /** Deletes the records of sessions that are older than `retention_days`, then the oldest beyond 100,000. */
 async function retainSessions(
-  ctx: Pick<FleetContext, "clock" | "db" | "config" | "objects" | "settings_cache">,
+  ctx: Pick<
+    FleetContext,
+    | "clock"
+    | "db"
+    | "config"
+    | "kv"
+    | "log"
+    | "meters"
+    | "objects"
+    | "settings_cache"
+    | "stores_health"
+  >,
+  pass: RetentionPass,
 ): Promise<void> {
   const days = await fleetSetting(ctx, "retention_days");
   const too_old = days === 0 ? null : ctx.clock.now() - days * DAY_MS;
   const too_many = await ctx.db.sessions.endOfNth(MOST_SESSIONS);
   const ended_by = Math.max(too_old ?? 0, too_many ?? 0);
-  if (ended_by === 0) return;
   let deleted = 0;
-  let last = BATCH;
-  while (last === BATCH) {
-    last = await ctx.db.sessions.deleteEnded(ended_by, BATCH);
+  let last = RETENTION_BATCH;
+  while (ended_by > 0 && last === RETENTION_BATCH && (await pass.goesOn())) {
+    last = await ctx.db.sessions.deleteEnded(ended_by, RETENTION_BATCH);
     deleted += last;
   }
-  if (deleted > 0) await removeLeftTraces(ctx);
+  // The records of traces that could not be deleted are gone, so nothing else would look for them.
+  if (deleted > 0 || (await readStuck(ctx)) !== null) await removeLeftTraces(ctx, pass);
 }
 
-async function expireJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {
+async function expireJobs(ctx: FleetContext, pass: RetentionPass): Promise<number> {
   const days = await fleetSetting(ctx, "retention_days");
   if (days === 0) return 0;
   const ended_before = ctx.clock.now() - days * DAY_MS;
-  let deleted = 0;
-  for (;;) {
-    const jobs = await ctx.db.jobs.oldestEnded({ ended_before, limit: BATCH });
-    for (const job of jobs) {
-      if (signal?.aborted) return deleted;
-      await removeEnded(ctx, job);
-      deleted += 1;
-    }
-    if (jobs.length < BATCH || !(await takeTurn(ctx))) return deleted;
-  }
+  return deleteJobs(ctx, pass, { ended_before });
 }
 
-async function trimJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {
+async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number> {
   const max_bytes = await fleetSetting(ctx, "retention_max_bytes");
   const max_count = await fleetSetting(ctx, "retention_max_count");
   let deleted = 0;
   if (max_bytes > 0) {
-    const over = (await ctx.db.jobs.assetBytes()) - max_bytes;
-    deleted += await trimBy(
-      ctx,
-      { over, with_assets: true, shareOf: (job) => job.asset_bytes },
-      signal,
-    );
+    const over = (await ctx.db.jobs.storedBytes()) - max_bytes;
+    const shareOf = (job: EndedJob) => job.stored_bytes;
+    deleted += await deleteJobs(ctx, pass, { over, with_files: true, shareOf });
   }
   if (max_count > 0) {
     const over = (await ctx.db.jobs.endedCount()) - max_count;
-    deleted += await trimBy(ctx, { over, with_assets: false, shareOf: () => 1 }, signal);
+    deleted += await deleteJobs(ctx, pass, { over, shareOf: () => 1 });
   }
   return deleted;
 }
 
-interface Trim {
-  over: number;
-  /** Whether jobs without assets stay. */
-  with_assets: boolean;
-  /** What the end of a job takes away from what is over. */
-  shareOf(job: EndedJob): number;
+type EndedFilter = Parameters<FleetContext["db"]["jobs"]["oldestEnded"]>[0];
+type EndedJob = Awaited<ReturnType<FleetContext["db"]["jobs"]["oldestEnded"]>>[number];
+
+interface Which extends Pick<EndedFilter, "ended_before" | "with_files"> {
+  /** What is too much, and what the end of a job takes away from it. */
+  over?: number;
+  shareOf?(job: EndedJob): number;
 }
 
-/** Deletes the oldest until nothing is over; the number of those deleted. */
-async function trimBy(
+const deleteJobs = (
   ctx: FleetContext,
-  { over, with_assets, shareOf }: Trim,
-  signal?: AbortSignal,
-): Promise<number> {
-  let left = over;
-  let deleted = 0;
-  while (left > 0) {
-    const jobs = await ctx.db.jobs.oldestEnded({ with_assets, limit: BATCH });
-    for (const job of jobs) {
-      if (left <= 0 || signal?.aborted) return deleted;
-      await removeEnded(ctx, job);
-      left -= shareOf(job);
-      deleted += 1;
-    }
-    if (jobs.length < BATCH || !(await takeTurn(ctx))) return deleted;
-  }
-  return deleted;
-}
+  pass: RetentionPass,
+  { over, shareOf, ...filter }: Which,
+): Promise<number> =>
+  deleteOldest<EndedJob>(ctx, pass, {
+    what: "job",
+    over,
+    shareOf,
+    idOf: ({ job_id }) => job_id,
+    read: (after) => ctx.db.jobs.oldestEnded({ ...filter, after, limit: RETENTION_BATCH }),
+    remove: (job) => removeEnded(ctx, job),
+  });
 
 /** Another call may have just deleted it. */
 async function removeEnded(ctx: FleetContext, { job_id }: EndedJob): Promise<void> {

@@ -71,7 +71,7 @@ export async function storeDocument(
   const max_bytes = Math.min(ownBound(name), MAX_DOCUMENT_BYTES, ctx.config.max_asset_bytes);
   const { size, sha256 } = await putObject(ctx, held, key, upload, max_bytes);
   // Deleted after the check just above.
-  if (await ctx.db.jobs.get(job_id)) return { name, size, sha256 };
+  if (await ctx.db.documents.put(job_id, name, size)) return { name, size, sha256 };
   await ctx.objects.delete(key);
   throw staleLease();
 }

@@ -67,6 +67,7 @@ export const newRow = (
   finished_at: null,
   asset_count: 0,
   asset_bytes: 0,
+  document_bytes: 0,
   attempts: 0,
   capture: null,
   final_state: null,

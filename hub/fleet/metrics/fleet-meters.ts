@@ -49,6 +49,11 @@ export const createFleetMeters = (metrics: Metrics) => ({
     "Bodies of workers that could not be stored",
     ["way"],
   ),
+  retention_failed: metrics.counter(
+    "flotilla_retention_failures_total",
+    "What retention could not delete, each time it tried",
+    ["what"],
+  ),
   sessions_opened: metrics.counter("flotilla_sessions_opened_total", "Sessions opened", ["kind"]),
   sessions_expired: metrics.counter(
     "flotilla_sessions_expired_total",

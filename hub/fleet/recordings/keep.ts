@@ -5,6 +5,12 @@ import { framesOf } from "#shared/recording/frames.ts";
 import { addToIndex } from "#shared/recording/index-of.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import {
+  deleteOldest,
+  newPass,
+  RETENTION_BATCH,
+  type RetentionPass,
+} from "../retention/delete-oldest.ts";
 import { forgetPart, notSealed, sealPart } from "./append.ts";
 import { leftParts, type OpenPart, removePart } from "./open-parts.ts";
 import { type RecordingsContext, recordingPrefix } from "./runs.ts";
@@ -122,50 +128,53 @@ export async function removeRecordingsOf(ctx: RecordingsContext, job_id: string)
 }
 
 const DAY_MS = 86_400_000;
-const BATCH = 100;
+
+type RetainContext = Pick<
+  FleetContext,
+  "db" | "recordings" | "objects" | "clock" | "log" | "meters" | "stores_health"
+>;
 
 /**
  * Deletes recordings that ended more than `recording_days` ago, then the oldest beyond `recording_max_bytes`, then those
- * beyond `recording_max_count` (rules/recordings#how-long-recordings-are-kept). Before each batch it asks whether it
- * `goesOn`: deleting may take longer than a hub's turn.
+ * beyond `recording_max_count` (rules/recordings#how-long-recordings-are-kept).
  */
 export async function retainRecordings(
-  ctx: FleetContext,
-  goesOn: () => Promise<boolean> = async () => true,
+  ctx: RetainContext & Pick<FleetContext, "config" | "settings_cache">,
+  pass = newPass(),
 ): Promise<void> {
   const days = await fleetSetting(ctx, "recording_days");
   const ended_before = ctx.clock.now() - days * DAY_MS;
-  while (days > 0 && (await goesOn())) {
-    const rows = await ctx.db.recordings.oldestEnded({ ended_before, limit: BATCH });
-    for (const { run_id } of rows) await removeRecording(ctx, run_id);
-    if (rows.length < BATCH) break;
-  }
+  if (days > 0) await deleteRecordings(ctx, pass, { ended_before });
   const max_bytes = await fleetSetting(ctx, "recording_max_bytes");
   if (max_bytes > 0) {
     const over = (await ctx.db.recordings.totalBytes()) - max_bytes;
-    await trimBy(ctx, over, (row) => row.sealed + row.body_bytes, goesOn);
+    const shareOf = (row: RecordingRow) => row.sealed + row.body_bytes;
+    await deleteRecordings(ctx, pass, { over, shareOf });
   }
   const max_count = await fleetSetting(ctx, "recording_max_count");
   if (max_count > 0) {
     const over = (await ctx.db.recordings.endedCount()) - max_count;
-    await trimBy(ctx, over, () => 1, goesOn);
+    await deleteRecordings(ctx, pass, { over, shareOf: () => 1 });
   }
 }
 
-/** Deletes the oldest, each of which takes `shareOf` away from what is `over`. */
-async function trimBy(
-  ctx: Pick<FleetContext, "db" | "recordings" | "objects" | "clock" | "log">,
-  over: number,
-  shareOf: (row: RecordingRow) => number,
-  goesOn: () => Promise<boolean>,
-): Promise<void> {
-  for (let left = over; left > 0 && (await goesOn()); ) {
-    const rows = await ctx.db.recordings.oldestEnded({ limit: BATCH });
-    for (const row of rows) {
-      if (left <= 0) return;
-      await removeRecording(ctx, row.run_id);
-      left -= shareOf(row);
-    }
-    if (rows.length < BATCH) return;
-  }
+interface Which {
+  ended_before?: number;
+  /** What is too much, and what the end of a recording takes away from it. */
+  over?: number;
+  shareOf?(row: RecordingRow): number;
 }
+
+const deleteRecordings = (
+  ctx: RetainContext,
+  pass: RetentionPass,
+  { ended_before, over, shareOf }: Which,
+): Promise<number> =>
+  deleteOldest<RecordingRow>(ctx, pass, {
+    what: "recording",
+    over,
+    shareOf,
+    idOf: ({ run_id }) => run_id,
+    read: (after) => ctx.db.recordings.oldestEnded({ ended_before, after, limit: RETENTION_BATCH }),
+    remove: ({ run_id }) => removeRecording(ctx, run_id),
+  });

@@ -2,6 +2,7 @@ import type { ObjectInfo } from "#hub/platform/stores/objects.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import type { FleetContext } from "../context.ts";
+import { deleteOne, type RetentionPass } from "../retention/delete-oldest.ts";
 
 /** The Playwright traces of sessions that have ended (rules/traces). Those of jobs are documents of theirs. */
 
@@ -52,9 +53,15 @@ export async function sessionTraceOf(
 }
 
 /** Deletes the traces of sessions whose records are gone. */
-export async function removeLeftTraces(ctx: Pick<FleetContext, "objects" | "db">): Promise<void> {
+export async function removeLeftTraces(
+  ctx: Pick<FleetContext, "objects" | "db" | "log" | "meters" | "stores_health">,
+  pass: RetentionPass,
+): Promise<void> {
   for (const key of await ctx.objects.list(PREFIX)) {
     const session_id = key.slice(PREFIX.length + 1);
-    if (!(await ctx.db.sessions.get(session_id))) await ctx.objects.delete(key);
+    if (await ctx.db.sessions.get(session_id)) continue;
+    if (!(await pass.goesOn())) return;
+    const trace = { what: "session trace", id: session_id } as const;
+    await deleteOne(ctx, pass, trace, () => ctx.objects.delete(key));
   }
 }

@@ -73,6 +73,8 @@ async function outcomeOf(
 ): Promise<CaptureOutcome> {
   const { status } = row;
   const ended = { status, at: row.finished_at ?? row.created_at };
+  // The watch got another page meanwhile (rules/watches#another-page).
+  if (row.url !== watch.url) return { ...ended, ...nothingKnown, is_baseline: false };
   if (status === "completed") return { ...ended, ...(await completedOutcome(ctx, watch, row)) };
   // Somebody who cancels a capture says nothing about the page.
   const failed = status === "failed" ? true : null;

@@ -81,6 +81,9 @@ export async function createWatch(
   return watchRecord(row);
 }
 
+/** What is known of one page says nothing about another (rules/watches#another-page). */
+const ANEW = { baseline: null, failing_since: null, failures: 0, last_error: null };
+
 const TIMED = ["cron", "cron_tz", "every_s", "paused"] as const;
 
 /** Writes what people decide. @throws AppError not_found, invalid; conflict when others write all the time */
@@ -98,6 +101,7 @@ async function write(
     const changed = await ctx.db.watches.change(watch_id, row.updated_at, {
       ...fields,
       ...(timed && { next_at: nextTime(fields, now, now) }),
+      ...(fields.url !== row.url && ANEW),
       updated_at: Math.max(now, row.updated_at + 1),
     });
     if (!changed) continue;

@@ -9,6 +9,7 @@ import type { Conn, Look } from "./conn.ts";
 import { conventionsRepo } from "./conventions.ts";
 import { cpuMinutesRepo } from "./cpu-minutes.ts";
 import { deploysRepo } from "./deploys.ts";
+import { documentsRepo } from "./documents.ts";
 import { enginesRepo } from "./engines.ts";
 import { eventsRepo } from "./events/repo.ts";
 import { figuresRepo } from "./figures.ts";
@@ -108,6 +109,7 @@ export function toDb(conn: Conn): Db {
     recordings: guarded(recordingsRepo(conn)),
     watches: guarded(watchesRepo(conn)),
     assets: guarded(assetsRepo(conn)),
+    documents: guarded(documentsRepo(conn)),
     events: guarded(eventsRepo(conn)),
     attempts: guarded(attemptsRepo(conn)),
     workers: guarded(workersRepo(conn)),

@@ -118,7 +118,7 @@ function bytesSince({ q, t: { jobs, recordings } }: Conn): FiguresRepo["bytesSin
     const [bodies, kept] = await Promise.all([
       q
         .select({
-          bytes: sql<unknown>`sum(${jobs.asset_bytes})`,
+          bytes: sql<unknown>`sum(${jobs.asset_bytes} + ${jobs.document_bytes})`,
           first: sql<unknown>`min(${jobs.created_at})`,
         })
         .from(jobs)

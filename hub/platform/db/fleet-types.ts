@@ -1,4 +1,5 @@
 import type { Tables } from "#drizzle/tables.ts";
+import type { StoredDocument } from "#shared/protocol/documents.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { JobListQuery } from "#shared/protocol/schema/job.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
@@ -141,16 +142,20 @@ export interface JobsRepo {
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
   /**
-   * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, and only
-   * those with assets when `with_assets`. Those that a watch compares its next capture with are left out.
+   * Jobs that have ended, oldest first by `created_at`, at most `limit`, each with the bytes that are stored of it:
+   * before `ended_before` when it is given, only those with such bytes when `with_files`, and only those that come behind `after`. Those that a watch compares its next
+   * capture with are left out.
    */
   oldestEnded(filter: {
-    ended_before?: number;
-    with_assets?: boolean;
+    ended_before?: number | undefined;
+    with_files?: boolean | undefined;
+    after?: Pick<JobRow, "job_id" | "created_at"> | undefined;
     limit: number;
-  }): Promise<Pick<JobRow, "job_id" | "created_at" | "asset_bytes">[]>;
-  /** Bytes of the assets of all jobs. */
-  assetBytes(): Promise<number>;
+  }): Promise<(Pick<JobRow, "job_id" | "created_at"> & { stored_bytes: number })[]>;
+  /** Bytes of the assets and documents of all jobs. */
+  fileBytes(): Promise<number>;
+  /** These, and the bytes of the recordings of jobs. */
+  storedBytes(): Promise<number>;
   /** How many jobs have ended. */
   endedCount(): Promise<number>;
   /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
@@ -176,6 +181,15 @@ export interface AssetsRepo {
   get(job_id: string, name: string): Promise<AssetRow | null>;
   /** Which of `names` exist, in any order. */
   find(job_id: string, names: string[]): Promise<AssetRow[]>;
+}
+
+/** How large the documents of jobs are; the object store has them. */
+export interface DocumentsRepo {
+  /**
+   * Notes the size of a document that was stored or replaced, and brings the job's document_bytes up to date, in one
+   * transaction; false, and nothing noted, when there is no such job.
+   */
+  put(job_id: string, name: StoredDocument, size: number): Promise<boolean>;
 }
 
 export interface EventsRepo {

@@ -1,10 +1,13 @@
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
+import { behindRow } from "./behind-row.ts";
 import type { Conn } from "./conn.ts";
 import type { RecordingRow } from "./rows.ts";
 
 /** Which recordings `oldestEnded` gives. */
 interface EndedRecordings {
-  ended_before?: number;
+  ended_before?: number | undefined;
+  /** Only those that come behind it. */
+  after?: Pick<RecordingRow, "run_id" | "ended_at"> | undefined;
   limit: number;
 }
 
@@ -91,18 +94,13 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .where(and(eq(state, "live"), lt(started_at, started_before)))
         .orderBy(asc(started_at))
         .limit(limit),
-    oldestEnded: ({ ended_before, limit }) =>
+    oldestEnded: (which) =>
       q
         .select()
         .from(recordings)
-        .where(
-          and(
-            isNotNull(ended_at),
-            ended_before === undefined ? undefined : lt(ended_at, ended_before),
-          ),
-        )
+        .where(isAmong(recordings, which))
         .orderBy(asc(ended_at), asc(run_id))
-        .limit(limit),
+        .limit(which.limit),
     totalBytes: async () => {
       const [row] = await q
         .select({ bytes: sql<string | number | null>`sum(${sealed} + ${body_bytes})` })
@@ -117,6 +115,15 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
       await q.delete(recordings).where(inArray(run_id, [id]));
     },
   };
+}
+
+function isAmong(
+  { ended_at, run_id }: Conn["t"]["recordings"],
+  { ended_before, after }: EndedRecordings,
+) {
+  const old = ended_before === undefined ? undefined : lt(ended_at, ended_before);
+  const behind = after && behindRow(ended_at, after.ended_at ?? 0, run_id, after.run_id);
+  return and(isNotNull(ended_at), old, behind);
 }
 
 async function reserveBody(

@@ -4,6 +4,7 @@ import type { FiguresRepo } from "./figures.ts";
 import type {
   AssetsRepo,
   AttemptsRepo,
+  DocumentsRepo,
   EventsRepo,
   HostsRepo,
   JobProxiesRepo,
@@ -59,6 +60,7 @@ export interface Db {
   recordings: RecordingsRepo;
   watches: WatchesRepo;
   assets: AssetsRepo;
+  documents: DocumentsRepo;
   events: EventsRepo;
   attempts: AttemptsRepo;
   workers: WorkersRepo;

@@ -16,7 +16,7 @@ export interface CaptureOutcome {
   changes: JobChanges | null;
   /** Null leaves the count of failures in a row as it is. */
   failed: boolean | null;
-  /** The next capture is compared with this one. */
+  /** The next capture is compared with this one, if it still is of the watch's page. */
   is_baseline: boolean;
   last_error: string | null;
 }
@@ -34,7 +34,7 @@ export interface WatchesRepo {
     was: number,
     fields: Partial<WatchFields> &
       Pick<WatchRow, "updated_at"> &
-      Partial<Pick<WatchRow, "next_at">>,
+      Partial<Pick<WatchRow, "next_at" | "baseline" | "failing_since" | "failures" | "last_error">>,
   ): Promise<WatchRow | null>;
   delete(watch_id: string): Promise<boolean>;
   /**

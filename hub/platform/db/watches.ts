@@ -69,7 +69,7 @@ export function watchesRepo(conn: Conn): WatchesRepo {
 }
 
 /** What a watch keeps of its last capture. */
-function lastOf(watches: Conn["t"]["watches"], job_id: string, outcome: CaptureOutcome) {
+function lastOf({ watches, jobs }: Conn["t"], job_id: string, outcome: CaptureOutcome) {
   const { status, at, changed, failed, is_baseline, last_error } = outcome;
   return {
     last_job_id: job_id,
@@ -77,7 +77,10 @@ function lastOf(watches: Conn["t"]["watches"], job_id: string, outcome: CaptureO
     last_at: at,
     last_changed: changed,
     last_error,
-    ...(is_baseline && { baseline: job_id }),
+    // Somebody may have given the watch another page since that was decided.
+    ...(is_baseline && {
+      baseline: sql`case when ${watches.url} = (select ${jobs.url} from ${jobs} where ${jobs.job_id} = ${job_id}) then ${job_id} else ${watches.baseline} end`,
+    }),
     ...(changed && {
       changed_job_id: job_id,
       changed_at: at,
@@ -93,12 +96,8 @@ function lastOf(watches: Conn["t"]["watches"], job_id: string, outcome: CaptureO
 }
 
 /** What became of captures. */
-function decided({
-  q,
-  t: { watches, jobs },
-  atomic,
-  lockRows,
-}: Conn): Pick<WatchesRepo, "settle" | "beyond"> {
+function decided({ q, t, atomic, lockRows }: Conn): Pick<WatchesRepo, "settle" | "beyond"> {
+  const { watches, jobs } = t;
   const { watch_id, capturing } = watches;
   return {
     settle: async (id, job_id, outcome) => {
@@ -116,7 +115,7 @@ function decided({
         q
           .update(watches)
           .set({
-            ...(outcome && lastOf(watches, job_id, outcome)),
+            ...(outcome && lastOf(t, job_id, outcome)),
             capturing: null,
             taken_until: 0,
           })

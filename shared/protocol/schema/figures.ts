@@ -53,6 +53,7 @@ const PROBLEM_KINDS = [
   "lanes_out",
   "hub_disk",
   "store",
+  "retention",
   "queue_waits",
 ] as const;
 

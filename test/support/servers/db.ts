@@ -108,6 +108,7 @@ export function jobRow(fields: Partial<JobRow> = {}): JobRow {
     finished_at: null,
     asset_count: 0,
     asset_bytes: 0,
+    document_bytes: 0,
     attempts: 0,
     capture: null,
     final_state: null,

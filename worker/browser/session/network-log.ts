@@ -1,11 +1,19 @@
+import { MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { NetworkEntry, NetworkLog } from "#shared/protocol/schema/session.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
 
 /** Entries kept; older ones are counted as dropped. */
 const MAX_ENTRIES = 4_000;
-/** Entries in one answer, so that it fits into a link frame even with long URLs. */
+/** Characters of what pages decide in them: 4,000 entries of a page that asks for long addresses would take twice this. */
+const MAX_CHARS = 8_000_000;
+/** Entries in one answer, and their bytes as JSON: an answer is one frame of the link, which a larger one would end. */
 const MAX_AT_ONCE = 2_000;
+const MAX_ANSWER_BYTES = MAX_LINK_FRAME_BYTES / 2;
 const MAX_URL = 4_096;
+/** A page chooses these as well, and no browser cuts them. */
+const MAX_METHOD = 100;
+const MAX_MIME = 200;
+const MAX_ERROR = 1_000;
 
 export interface NetworkWatch {
   /** Listens to a session whose Network domain somebody has enabled. Two sessions of one target are distinguished. */
@@ -24,15 +32,18 @@ export interface RequestOrigin {
 }
 
 interface Row {
+  id: string;
   entry: NetworkEntry;
   origin: RequestOrigin | null;
+  /** Characters that it was counted with. */
+  chars: number;
   /** Monotonic seconds of its start. */
   began: number;
 }
 
 const entryOf = (p: Protocol.Network.RequestWillBeSentEvent, seq: number): NetworkEntry => ({
   seq,
-  method: p.request.method,
+  method: p.request.method.slice(0, MAX_METHOD),
   url: p.request.url.slice(0, MAX_URL),
   type: p.type ?? "Other",
   status: null,
@@ -46,7 +57,7 @@ const entryOf = (p: Protocol.Network.RequestWillBeSentEvent, seq: number): Netwo
 
 function answered({ entry, began }: Row, response: Protocol.Network.Response): void {
   entry.status = response.status;
-  entry.mime = response.mimeType;
+  entry.mime = response.mimeType.slice(0, MAX_MIME);
   entry.size = response.encodedDataLength;
   const { timing } = response;
   if (timing) entry.ttfb_ms = millis(timing.requestTime - began + timing.receiveHeadersEnd / 1_000);
@@ -61,16 +72,86 @@ function originOf({
 }: Protocol.Network.Initiator): RequestOrigin | null {
   for (let trace = stack; trace; trace = trace.parent) {
     const [frame] = trace.callFrames;
-    if (frame) return { url: frame.url, line: frame.lineNumber, column: frame.columnNumber };
+    if (frame)
+      return {
+        url: frame.url.slice(0, MAX_URL),
+        line: frame.lineNumber,
+        column: frame.columnNumber,
+      };
   }
-  return url === undefined ? null : { url, line: lineNumber ?? 0, column: columnNumber };
+  if (url === undefined) return null;
+  return { url: url.slice(0, MAX_URL), line: lineNumber ?? 0, column: columnNumber };
 }
 
+/** What is kept of a browser's requests, the oldest first. */
+interface Kept {
+  add(row: Row): void;
+  /** More is known of a row by now. */
+  grow(row: Row): void;
+  readonly rows: readonly Row[];
+}
+
+const charsOf = ({ entry, origin }: Row): number =>
+  entry.url.length +
+  entry.method.length +
+  (entry.mime?.length ?? 0) +
+  (entry.error?.length ?? 0) +
+  (origin?.url.length ?? 0);
+
+/** Keeps the newest rows that there is room for; `onLeft` is told of the others. */
+function createKept(onLeft: (row: Row) => void): Kept {
+  let rows: Row[] = [];
+  /** Where the oldest that is kept stands. */
+  let from = 0;
+  let chars = 0;
+  const makeRoom = () => {
+    for (let oldest = rows[from]; oldest; oldest = rows[from]) {
+      if (rows.length - from <= MAX_ENTRIES && chars <= MAX_CHARS) break;
+      chars -= oldest.chars;
+      from += 1;
+      onLeft(oldest);
+    }
+    if (from < MAX_ENTRIES) return;
+    rows = rows.slice(from);
+    from = 0;
+  };
+  const grow = (row: Row) => {
+    const now = charsOf(row);
+    chars += now - row.chars;
+    row.chars = now;
+    makeRoom();
+  };
+  return {
+    add: (row) => {
+      rows.push(row);
+      grow(row);
+    },
+    grow,
+    get rows() {
+      return rows.slice(from);
+    },
+  };
+}
+
+const rowOf = (p: Protocol.Network.RequestWillBeSentEvent, seq: number): Row => ({
+  id: p.requestId,
+  entry: entryOf(p, seq),
+  began: p.timestamp,
+  origin: originOf(p.initiator),
+  chars: 0,
+});
+
 /** @param seq that of the last entry */
-function readFrom(rows: NetworkEntry[], seq: number, since: number): NetworkLog {
-  const kept = rows.slice(-MAX_ENTRIES);
-  const first = kept[0]?.seq ?? seq + 1;
-  const entries = kept.filter((entry) => entry.seq > since).slice(0, MAX_AT_ONCE);
+function readFrom(kept: readonly Row[], seq: number, since: number): NetworkLog {
+  const first = kept[0]?.entry.seq ?? seq + 1;
+  const entries: NetworkEntry[] = [];
+  let bytes = 0;
+  for (const { entry } of kept) {
+    if (entry.seq <= since) continue;
+    bytes += Buffer.byteLength(JSON.stringify(entry));
+    if (entries.length >= MAX_AT_ONCE || bytes > MAX_ANSWER_BYTES) break;
+    entries.push(entry);
+  }
   return {
     entries,
     next: entries.at(-1)?.seq ?? Math.max(0, Math.min(since, seq)),
@@ -84,8 +165,11 @@ export function createNetworkLog(
   onFailed: (entry: NetworkEntry, origin: RequestOrigin | null) => void = () => {},
   onReceived: (type: string, bytes: number) => void = () => {},
 ): NetworkWatch {
-  let rows: NetworkEntry[] = [];
   const open = new Map<string, Row>();
+  // A request whose end never comes must not be kept for ever.
+  const kept = createKept((row) => {
+    if (open.get(row.id) === row) open.delete(row.id);
+  });
   let seq = 0;
 
   const add = (p: Protocol.Network.RequestWillBeSentEvent): void => {
@@ -95,23 +179,23 @@ export function createNetworkLog(
       if (known.entry.url === p.request.url.slice(0, MAX_URL) && known.began === p.timestamp)
         return;
       answered(known, p.redirectResponse);
-      finish(p.requestId, known, p.timestamp);
+      kept.grow(known);
+      finish(known, p.timestamp);
     }
     seq += 1;
-    const entry = entryOf(p, seq);
-    rows.push(entry);
-    if (rows.length >= MAX_ENTRIES * 2) rows = rows.slice(-MAX_ENTRIES);
-    open.set(p.requestId, { entry, began: p.timestamp, origin: originOf(p.initiator) });
-    // A request whose end never comes must not be kept forever.
-    if (open.size > MAX_ENTRIES) open.delete(open.keys().next().value ?? "");
+    const row = rowOf(p, seq);
+    open.set(row.id, row);
+    kept.add(row);
   };
-  const finish = (id: string, row: Row, at: number): void => {
+  const finish = (row: Row, at: number): void => {
     row.entry.ms = millis(at - row.began);
-    open.delete(id);
+    open.delete(row.id);
   };
   const withRow = (id: string, use: (row: Row) => void) => {
     const row = open.get(id);
-    if (row) use(row);
+    if (!row) return;
+    use(row);
+    kept.grow(row);
   };
   return {
     listen: (session) => {
@@ -122,23 +206,23 @@ export function createNetworkLog(
       session.on("Network.loadingFinished", (p) =>
         withRow(p.requestId, (row) => {
           row.entry.size = Math.round(p.encodedDataLength);
-          finish(p.requestId, row, p.timestamp);
+          finish(row, p.timestamp);
           onReceived(row.entry.type, row.entry.size);
         }),
       );
       session.on("Network.loadingFailed", (p) =>
         withRow(p.requestId, (row) => {
-          row.entry.error = explain(p.errorText, row.entry.url) || "failed";
-          finish(p.requestId, row, p.timestamp);
+          row.entry.error = (explain(p.errorText, row.entry.url) || "failed").slice(0, MAX_ERROR);
+          finish(row, p.timestamp);
           onFailed(row.entry, row.origin);
         }),
       );
     },
     lastFailure: () => {
-      const row = rows.findLast(({ type, error }) => type === "Document" && error !== null);
-      return row?.error ? { url: row.url, error: row.error } : null;
+      const row = kept.rows.findLast(({ entry: { type, error } }) => type === "Document" && error);
+      return row?.entry.error ? { url: row.entry.url, error: row.entry.error } : null;
     },
-    read: (since) => readFrom(rows, seq, since),
+    read: (since) => readFrom(kept.rows, seq, since),
   };
 }
 

@@ -10,6 +10,7 @@ import { maskTrace } from "./mask-trace.ts";
 const BEGIN_MS = 10_000;
 const STOP_MS = 20_000;
 const MASK_MS = 60_000;
+const TRACED = { screenshots: true, snapshots: true };
 /** How often its size is looked at. */
 const LOOK_MS = 2_000;
 
@@ -44,9 +45,11 @@ interface TraceDeps {
   /** Where the masked trace is to lie. */
   out: string;
   clock: Clock;
+  /** It has come to its limit, in words: what follows is not traced. */
+  onLimit(limit: string): void;
 }
 
-export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTrace {
+export function createRunTrace({ of: owner, dir, out, clock, onLimit }: TraceDeps): RunTrace {
   const raw = join(dir, "raw.zip");
   const within = deadlinesBy(clock);
   const secrets = new Set<string>();
@@ -78,8 +81,7 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
   };
   const start = async (of: BrowserContext): Promise<void> => {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    const began = of.tracing.start({ screenshots: true, snapshots: true });
-    await within("the beginning of the trace", BEGIN_MS, began);
+    await within("the beginning of the trace", BEGIN_MS, of.tracing.start(TRACED));
     context = of;
     failed = null;
     watch.abort();
@@ -87,6 +89,7 @@ export function createRunTrace({ of: owner, dir, out, clock }: TraceDeps): RunTr
     void limitOf({ dir, clock }, watch.signal).then((limit) => {
       if (limit === null) return;
       note = limit;
+      onLimit(limit);
       void inTurn(stop);
     });
   };

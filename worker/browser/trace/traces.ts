@@ -45,11 +45,16 @@ export async function openTraces({ dir, ...deps }: TracesDeps): Promise<Traces> 
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { clock, log } = deps;
-  const open = (of: RunTrace["of"], name: string): RunTrace =>
-    createRunTrace({ of, dir: join(dir, name), out: join(dir, `${name}.zip`), clock });
+  const open = (of: RunTrace["of"], name: string, live: Live): RunTrace => {
+    const place = { dir: join(dir, name), out: join(dir, `${name}.zip`) };
+    // Whoever looks at its recording learns why the trace has less.
+    const onLimit = (limit: string) =>
+      live.tell({ type: "note", level: "warn", text: `the Playwright trace is cut: ${limit}` });
+    return createRunTrace({ of, ...place, clock, onLimit });
+  };
   return {
     ofSession: (live) => {
-      const trace = open("session", live.session_id);
+      const trace = open("session", live.session_id, live);
       const { http_login } = live.shown;
       if (http_login) trace.know([http_login.password]);
       live.trace = trace;
@@ -79,7 +84,7 @@ export async function openTraces({ dir, ...deps }: TracesDeps): Promise<Traces> 
       if ("invalid" in options || !options.trace || options.mode === "fetch" || attached)
         return null;
       const { job_id, lease_token, extras } = assignment;
-      const trace = open("job", `${job_id}-${lease_token}`);
+      const trace = open("job", `${job_id}-${lease_token}`, live);
       trace.know(Object.values(extras.secrets));
       trace.know(extras.cookies.map(({ value }) => value));
       if (extras.http_login) trace.know([extras.http_login.password]);

@@ -11,7 +11,7 @@ import { recordingPrefix } from "../runs.ts";
 
 export type ExportsContext = Pick<
   FleetContext,
-  "recordings" | "db" | "objects" | "clock" | "log" | "kv" | "config"
+  "recordings" | "db" | "disk_room" | "objects" | "clock" | "log" | "kv" | "config"
 >;
 
 /** A hub that has not renewed an export for this long is gone. */

@@ -35,6 +35,12 @@ interface Waiting {
 /** Where the program is; null where there is none. */
 const findFfmpeg = (named: string | null): string | null => Bun.which(named ?? "ffmpeg");
 
+/** What a video that is there needs no more. @throws AppError conflict, unavailable */
+function requireMeans({ config, disk_room }: Pick<ExportsContext, "config" | "disk_room">): void {
+  if (findFfmpeg(config.ffmpeg) === null) throw conflict(NO_FFMPEG);
+  disk_room.requireRoom();
+}
+
 export function createVideoExports(of: () => ExportsContext): VideoExports {
   const stopping = new AbortController();
   const waiting: Waiting[] = [];
@@ -75,7 +81,7 @@ export function createVideoExports(of: () => ExportsContext): VideoExports {
         if (there.status !== "done")
           throw conflict(`an export at speed ${there.speed} is under way: wait until it has ended`);
       }
-      if (findFfmpeg(ctx.config.ffmpeg) === null) throw conflict(NO_FFMPEG);
+      requireMeans(ctx);
       if (waiting.length >= MAX_WAITING || stopping.signal.aborted)
         throw new AppError("unavailable", "too many exports wait for their turn; try again later");
       const made: RecordingExport = {
@@ -131,6 +137,8 @@ async function makeOne(
   const dir = join(dirOf(ctx), `${process.pid}-${made.id}`);
   const began = ctx.clock.monotonic();
   try {
+    // The disk may have become short since it was asked for.
+    ctx.disk_room.requireRoom();
     await mkdir(dir, { recursive: true, mode: OWN_DIR });
     made.status = "running";
     await renewExport(ctx, run_id, made);

@@ -86,6 +86,12 @@ function told({ kind, subject, url }: FleetProblem): Told {
         title: `The hub's ${name} does not work`,
         action: { label: "What to do", href: "/guide/how-to/troubleshooting" },
       };
+    case "retention":
+      return {
+        icon: "disk",
+        title: "Old files cannot be deleted",
+        action: { label: "What to do", href: "/guide/how-to/troubleshooting" },
+      };
     case "queue_waits":
       return {
         icon: "queue",
