@@ -9,7 +9,6 @@ import type {
 import { type Circumstances, decide } from "#hub/platform/rollout/decide.ts";
 import { readState, writeState } from "#hub/platform/rollout/state.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { emptyIndex } from "#shared/recording/index-of.ts";
 import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const NOW = 1_700_000_000_000;
@@ -59,18 +58,6 @@ const convention = (slug: string, more: Partial<ConventionRow> = {}): Convention
   ...dated,
   ...more,
 });
-
-const RECORDING = {
-  session_id: "s",
-  mode: "events" as const,
-  state: "whole" as const,
-  started_at: NOW,
-  ended_at: NOW,
-  sealed: 60,
-  body_bytes: 40,
-  parts: [],
-  contents: emptyIndex(),
-};
 
 eachDialect((open) => {
   describe("engines (rules/engines#engine-calls)", () => {
@@ -188,7 +175,7 @@ eachDialect((open) => {
 
     test("jobs that have ended, oldest first of every status; bytes of all", async () => {
       const db = await open();
-      expect(await db.jobs.storedBytes()).toBe(0);
+      expect(await db.jobs.fileBytes()).toBe(0);
       const add = (job_id: string, at: number, more: Partial<JobRow>) =>
         db.jobs.insert(jobRow({ job_id, created_at: NOW + at, asset_bytes: 10, ...more }));
       await add("c", 3, { status: "cancelled", finished_at: NOW + 4 });
@@ -205,7 +192,7 @@ eachDialect((open) => {
       await db.jobs.deleteTerminal("bb");
       expect(await ids({ with_files: true })).toEqual(["a", "c"]);
       expect(await ids({ ended_before: NOW + 4 })).toEqual(["b", "c"]);
-      expect(await db.jobs.storedBytes()).toBe(30);
+      expect(await db.jobs.fileBytes()).toBe(30);
       expect(await db.documents.put("b", "har.json", 5_000_000_000)).toBe(true);
       await Promise.all([
         db.documents.put("b", "har.json", 5),
@@ -213,12 +200,10 @@ eachDialect((open) => {
       ]);
       expect(await db.documents.put("nobody", "har.json", 1)).toBe(false);
       expect(await db.jobs.get("b")).toMatchObject({ asset_bytes: 0, document_bytes: 7 });
-      await db.recordings.begin({ ...RECORDING, run_id: "r1", job_id: "a" });
-      await db.recordings.begin({ ...RECORDING, run_id: "r2", job_id: null });
-      expect([await db.jobs.fileBytes(), await db.jobs.storedBytes()]).toEqual([37, 137]);
+      expect(await db.jobs.fileBytes()).toBe(37);
       const rows = await db.jobs.oldestEnded({ with_files: true, limit: 9 });
-      expect(rows.map(({ job_id, stored_bytes }) => [job_id, stored_bytes])).toEqual([
-        ["a", 110],
+      expect(rows.map(({ job_id, file_bytes }) => [job_id, file_bytes])).toEqual([
+        ["a", 10],
         ["b", 7],
         ["c", 10],
       ]);

@@ -120,10 +120,10 @@ test("retention_max_bytes: the oldest that ended go while all files of jobs are 
   await patch({ retention_max_bytes: 1 });
   await retainJobsOnce(hub.ctx);
   expect(await there(empty, ...ids, running)).toEqual([true, false, false, false, true]);
-  expect(await hub.ctx.db.jobs.storedBytes()).toBe(100);
+  expect(await hub.ctx.db.jobs.fileBytes()).toBe(100);
 });
 
-test("retention_max_bytes counts documents, each as it is now, and recordings of jobs (rules/jobs#retention)", async () => {
+test("retention_max_bytes counts documents, each as it is now, and no recordings, which have a bound of their own (rules/jobs#retention)", async () => {
   await start();
   const job = await runningJob(0);
   for (const size of [900, 100])
@@ -134,14 +134,14 @@ test("retention_max_bytes counts documents, each as it is now, and recordings of
   const recorded = await endedJob(0, null);
   const row = { ...RECORDING, run_id: "run1", job_id: recorded, session_id: "s1", sealed: 900 };
   await hub.ctx.db.recordings.begin({ ...row, started_at: clock.now() });
-  expect(await hub.ctx.db.jobs.storedBytes()).toBe(1_000);
-  await patch({ retention_max_bytes: 950 });
+  expect(await hub.ctx.db.jobs.fileBytes()).toBe(100);
+  await patch({ retention_max_bytes: 100 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(job.job_id, recorded)).toEqual([true, true]);
+  await patch({ retention_max_bytes: 99 });
   await retainJobsOnce(hub.ctx);
   expect(await there(job.job_id, recorded)).toEqual([false, true]);
-  await patch({ retention_max_bytes: 800 });
-  await retainJobsOnce(hub.ctx);
-  expect(await there(recorded)).toEqual([false]);
-  expect(await hub.ctx.db.jobs.storedBytes()).toBe(0);
+  expect(await hub.ctx.db.jobs.fileBytes()).toBe(0);
 });
 
 test("retention_max_count: the oldest that ended go beyond it, with assets or without", async () => {

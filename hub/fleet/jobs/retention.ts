@@ -31,7 +31,7 @@ function takeTurn({ kv, hub_id }: Pick<FleetContext, "kv" | "hub_id">): Promise<
 
 /**
  * Deletes ended jobs with their files, events and attempts: those older than `retention_days`, then the oldest with
- * files while all that is stored of jobs takes more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
+ * files while the files of all jobs take more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
  * (settings; 0 = no bound). What cannot be deleted keeps its record; the next pass tries again.
  */
 export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
@@ -108,8 +108,8 @@ async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number>
   const max_count = await fleetSetting(ctx, "retention_max_count");
   let deleted = 0;
   if (max_bytes > 0) {
-    const over = (await ctx.db.jobs.storedBytes()) - max_bytes;
-    const shareOf = (job: EndedJob) => job.stored_bytes;
+    const over = (await ctx.db.jobs.fileBytes()) - max_bytes;
+    const shareOf = (job: EndedJob) => job.file_bytes;
     deleted += await deleteJobs(ctx, pass, { over, with_files: true, shareOf });
   }
   if (max_count > 0) {

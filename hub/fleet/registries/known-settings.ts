@@ -55,7 +55,7 @@ export const FLEET_SETTINGS = {
   retention_max_bytes: setting(
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     0,
-    "Bytes that assets, documents and recordings of all jobs may take; while there are more, the oldest jobs that ended are deleted; 0 = no bound",
+    "Bytes that assets and documents of all jobs may take; while there are more, the oldest jobs that ended are deleted; 0 = no bound",
   ),
   retention_max_count: setting(
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),

@@ -142,8 +142,8 @@ export interface JobsRepo {
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
   /**
-   * Jobs that have ended, oldest first by `created_at`, at most `limit`, each with the bytes that are stored of it:
-   * before `ended_before` when it is given, only those with such bytes when `with_files`, and only those that come behind `after`. Those that a watch compares its next
+   * Jobs that have ended, oldest first by `created_at`, at most `limit`, each with the bytes of its files:
+   * before `ended_before` when it is given, only those with files when `with_files`, and only those that come behind `after`. Those that a watch compares its next
    * capture with are left out.
    */
   oldestEnded(filter: {
@@ -151,11 +151,9 @@ export interface JobsRepo {
     with_files?: boolean | undefined;
     after?: Pick<JobRow, "job_id" | "created_at"> | undefined;
     limit: number;
-  }): Promise<(Pick<JobRow, "job_id" | "created_at"> & { stored_bytes: number })[]>;
+  }): Promise<(Pick<JobRow, "job_id" | "created_at"> & { file_bytes: number })[]>;
   /** Bytes of the assets and documents of all jobs. */
   fileBytes(): Promise<number>;
-  /** These, and the bytes of the recordings of jobs. */
-  storedBytes(): Promise<number>;
   /** How many jobs have ended. */
   endedCount(): Promise<number>;
   /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */

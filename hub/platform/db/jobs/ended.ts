@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, lte, sql } from "drizzle-orm";
 import { TERMINAL } from "#shared/protocol/schema/job.ts";
 import { behindRow } from "../behind-row.ts";
 import type { Conn } from "../conn.ts";
@@ -7,17 +7,9 @@ import type { JobsRepo } from "../fleet-types.ts";
 /** Jobs that have ended, for retention, which deletes them. */
 export function endedJobs({
   q,
-  t: { jobs, recordings, watches },
-}: Conn): Pick<
-  JobsRepo,
-  "oldestEnded" | "fileBytes" | "storedBytes" | "endedCount" | "deleteTerminal"
-> {
-  const recorded = sql`coalesce((select sum(${recordings.sealed} + ${recordings.body_bytes}) from ${recordings} where ${recordings.job_id} = ${jobs.job_id}), 0)`;
-  const files = sql`${jobs.asset_bytes} + ${jobs.document_bytes}`;
-  const fileBytes = async () => {
-    const [row] = await q.select({ bytes: sql<unknown>`sum(${files})` }).from(jobs);
-    return Number(row?.bytes ?? 0);
-  };
+  t: { jobs, watches },
+}: Conn): Pick<JobsRepo, "oldestEnded" | "fileBytes" | "endedCount" | "deleteTerminal"> {
+  const files = sql`(${jobs.asset_bytes} + ${jobs.document_bytes})`;
   return {
     oldestEnded: async ({ ended_before, with_files = false, after, limit }) => {
       const old =
@@ -27,7 +19,7 @@ export function endedJobs({
             and(lte(jobs.created_at, ended_before), lte(jobs.finished_at, ended_before));
       // The next capture of its watch is compared with it (rules/watches#retention).
       const free = sql`not exists (select 1 from ${watches} where ${watches.baseline} = ${jobs.job_id})`;
-      const filled = with_files ? sql`(${files} > 0 or ${recorded} > 0)` : undefined;
+      const filled = with_files ? sql`${files} > 0` : undefined;
       const behind =
         after && behindRow(jobs.created_at, after.created_at, jobs.job_id, after.job_id);
       // Each status separately, because together they have no order that an index knows.
@@ -37,7 +29,7 @@ export function endedJobs({
             .select({
               job_id: jobs.job_id,
               created_at: jobs.created_at,
-              stored_bytes: sql<unknown>`${files} + ${recorded}`,
+              file_bytes: sql<unknown>`${files}`,
             })
             .from(jobs)
             .where(and(eq(jobs.status, status), old, filled, free, behind))
@@ -49,16 +41,11 @@ export function endedJobs({
         .flat()
         .sort((a, b) => a.created_at - b.created_at || (a.job_id < b.job_id ? -1 : 1))
         .slice(0, limit)
-        .map((row) => ({ ...row, stored_bytes: Number(row.stored_bytes) }));
+        .map((row) => ({ ...row, file_bytes: Number(row.file_bytes) }));
     },
-    fileBytes,
-    storedBytes: async () => {
-      const of_jobs = q
-        .select({ bytes: sql<unknown>`sum(${recordings.sealed} + ${recordings.body_bytes})` })
-        .from(recordings)
-        .where(isNotNull(recordings.job_id));
-      const [stored, [row]] = await Promise.all([fileBytes(), of_jobs]);
-      return stored + Number(row?.bytes ?? 0);
+    fileBytes: async () => {
+      const [row] = await q.select({ bytes: sql<unknown>`sum(${files})` }).from(jobs);
+      return Number(row?.bytes ?? 0);
     },
     endedCount: async () => {
       const ended = inArray(jobs.status, [...TERMINAL]);
