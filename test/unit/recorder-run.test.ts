@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "#shared/kit/log.ts";
 import { framesOf, jsonOf } from "#shared/recording/frames.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { type RecorderDeps, startRecorder } from "#worker/browser/recording/recorder.ts";
 
@@ -41,12 +42,14 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     () => rmSync(dir, { recursive: true, force: true }),
     () => void server.stop(true),
   );
+  const mask = createMask(["hunter22"]);
   const live = {
     tabs: () => [],
     activeTarget: () => null,
     files: { listDownloads: () => [] },
     browser: () => null,
     foreign: false,
+    mask,
   };
   const recorder = startRecorder({
     dir,
@@ -54,7 +57,6 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     live,
     mode: "events",
     headless: true,
-    secrets: ["hunter22"],
     unheard: [],
     place: {
       worker_id: "w1",
@@ -67,7 +69,7 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     dialVnc: () => Promise.reject(new Error("no screen")),
     log: silentLog,
   } as unknown as RecorderDeps);
-  return { recorder, clock, asked, dir };
+  return { recorder, mask, clock, asked, dir };
 }
 
 /** A hub that keeps what it is given, and knows nothing any more when `forgets` says so. */
@@ -100,14 +102,19 @@ test("what was told is sent up to the end, and the worker keeps nothing of it", 
 });
 
 // rules/recordings#secrets-in-recordings
-test("what a run enters later is hidden from then on, with what was hidden before", async () => {
+test("what a run enters later is hidden until everybody who has hidden it takes that back", async () => {
   const hub = keepingHub();
-  const { recorder } = startRun(hub.answer);
+  const { recorder, mask } = startRun(hub.answer);
   await recorder.begun;
-  recorder.hide(["entered later"]);
+  const show = mask.hide(["entered later"]);
+  const show_again = mask.hide(["entered later", "never"]);
+  show_again();
+  show_again();
+  recorder.tell(note("hunter22 and entered%20later"));
+  show();
   recorder.tell(note("hunter22 and entered%20later"));
   await recorder.end("done");
-  expect(hub.said()).toEqual(["start", "*** and ***", "done"]);
+  expect(hub.said()).toEqual(["start", "*** and ***", "*** and entered%20later", "done"]);
 });
 
 test("a hub that has lost everything is sent everything again", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { silentLog } from "#shared/kit/log.ts";
 import { framesOf, jsonOf } from "#shared/recording/frames.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { MAX_REQUEST_BYTES, MOST_REQUESTS, RequestNote } from "#shared/recording/requests.ts";
 import { Har } from "#test/support/clients/har.ts";
 import { fakeNetwork } from "#test/support/fakes/fake-network.ts";
 import { CdpSession, type Protocol } from "#worker/browser/cdp/connection.ts";
-import { createMask } from "#worker/browser/recording/masks.ts";
 import { createRequestNotes } from "#worker/browser/recording/request-notes.ts";
 
 /** What a session's recording notes of its requests (rules/recordings#requests). */
@@ -137,7 +137,7 @@ test("each hop of a redirect is noted, and requests of a frame belong to its tab
 test("no cookie, login or secret stands in a note in any form", () => {
   const late = "later&secret/äö";
   const { listen, written, mask } = startNotes(["hunter 22!"]);
-  mask.add([late]);
+  mask.hide([late]);
   const { send, emit, respond, finish } = listen();
   const query = [
     `a=${encodeURIComponent("hunter 22!")}`,

@@ -7,12 +7,12 @@ import { type Loop, startLoop } from "#shared/kit/loop.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import { putPiece, type RecordingPlace } from "#worker/upload/recording-tail.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { recordCast } from "./cast-source.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createLooks, type Looked } from "./looks.ts";
-import { createMask, type Mask } from "./masks.ts";
 import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
 import { createRunFile, type RunFile } from "./run-file.ts";
 import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
@@ -39,6 +39,8 @@ interface Recorded extends Looked {
   browser(): LaneBrowser | null;
   /** The browser is somebody else's. */
   readonly foreign: boolean;
+  /** What nothing of it may show. */
+  readonly mask: Mask;
 }
 
 export interface RecorderDeps {
@@ -46,8 +48,6 @@ export interface RecorderDeps {
   dir: string;
   place: RecordingPlace;
   mode: Exclude<RecordMode, "off">;
-  /** Values that nothing of it may show. */
-  secrets: readonly string[];
   /** Keep the bodies of a session. */
   capture: boolean;
   /** Kinds of events that cannot be heard in this run. */
@@ -62,8 +62,6 @@ export interface RecorderDeps {
 /** The recorder of one run. Nothing that it does fails or slows the run. */
 export interface RunRecorder {
   tell(event: RecordingEvent): void;
-  /** Values that nothing of it may show from now on. */
-  hide(secrets: readonly string[]): void;
   /** Notes the requests of a session; null for a job, whose HAR has them. */
   readonly requests: RequestNotes | null;
   /** The bodies that its pages receive; null where they are not kept. The session closes them before it gives its lane back. */
@@ -76,11 +74,11 @@ export interface RunRecorder {
 
 export function startRecorder(deps: RecorderDeps): RunRecorder {
   const { clock, place, live, mode } = deps;
+  const { mask } = live;
   const began = clock.monotonic();
   const ms = () => clock.monotonic() - began;
   const run = place.job_id === null ? place.session_id : `${place.job_id}-${place.lease_token()}`;
   const file = createRunFile(join(deps.dir, run));
-  const mask = createMask(deps.secrets);
   const over = new AbortController();
   let ended: Promise<void> | null = null;
   let refused = false;
@@ -135,7 +133,6 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   };
   return {
     tell: (event) => (event.type === "navigation" ? showed(event) : tell(event)),
-    hide: mask.add,
     requests,
     bodies,
     begun,

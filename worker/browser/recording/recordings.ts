@@ -61,7 +61,6 @@ interface Run {
   link: SessionLink;
   mode: RecordMode;
   headless: boolean;
-  secrets: readonly string[];
   unheard: string[];
   capture: boolean;
 }
@@ -81,7 +80,7 @@ const secretsOf = ({
 function startFor(
   deps: RecordingsDeps,
   live: Live,
-  { mode, link, secrets, unheard, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
+  { mode, link, unheard, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
 ): RunRecorder {
   const { dir, clock, log, worker_id } = deps;
   const hub = deps.hubFiles(link);
@@ -104,7 +103,6 @@ function startFor(
     headless,
     clock,
     log,
-    secrets,
     unheard,
     capture,
     dialVnc,
@@ -142,8 +140,8 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
   return {
     ofJob: ({ assignment, options, session: link, attached }, live) => {
       const { job_id, lease_token, extras, record } = assignment;
-      // A session that the job takes part in has a recording of its own.
-      live.hide(secretsOf(extras));
+      // A session that the job takes part in has a recording of its own, and one that it leaves has the same pages.
+      live.mask.hide(secretsOf(extras));
       const mode = record ?? "off";
       const is_fetch = "invalid" in options || options.mode === "fetch";
       if (is_fetch && !attached && mode !== "off") live.hears_log = true;
@@ -154,18 +152,17 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
         unheard: is_fetch ? UNHEARD_IN_FETCH : [],
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
-        secrets: secretsOf(extras),
         capture: false,
       });
     },
     ofSession: (live, link, { record, headless, capture, ...asked }) => {
+      live.mask.hide(secretsOf(asked));
       start(live, {
         job_id: null,
         link,
         mode: record ?? "off",
         headless,
         unheard: [],
-        secrets: secretsOf(asked),
         capture: capture === true,
         lease_token: () => live.lease_token,
       });

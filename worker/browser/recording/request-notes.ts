@@ -1,6 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import {
   MAX_REQUEST_BYTES,
   MOST_REQUEST_BYTES,
@@ -13,7 +14,6 @@ import { keepNoted } from "../record/header-budget.ts";
 import { createChains } from "../record/trace-chains.ts";
 import type { NetworkFacts, TraceEntry } from "../record/trace-entry.ts";
 import { followRequests } from "../record/trace-events.ts";
-import type { Mask } from "./masks.ts";
 import type { BodyNote, EndedRequest, SessionBodies } from "./session-bodies.ts";
 
 /** Requests under way that are followed; the oldest makes room, and stays noted as one without an end. */

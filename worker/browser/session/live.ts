@@ -3,6 +3,7 @@ import type { Log } from "#shared/kit/log.ts";
 import type { Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
@@ -58,7 +59,9 @@ export class Live implements LiveSession {
   readonly dialogs: Dialogs;
   readonly network: NetworkWatch;
   /** What is told to `tell` goes to all of them. */
-  readonly recorders = new Set<Pick<RunRecorder, "tell" | "hide">>();
+  readonly recorders = new Set<Pick<RunRecorder, "tell">>();
+  /** What none of them shows: secrets of its runs, and what was typed into fields for such. */
+  readonly mask = createMask();
   /** Notes its requests in its recording; null where it is not recorded. */
   requests: RunRecorder["requests"] = null;
   /** Keeps the bodies that its pages receive; null: nobody asked for that. */
@@ -131,11 +134,6 @@ export class Live implements LiveSession {
   /** Something happened, for whoever records the session. */
   tell(event: RecordingEvent): void {
     for (const recorder of this.recorders) recorder.tell(event);
-  }
-
-  /** These values are entered: whoever records the session shows them nowhere. */
-  hide(secrets: readonly string[]): void {
-    for (const recorder of this.recorders) recorder.hide(secrets);
   }
 
   browser(): LaneBrowser | null {
