@@ -11,6 +11,7 @@ import type { Mask } from "#shared/recording/masks.ts";
 import { putPiece, type RecordingPlace } from "#worker/upload/recording-tail.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { recordCast } from "./cast-source.ts";
+import { createEventBudgets } from "./event-budget.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createLooks, type Looked } from "./looks.ts";
 import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
@@ -31,7 +32,6 @@ const MOST_LOST = 20;
 const LAST_MS = 15_000;
 /** Bounds of one recording (rules/recordings#limits-of-a-recording). */
 const MOST_SCREEN_BYTES = 200 * 1024 * 1024;
-const MOST_EVENT_BYTES = 20 * 1024 * 1024;
 const LONGEST_MS = 4 * 3_600_000;
 
 /** A session as its recorder sees it. */
@@ -86,7 +86,7 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   // What nobody takes would stay in memory.
   const isOver = () => ended !== null || refused;
   const { write } = file;
-  const { tell, note } = createTeller({ ms, mask, write, isOver });
+  const { tell, note, budgets } = createTeller({ ms, mask, write, isOver });
   const sender = createSender(deps, file, (reason) => {
     refused = true;
     over.abort();
@@ -101,18 +101,15 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
       ? createRequestNotes({ ms, mask, write, isOver, note, bodies, log: deps.log })
       : null;
 
-  const at = new Date(clock.now()).toISOString();
-  const [of, id] =
-    place.job_id === null
-      ? (["session", place.session_id] as const)
-      : (["job", place.job_id] as const);
-  const screen = deps.headless ? "headless" : "headful";
-  tell({ type: "start", at, of, id, mode, screen, unheard: deps.unheard });
+  tell(startOf(deps));
   const { look, showed } = createLooks(live, tell);
   const loop = (name: string, everyMs: number, pass: () => Promise<void>): Loop =>
     startLoop({ name, everyMs, clock, log: deps.log, pass });
   const loops = [
-    loop("recording looks", LOOK_MS, async () => look()),
+    loop("recording looks", LOOK_MS, async () => {
+      look();
+      budgets.tellDropped();
+    }),
     loop("recording tail", SEND_MS, async () => {
       requests?.look();
       await sender.pass();
@@ -123,13 +120,10 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const finish = async (why: string) => {
     over.abort();
     look();
+    budgets.end();
     file.write(encodeJsonFrame(FRAME.end, ms(), { why }));
     await Promise.all(loops.map((each) => each.stop()));
-    const until = clock.monotonic() + LAST_MS;
-    while (sender.isBehind() && clock.monotonic() < until) {
-      await sender.pass();
-      if (sender.isBehind()) await clock.sleep(AGAIN_MS / 4);
-    }
+    await sender.sendRest();
   };
   return {
     tell: (event) => (event.type === "navigation" ? showed(event) : tell(event)),
@@ -148,6 +142,14 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   };
 }
 
+function startOf({ clock, place, mode, headless, unheard }: RecorderDeps): RecordingEvent {
+  const { job_id, session_id } = place;
+  const at = new Date(clock.now()).toISOString();
+  const of = job_id === null ? "session" : "job";
+  const screen = headless ? "headless" : "headful";
+  return { type: "start", at, of, id: job_id ?? session_id, mode, screen, unheard };
+}
+
 interface TellerDeps {
   ms(): number;
   mask: Mask;
@@ -158,44 +160,16 @@ interface TellerDeps {
 /** Writes events up to their limits, and notes of the recorder's own. */
 function createTeller({ ms, mask, write, isOver }: TellerDeps) {
   const fit = createEventWriter(mask);
-  const hasRoom = createEventBudget(ms);
-  let bytes = 0;
   const note = (text: string) =>
     write(encodeJsonFrame(FRAME.event, ms(), { type: "note", level: "warn", text }));
+  const budgets = createEventBudgets({ ms, note });
   const tell = (event: RecordingEvent) => {
-    if (isOver() || bytes > MOST_EVENT_BYTES) return;
-    const { dropped, takes } = hasRoom();
-    if (dropped > 0) note(`${dropped} events were left out: too many at once`);
-    if (!takes) return;
+    const { type } = event;
+    if (isOver() || !budgets.takes(type)) return;
     const frame = encodeJsonFrame(FRAME.event, ms(), fit(event));
-    bytes += frame.length;
-    if (bytes > MOST_EVENT_BYTES) return note("the limit of events is reached");
-    write(frame);
+    if (budgets.spends(type, frame.length)) write(frame);
   };
-  return { tell, note };
-}
-
-/** A page may fail, log and open windows as often as it likes. */
-const MOST_AT_ONCE = 100;
-
-/** Lets so many events through a second, and says how many it has left out before the next one. */
-function createEventBudget(ms: () => number): () => { takes: boolean; dropped: number } {
-  let second = 0;
-  let taken = 0;
-  let dropped = 0;
-  return () => {
-    const now = Math.floor(ms() / 1_000);
-    if (now !== second) taken = 0;
-    second = now;
-    if (taken >= MOST_AT_ONCE) {
-      dropped += 1;
-      return { takes: false, dropped: 0 };
-    }
-    taken += 1;
-    const before = dropped;
-    dropped = 0;
-    return { takes: true, dropped: before };
-  };
+  return { tell, note, budgets };
 }
 
 /** Sends what the hub does not have. The hub's length is the truth. */
@@ -223,13 +197,19 @@ function createSender(deps: RecorderDeps, file: RunFile, onOver: (reason: string
     sent = answer.length;
     return true;
   };
-  return {
-    begun: begun.promise,
-    isBehind: () => !refused && sent < file.bytes,
-    pass: async () => {
-      while (!refused && (await take()));
-    },
+  const isBehind = () => !refused && sent < file.bytes;
+  const pass = async () => {
+    while (!refused && (await take()));
   };
+  const sendRest = async () => {
+    const { clock } = deps;
+    const until = clock.monotonic() + LAST_MS;
+    while (isBehind() && clock.monotonic() < until) {
+      await pass();
+      if (isBehind()) await clock.sleep(AGAIN_MS / 4);
+    }
+  };
+  return { begun: begun.promise, pass, sendRest };
 }
 
 interface ScreenDeps {
