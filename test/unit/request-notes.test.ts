@@ -17,7 +17,7 @@ function newSession(target_id: string, parent: CdpSession | null = null) {
   return new CdpSession(undefined as never, "s", target as Protocol.Target.TargetInfo, parent);
 }
 
-function startNotes(secrets: string[] = []) {
+function startNotes(secrets: string[] = [], brief = false) {
   let ms = 0;
   let over = false;
   const frames: Uint8Array[] = [];
@@ -29,6 +29,7 @@ function startNotes(secrets: string[] = []) {
     isOver: () => over,
     note: (text) => said.push(text),
     mask,
+    brief,
     bodies: null,
     log: silentLog,
   });
@@ -131,6 +132,20 @@ test("each hop of a redirect is noted, and requests of a frame belong to its tab
     ["http://site.test/a", 302, "tab-1"],
     ["http://site.test/second", 200, "tab-1"],
   ]);
+});
+
+test("what is noted of a job's requests has no headers", () => {
+  const { listen, written } = startNotes([], true);
+  const { send, respond, finish } = listen();
+  const headers = { Accept: "text/html", "X-Long": "x".repeat(8_000) };
+  send("a", { request: { url: "http://site.test/a", method: "GET", headers } });
+  respond("a");
+  finish("a");
+  const all = written();
+  expect(harOf(all)).toMatchObject([
+    { request: { url: "http://site.test/a", headers: [] }, response: { status: 200, headers: [] } },
+  ]);
+  expect(Buffer.byteLength(JSON.stringify(all))).toBeLessThan(1_500);
 });
 
 // rules/recordings#secrets-in-recordings

@@ -62,8 +62,8 @@ export interface RecorderDeps {
 /** The recorder of one run. Nothing that it does fails or slows the run. */
 export interface RunRecorder {
   tell(event: RecordingEvent): void;
-  /** Notes the requests of a session; null for a job, whose HAR has them. */
-  readonly requests: RequestNotes | null;
+  /** Notes the requests of its browser. */
+  readonly requests: RequestNotes;
   /** The bodies that its pages receive; null where they are not kept. The session closes them before it gives its lane back. */
   readonly bodies: SessionBodies | null;
   /** Resolves when the hub has the beginning, or the recording has ended: from then on it takes the rest, also after the run. */
@@ -96,10 +96,16 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const bodies = deps.capture
     ? createSessionBodies({ place, begun, clock, dir: `${file.path}.bodies`, log: deps.log })
     : null;
-  const requests =
-    place.job_id === null
-      ? createRequestNotes({ ms, mask, write, isOver, note, bodies, log: deps.log })
-      : null;
+  const requests = createRequestNotes({
+    ms,
+    mask,
+    write,
+    isOver,
+    note,
+    brief: place.job_id !== null,
+    bodies,
+    log: deps.log,
+  });
 
   tell(startOf(deps));
   const { look, showed } = createLooks(live, tell);
@@ -111,7 +117,7 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
       budgets.tellDropped();
     }),
     loop("recording tail", SEND_MS, async () => {
-      requests?.look();
+      requests.look();
       await sender.pass();
     }),
   ];
@@ -131,7 +137,7 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
     bodies,
     begun,
     end: (why) => {
-      if (ended === null) requests?.look();
+      if (ended === null) requests.look();
       ended ??= finish(why)
         .catch((err) =>
           deps.log.warn({ run, err: errorMessage(err) }, "the end of a recording was not sent"),

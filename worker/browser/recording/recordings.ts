@@ -112,7 +112,6 @@ function startFor(
 /** Keeps the recorder with the session until the run ends, or the session does; `ending`: what is then on its way to the hub. */
 function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<void>>): RunRecorder {
   live.recorders.add(recorder);
-  if (recorder.requests) live.requests = recorder.requests;
   if (recorder.bodies) live.bodies = recorder.bodies;
   // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
   const onEnd = () => void end(errorMessage(live.signal.reason));
@@ -122,7 +121,6 @@ function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<voi
     ending.add(done);
     void done.then(() => ending.delete(done));
     live.recorders.delete(recorder);
-    if (live.requests === recorder.requests) live.requests = null;
     return done;
   };
   live.signal.addEventListener("abort", onEnd, { once: true });

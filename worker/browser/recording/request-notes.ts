@@ -25,7 +25,7 @@ interface NotedBrowser {
   facts: NetworkFacts | null;
 }
 
-/** Notes the requests of a session in its recording (rules/recordings#requests). It only listens. */
+/** Notes the requests of a session or a job in its recording (rules/recordings#requests). It only listens. */
 export interface RequestNotes {
   /** What asks from now on. @returns the function that listens to a session of it whose network somebody watches. */
   follow(browser: NotedBrowser): (session: CdpSession) => void;
@@ -41,6 +41,8 @@ export interface RequestNotesDeps {
   /** A sentence for people, in the recording itself. */
   note(text: string): void;
   mask: Mask;
+  /** Without headers: a job's HAR has them in the end, and what is noted until then is to be small. */
+  brief: boolean;
   /** Keeps the bodies of what is answered; null: that is not asked for. */
   bodies: SessionBodies | null;
   log: Log;
@@ -91,7 +93,7 @@ export function createRequestNotes(deps: RequestNotesDeps): RequestNotes {
     });
     return followRequests({
       chains,
-      keep: keepNoted,
+      keep: deps.brief ? () => ({}) : keepNoted,
       facts,
       begin,
       over: ({ hops }, from) => {

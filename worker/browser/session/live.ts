@@ -59,11 +59,9 @@ export class Live implements LiveSession {
   readonly dialogs: Dialogs;
   readonly network: NetworkWatch;
   /** What is told to `tell` goes to all of them. */
-  readonly recorders = new Set<Pick<RunRecorder, "tell">>();
+  readonly recorders = new Set<Pick<RunRecorder, "tell" | "requests">>();
   /** What none of them shows: secrets of its runs, and what was typed into fields for such. */
   readonly mask = createMask();
-  /** Notes its requests in its recording; null where it is not recorded. */
-  requests: RunRecorder["requests"] = null;
   /** Keeps the bodies that its pages receive; null: nobody asked for that. */
   bodies: RunRecorder["bodies"] = null;
   /** Whoever records it is told what the browser itself says of its pages: where nothing more may be heard. */
@@ -136,6 +134,12 @@ export class Live implements LiveSession {
     for (const recorder of this.recorders) recorder.tell(event);
   }
 
+  /** What notes the requests of this browser in recordings of the session and of its job. */
+  private noters(browser: LaneBrowser): NetworkWatch["listen"][] {
+    const noted = { ...browser, facts: factsOf({ browser }) };
+    return [...this.recorders].map(({ requests }) => requests.follow(noted));
+  }
+
   browser(): LaneBrowser | null {
     return this.use?.browser ?? null;
   }
@@ -172,7 +176,7 @@ export class Live implements LiveSession {
       blocks: blocking?.pause(browser.connection) ?? null,
       network: heardToo(
         this.network,
-        this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
+        ...this.noters(browser),
         this.hears_log ? hearLog((event) => this.tell(event)) : undefined,
       ),
       dialogs: this.dialogs,
