@@ -49,9 +49,6 @@ export interface Recordings {
   close(): Promise<void>;
 }
 
-/** Fetch jobs are not connected to by Playwright, and what else hears these can be noticed by pages. */
-const UNHEARD_IN_FETCH = ["console", "error"];
-
 /** How long a worker that stops waits for a hub that may be gone. */
 const CLOSE_MS = 3_000;
 
@@ -61,7 +58,6 @@ interface Run {
   link: SessionLink;
   mode: RecordMode;
   headless: boolean;
-  unheard: string[];
   capture: boolean;
 }
 
@@ -80,7 +76,7 @@ const secretsOf = ({
 function startFor(
   deps: RecordingsDeps,
   live: Live,
-  { mode, link, unheard, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
+  { mode, link, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
 ): RunRecorder {
   const { dir, clock, log, worker_id } = deps;
   const hub = deps.hubFiles(link);
@@ -103,7 +99,7 @@ function startFor(
     headless,
     clock,
     log,
-    unheard,
+    unheard: live.unheard(),
     capture,
     dialVnc,
   });
@@ -147,7 +143,6 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
         job_id,
         link,
         mode,
-        unheard: is_fetch ? UNHEARD_IN_FETCH : [],
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
         capture: false,
@@ -160,7 +155,6 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
         link,
         mode: record ?? "off",
         headless,
-        unheard: [],
         capture: capture === true,
         lease_token: () => live.lease_token,
       });

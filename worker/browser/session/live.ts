@@ -27,7 +27,7 @@ import { createNetworkLog, heardToo, type NetworkWatch } from "./network-log.ts"
 import { createSessionFiles, type OwnFiles } from "./session-files.ts";
 import { AS_IT_IS, type ShownBrowser } from "./shown-browser.ts";
 import type { TabInfo } from "./tabs.ts";
-import { dialogEvent, failedEvent, hearLog, tellConsole, toldOf } from "./told.ts";
+import { dialogEvent, failedEvent, hearLog, SAID_BY_PAGES, tellConsole, toldOf } from "./told.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
 
 /** Why a session ended; its message is for people. */
@@ -39,6 +39,8 @@ interface Use {
   browser: LaneBrowser;
   watch: BrowserWatch;
   pages: Promise<Pages> | null;
+  /** What pages say is told: Playwright is connected. */
+  hears: boolean;
   alone: boolean;
 }
 
@@ -144,6 +146,11 @@ export class Live implements LiveSession {
     return this.use?.browser ?? null;
   }
 
+  /** What its recorders are not told yet: pages can notice who listens, so nobody does before the first call. */
+  unheard(): string[] {
+    return this.use?.hears ? [] : [...SAID_BY_PAGES];
+  }
+
   /** Its tabs, oldest first; none while there is no browser. */
   tabs(): TabInfo[] {
     return this.use?.watch.tabs() ?? [];
@@ -193,8 +200,8 @@ export class Live implements LiveSession {
         this.job?.story.log("warn", "browser", message);
       },
     });
-    const pages = this.use?.browser === browser ? this.use.pages : null;
-    this.use = { browser, watch, pages, alone };
+    const { pages = null, hears = false } = this.use?.browser === browser ? this.use : {};
+    this.use = { browser, watch, pages, hears, alone };
     // A foreign browser's downloads belong to its owner.
     if (!only) await this.downloads.start(browser, { alone });
     void browser.exited.then(({ code, signal }) => {
@@ -359,13 +366,14 @@ export class Live implements LiveSession {
   private connect(use: Use): Promise<Pages> {
     const { browser } = use;
     const drop = () => {
-      if (use.pages === connecting) use.pages = null;
+      if (use.pages === connecting) Object.assign(use, { pages: null, hears: false });
     };
     const { viewport, trace } = this;
     const options = { viewport, target_id: this.activeTarget(), artifacts_dir: trace?.dir };
     const connecting = openPages(browser, options).then(async (pages) => {
       void pages.closed.then(drop);
       tellConsole(pages.context, (event) => this.tell(event));
+      if (this.use?.pages === connecting) this.use.hears = true;
       await trace?.begin(pages.context);
       if (this.signal.aborted) void pages.close();
       return pages;
