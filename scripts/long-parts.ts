@@ -61,7 +61,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   "worker/browser/record/spool.ts openBody": 75,
   "worker/browser/record/streams.ts createStreams": 75,
   "worker/browser/record/targets.ts watchTargets": 78,
-  "worker/browser/recording/recorder.ts startRecorder": 76,
+  "worker/browser/recording/recorder.ts startRecorder": 75,
   "worker/browser/recording/vnc-source.ts recordChunk": 71,
   "worker/browser/session/desk.ts createSessionDesk": 76,
   "worker/browser/session/dialogs.ts createDialogs": 80,

@@ -116,7 +116,7 @@ export const JOB_DOCUMENTS = {
     operation_id: "getJobHar",
     summary: "Read what the browser requested and received, as HAR 1.2",
     description:
-      "Without bodies: content._asset names the asset that holds one. Cookies and credentials are masked.",
+      "Without bodies: content._asset names the asset that holds one. Cookies and credentials are masked. Until the job has stored it, what its recording has noted of its requests, without headers and with log._ms.",
   },
 } as const satisfies Record<string, Document>;
 

@@ -37,9 +37,11 @@ export const RecordingEvent = z.discriminatedUnion("type", [
     id: name,
     mode: RecordMode,
     screen: z.enum(["headful", "headless"]),
-    /** Kinds of events that this run cannot hear without its page noticing it. */
+    /** Kinds of events that this run cannot hear without its page noticing it, or not yet: see `hears`. */
     unheard: z.array(name).max(20).optional(),
   }),
+  /** From here on these kinds are heard as well. */
+  event("hears", { kinds: z.array(name).max(20) }),
   event("stage", { stage: name, text: text.optional() }),
   event("navigation", { url, status: count.optional(), tab }),
   /** Written when the action is over: it began `ms` before. */

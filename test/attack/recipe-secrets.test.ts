@@ -80,6 +80,7 @@ async function run(url: string, actions: RecipeAction[], hosts: string[] = [GOOD
       timeout_s,
       secrets: { PASS: VALUE },
       clock: systemClock,
+      hide: () => () => {},
       secret_hosts: { PASS: hosts },
       onStep: () => {},
       afterClick: async () => {},

@@ -35,6 +35,7 @@ async function run(actions: Actions, timeout_s = 60, secrets = {}): Promise<stri
     secrets,
     secret_hosts: { PASS: [new URL(site.origin).hostname] },
     clock: systemClock,
+    hide: () => () => {},
     onStep: (line) => lines.push(line),
     afterClick: async () => {},
   });

@@ -209,7 +209,8 @@ throw new Error("it gave up");`;
     const { job_id } = await fleet.submit(site.url.href, { mode: "rerun", code, goal: "looks" });
     await fleet.finished(job_id, LONG_MS);
     const events = await eventsOf(`/jobs/${job_id}`);
-    expect(ofType(events, "start")).toMatchObject([{ unheard: [] }]);
+    expect(ofType(events, "start")).toMatchObject([{ unheard: ["console", "error"] }]);
+    expect(ofType(events, "hears")).toMatchObject([{ kinds: ["console", "error"] }]);
     // The hub's own looks at the page have nobody.
     const acted = ofType(events, "action").filter(({ by }) => by !== undefined);
     expect(acted).toMatchObject([{ name: "click", by: "script" }]);
@@ -225,6 +226,25 @@ throw new Error("it gave up");`;
       },
     ]);
     expect(ofType(events, "console").map(({ text }) => text)).toContain("a warning");
+  },
+  LONG_MS,
+);
+
+test(
+  "the session that a fetch job leaves open says what it does not hear of its page until somebody acts in it",
+  async () => {
+    await fleet.lanesWarm(LONG_MS);
+    const options = { keep_session: true, idle_seconds: 0.3 };
+    const { job_id } = await fleet.submit(site.url.href, options);
+    const { session_id } = await fleet.finished(job_id, LONG_MS);
+    const path = `/sessions/${session_id}`;
+    await post(`${path}/evaluate`, { code: 'console.log("heard")' });
+    await fetch(fleet.url + path, { method: "DELETE" });
+    const events = await eventsOf(path);
+    expect(ofType(events, "start")).toMatchObject([{ unheard: ["console", "error"] }]);
+    const types = events.map(({ type }) => type);
+    expect(ofType(events, "hears")).toMatchObject([{ kinds: ["console", "error"] }]);
+    expect(types.indexOf("hears")).toBeLessThan(types.indexOf("console"));
   },
   LONG_MS,
 );

@@ -23,6 +23,17 @@ const TYPED = {
   cookie: "cookie-2f7c-Secret",
   login: "login:3a9e-Secret",
 };
+/** Typed into the password field of a page that says it in every spelling. */
+const SAID = {
+  fill: `said-fill-8d"1f <&>/+ü%`,
+  type: "said-type-5c0e-Secret",
+  focused: "said-focused-77aa-Secret",
+  press: "vqxzjkwp",
+  recipe: "said-recipe-2f7c-Secret",
+  recipe_typed: "said-recipe-typed-3b1d",
+  script: "said-script-9b2d-Secret",
+  kept: "said-kept-61ce-Secret",
+};
 const PLACEHOLDER = "$" + "{ENV:PLANTED}";
 /** Of a login by HTTP, which no recipe has. */
 const OF_LOGIN = "http-login-61ce-Secret";
@@ -282,6 +293,89 @@ export default { ok: true };`;
     const places = await placesOf(`/jobs/${job.job_id}`, ["har.json", "log.txt", "events"]);
     expect(eventsIn(places).some((e) => e.type === "action" && e.name === "fill")).toBe(true);
     expect(findsOf(TYPED.script, places)).toEqual([]);
+  },
+  LONG_MS,
+);
+
+// rules/recordings#secrets-in-recordings
+test(
+  "what is typed into a password field shows in nothing that its page says of it, whoever typed it",
+  async () => {
+    const opened = await send("POST", "/sessions", { url: `${site.url}loud` });
+    const path = `/sessions/${JSON.parse(opened.text).session_id}`;
+    const act = (action: string, body: object) => send("POST", `${path}/${action}`, body);
+    const field = { selector: "#word" };
+    const recipe = (...actions: object[]) => act("recipe", { actions });
+    const ways: Record<
+      Exclude<keyof typeof SAID, "script" | "kept">,
+      (text: string) => Promise<unknown>
+    > = {
+      fill: (text) => act("fill", { ...field, text }),
+      type: (text) => act("type", { ...field, text }),
+      focused: (text) => act("type", { text }),
+      press: async (text) => {
+        for (const key of text) await act("press", { key });
+      },
+      recipe: (text) => recipe({ kind: "fill", ...field, text }),
+      recipe_typed: (text) => recipe({ kind: "click", ...field }, { kind: "type", text }),
+    };
+    for (const [way, enter] of Object.entries(ways)) {
+      await act("navigate", { url: `${site.url}loud?${way}` });
+      await enter(SAID[way as keyof typeof ways]);
+      await act("click", { selector: "#other" });
+    }
+    const code = 'console.log("the last word, and said is no secret")';
+    expect((await act("evaluate", { code })).status).toBe(200);
+    await send("DELETE", path);
+    const places = await placesOf(path, []);
+    const { script: _, kept: __, ...said } = SAID;
+    const finds = Object.entries(said).flatMap(([way, secret]) =>
+      findsOf(secret, places).map((find) => `${way} in ${find}`),
+    );
+    expect(finds).toEqual([]);
+    const events = String(places.get("recording/events"));
+    expect(events).not.toContain(SAID.press.slice(0, 5));
+    expect(events).toContain("typed ***");
+    expect(events).toContain("the last word, and said is no secret");
+  },
+  LONG_MS,
+);
+
+// rules/recordings#secrets-in-recordings, rules/jobs#keep-the-session
+test(
+  "a password that a job's script or recipe has typed is hidden in its recording, and in that of the session it leaves",
+  async () => {
+    const code = `import { session } from "flotilla";
+await session.fill({ selector: "#word", text: ${JSON.stringify(SAID.script)} });
+await session.click({ selector: "#other" });
+export default { ok: true };`;
+    const scripted = await fleet.submit(`${site.url}loud`, { mode: "rerun", code, goal: "types" });
+    expect((await fleet.finished(scripted.job_id)).status).toBe("completed");
+    const of_script = await placesOf(`/jobs/${scripted.job_id}`, []);
+    expect(String(of_script.get("recording/events"))).toContain("typed ***");
+    expect(findsOf(SAID.script, of_script)).toEqual([]);
+
+    const actions = [
+      { kind: "fill", selector: "#word", text: SAID.kept },
+      { kind: "click", selector: "#other" },
+    ];
+    const host = { recipes: [{ pattern: "/loud*", actions }] };
+    expect((await send("PUT", "/hosts/127.0.0.1", host)).status).toBe(200);
+    const job = await fleet.submit(`${site.url}loud`, {
+      idle_seconds: 0.3,
+      final_state: false,
+      keep_session: true,
+    });
+    const { status, session_id } = await fleet.finished(job.job_id);
+    expect(status).toBe("completed");
+    const path = `/sessions/${session_id}`;
+    const said = { code: 'console.log("again " + document.querySelector("#word").value)' };
+    expect((await send("POST", `${path}/evaluate`, said)).status).toBe(200);
+    await send("DELETE", path);
+    const of_session = await placesOf(path, []);
+    expect(String(of_session.get("recording/events"))).toContain("again ***");
+    const of_job = await placesOf(`/jobs/${job.job_id}`, []);
+    expect([...findsOf(SAID.kept, of_session), ...findsOf(SAID.kept, of_job)]).toEqual([]);
   },
   LONG_MS,
 );

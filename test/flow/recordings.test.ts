@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { documentKey } from "#hub/fleet/jobs/stored-files.ts";
 import { endLostRecordings, retainRecordings } from "#hub/fleet/recordings/keep.ts";
 import { createClient } from "#shared/client/index.ts";
 import { encodeFrame, encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
@@ -220,6 +221,29 @@ test("a session's requests are answered as HAR 1.2 while it is open and when it 
   expect(last).toMatchObject({ _n: 2, request: { url: "http://site.test/b" } });
   expect(last._unfinished).toBeUndefined();
   expect((await har("?after_ms=x")).status).toBe(422);
+});
+
+// rules/recordings#requests
+test("what was noted of a job's requests is its HAR, until the job has stored one", async () => {
+  const { job_id, of } = await runningJob();
+  const har = () => hub.call("GET", `/jobs/${job_id}/har.json`);
+  expect((await har()).status).toBe(404);
+  const first = start();
+  await put(of, 0, first);
+  expect((await har()).status).toBe(404);
+  const a = madeEntry("http://site.test/a");
+  const noted = joined(
+    request(20, { browser: "Chrome/156.0" }),
+    request(31, { n: 1, at_ms: 21, har: a }),
+  );
+  await put(of, first.length, noted);
+  const so_far = await har();
+  expect(so_far.headers.get("content-type")).toBe("application/json");
+  expect(Har.parse(so_far.body).log).toMatchObject({ _ms: 31, entries: [{ _n: 1, _at_ms: 21 }] });
+  await worker.close();
+  expect((await har()).body).toEqual(so_far.body);
+  await hub.ctx.objects.put(documentKey(job_id, "har.json"), Buffer.from("{}"));
+  expect((await har()).body).toEqual({});
 });
 
 test("the requests of a job's session are in the HAR of the job", async () => {

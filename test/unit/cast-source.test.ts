@@ -19,8 +19,13 @@ afterEach(() => browser?.stop(true));
  * A browser with the first frame of each screencast: null for one that says nothing, as those do that begin while a tab
  * swaps its page. Later ones show the last frame.
  */
-function browserWith(frames: (string | null)[], starts: PromiseWithResolvers<void>[]) {
+function browserWith(
+  frames: (string | null)[],
+  starts: PromiseWithResolvers<void>[],
+  attached = new Set<string>(),
+) {
   let started = 0;
+  let sessions = 0;
   browser = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -28,20 +33,32 @@ function browserWith(frames: (string | null)[], starts: PromiseWithResolvers<voi
       server.upgrade(request, { data: undefined }) ? undefined : new Response(),
     websocket: {
       message: (socket, text) => {
-        const { id, method } = JSON.parse(String(text));
+        const { id, method, params, sessionId = "" } = JSON.parse(String(text));
         const send = (message: object) => socket.send(JSON.stringify(message));
         const event = (name: string, params: object, sessionId?: string) =>
           send({ method: name, params, sessionId });
         if (method === "Target.attachToTarget") {
-          const targetInfo = { targetId: "tab", type: "page", url: "" };
-          const attached = { sessionId: "s1", targetInfo, waitingForDebugger: false };
-          event("Target.attachedToTarget", attached);
+          sessions += 1;
+          const own = `s${sessions}`;
+          attached.add(own);
+          const targetInfo = { targetId: params.targetId, type: "page", url: "" };
+          event("Target.attachedToTarget", {
+            sessionId: own,
+            targetInfo,
+            waitingForDebugger: false,
+          });
+          send({ id, result: { sessionId: own } });
+          return;
         }
-        send({ id, result: { sessionId: "s1" } });
+        if (method === "Target.detachFromTarget") {
+          attached.delete(params.sessionId);
+          event("Target.detachedFromTarget", { sessionId: params.sessionId });
+        }
+        send({ id, result: {} });
         if (method !== "Page.startScreencast") return;
         started += 1;
         const data = frames[started - 1] ?? (started > frames.length ? frames.at(-1) : null);
-        if (data) event("Page.screencastFrame", { data, sessionId: 1 }, "s1");
+        if (data) event("Page.screencastFrame", { data, sessionId: 1 }, sessionId);
         starts[started - 1]?.resolve();
       },
     },
@@ -108,6 +125,35 @@ test("a size that a page has for one frame alone, as while a screenshot is taken
   }
   await done.promise;
   expect(begun).toEqual(["start 200x100", "size 200x101"]);
+  over.abort();
+  await recorded;
+});
+
+test("of the tabs that were the active one, only the last is attached to", async () => {
+  const tabs = ["a", "b", "c", "d", "e"];
+  const starts = tabs.map(() => Promise.withResolvers<void>());
+  const attached = new Set<string>();
+  const clock = createFakeClock();
+  const over = new AbortController();
+  let active = 0;
+  const recorded = recordCast({
+    cdp_url: browserWith(
+      tabs.map(() => JPEG),
+      starts,
+      attached,
+    ),
+    activeTarget: () => tabs[active] ?? null,
+    sink: { begin: () => {}, update: () => {}, isDue: () => false, restMs: () => 100_000 },
+    clock,
+    signal: over.signal,
+  });
+  for (const start of starts) {
+    await start.promise;
+    active += 1;
+    await clock.sleeperIn(500);
+    await clock.advance(500);
+  }
+  expect([...attached]).toEqual(["s5"]);
   over.abort();
   await recorded;
 });

@@ -132,6 +132,7 @@ describe("what was said", () => {
     const [start] = EVENTS as [TimedEvent];
     const deaf = { ...start, unheard: ["console"] } as TimedEvent;
     expect(unheardOf([deaf])).toEqual(["console"]);
+    expect(unheardOf([deaf, { type: "hears", kinds: ["console"], at_ms: 9 }])).toEqual([]);
     expect(unheardOf([])).toEqual([]);
   });
 

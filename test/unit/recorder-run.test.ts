@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "#shared/kit/log.ts";
+import type { RecordingEvent } from "#shared/recording/events.ts";
 import { framesOf, jsonOf } from "#shared/recording/frames.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { type RecorderDeps, startRecorder } from "#worker/browser/recording/recorder.ts";
 
@@ -41,12 +43,14 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     () => rmSync(dir, { recursive: true, force: true }),
     () => void server.stop(true),
   );
+  const mask = createMask(["hunter22"]);
   const live = {
     tabs: () => [],
     activeTarget: () => null,
     files: { listDownloads: () => [] },
     browser: () => null,
     foreign: false,
+    mask,
   };
   const recorder = startRecorder({
     dir,
@@ -54,7 +58,6 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     live,
     mode: "events",
     headless: true,
-    secrets: ["hunter22"],
     unheard: [],
     place: {
       worker_id: "w1",
@@ -67,7 +70,7 @@ function startRun(hub: Hub, dir = mkdtempSync(join(tmpdir(), "flotilla-recorder-
     dialVnc: () => Promise.reject(new Error("no screen")),
     log: silentLog,
   } as unknown as RecorderDeps);
-  return { recorder, clock, asked, dir };
+  return { recorder, mask, clock, asked, dir };
 }
 
 /** A hub that keeps what it is given, and knows nothing any more when `forgets` says so. */
@@ -100,14 +103,19 @@ test("what was told is sent up to the end, and the worker keeps nothing of it", 
 });
 
 // rules/recordings#secrets-in-recordings
-test("what a run enters later is hidden from then on, with what was hidden before", async () => {
+test("what a run enters later is hidden until everybody who has hidden it takes that back", async () => {
   const hub = keepingHub();
-  const { recorder } = startRun(hub.answer);
+  const { recorder, mask } = startRun(hub.answer);
   await recorder.begun;
-  recorder.hide(["entered later"]);
+  const show = mask.hide(["entered later"]);
+  const show_again = mask.hide(["entered later", "never"]);
+  show_again();
+  show_again();
+  recorder.tell(note("hunter22 and entered%20later"));
+  show();
   recorder.tell(note("hunter22 and entered%20later"));
   await recorder.end("done");
-  expect(hub.said()).toEqual(["start", "*** and ***", "done"]);
+  expect(hub.said()).toEqual(["start", "*** and ***", "*** and entered%20later", "done"]);
 });
 
 test("a hub that has lost everything is sent everything again", async () => {
@@ -149,16 +157,56 @@ test("a disk that fails ends the recording, and never the run", async () => {
   expect(asked).toEqual([]);
 });
 
-test("of a flood of events 100 a second are kept, and the number of the others (rules/recordings#limits-of-a-recording)", async () => {
+/** What a page says, in so many lines. */
+function flood(tell: (event: RecordingEvent) => void, lines: number, text = "flood") {
+  for (let i = 0; i < lines; i += 1) tell({ type: "console", level: "log", text });
+}
+
+// rules/recordings#limits-of-a-recording
+test("of a flood of what a page says 100 lines a second are kept, and the number of the others", async () => {
   const hub = keepingHub();
   const { recorder, clock } = startRun(hub.answer);
-  for (let i = 0; i < 150; i += 1) recorder.tell(note("flood"));
+  flood(recorder.tell, 150);
   await clock.advance(1_000);
+  flood(recorder.tell, 101);
   recorder.tell(note("after"));
   await recorder.end("done");
-  expect(hub.said().filter((text) => text === "flood")).toHaveLength(99);
-  expect(hub.said().slice(-3)).toEqual([
-    "51 events were left out: too many at once",
-    ...["after", "done"],
+  expect(hub.said().filter((text) => text === "flood")).toHaveLength(200);
+  expect(hub.said().filter((text) => text !== "flood")).toEqual([
+    ...["start", "50 events of type console were left out: too many at once", "after"],
+    ...["1 event of type console was left out: too many at once", "done"],
   ]);
+});
+
+// rules/recordings#limits-of-a-recording
+test("a page that floods its console displaces no action, stage or error, in a second or in the whole recording", async () => {
+  const hub = keepingHub();
+  const { recorder, clock } = startRun(hub.answer);
+  const others = [
+    { type: "action", name: "click", ms: 1, outcome: "done" },
+    { type: "stage", stage: "run", text: "a stage" },
+    { type: "error", text: "an error" },
+    { type: "request_failed", url: "http://site.test/", error: "failed", resource: "script" },
+  ] as RecordingEvent[];
+  const line = "x".repeat(1_900);
+  for (let second = 0; second < 60; second += 1) {
+    flood(recorder.tell, 120, line);
+    await clock.advance(1_000);
+  }
+  flood(recorder.tell, 120, line);
+  for (const event of others) recorder.tell(event);
+  await recorder.end("done");
+  const said = hub.said().filter((text) => text !== line);
+  expect(said.filter((text) => !text?.includes("left out"))).toEqual([
+    ...["start", "action", "a stage", "an error", "request_failed", "done"],
+  ]);
+  const kept = hub.said().length - said.length;
+  expect(said).toContain(
+    "the limit of events of type console is reached: the ones that follow are left out",
+  );
+  const left_out = said.flatMap(
+    (text) => /^(\d+) events of type console were left out/.exec(text ?? "")?.[1] ?? [],
+  );
+  expect(left_out.reduce((sum, n) => sum + Number(n), kept)).toBe(61 * 120);
+  expect(said.at(-2)).toMatch(/^\d+ events of type console were left out: beyond the limit$/);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import { RecordingEvent as Schema } from "#shared/recording/events.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { createEventWriter } from "#worker/browser/recording/event-writer.ts";
 import { createLooks, type Looked } from "#worker/browser/recording/looks.ts";
-import { createMask } from "#worker/browser/recording/masks.ts";
 import {
   createUpdateReader,
   readServerInit,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { MAX_EVENT_BYTES, RecordingEvent } from "#shared/recording/events.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { createEventWriter } from "#worker/browser/recording/event-writer.ts";
-import { createMask } from "#worker/browser/recording/masks.ts";
 
 /** What an event may show of what the worker knows (rules/recordings#secrets-in-recordings). */
 

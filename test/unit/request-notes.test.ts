@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { silentLog } from "#shared/kit/log.ts";
 import { framesOf, jsonOf } from "#shared/recording/frames.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import { MAX_REQUEST_BYTES, MOST_REQUESTS, RequestNote } from "#shared/recording/requests.ts";
 import { Har } from "#test/support/clients/har.ts";
 import { fakeNetwork } from "#test/support/fakes/fake-network.ts";
 import { CdpSession, type Protocol } from "#worker/browser/cdp/connection.ts";
-import { createMask } from "#worker/browser/recording/masks.ts";
 import { createRequestNotes } from "#worker/browser/recording/request-notes.ts";
 
 /** What a session's recording notes of its requests (rules/recordings#requests). */
@@ -17,7 +17,7 @@ function newSession(target_id: string, parent: CdpSession | null = null) {
   return new CdpSession(undefined as never, "s", target as Protocol.Target.TargetInfo, parent);
 }
 
-function startNotes(secrets: string[] = []) {
+function startNotes(secrets: string[] = [], brief = false) {
   let ms = 0;
   let over = false;
   const frames: Uint8Array[] = [];
@@ -29,6 +29,7 @@ function startNotes(secrets: string[] = []) {
     isOver: () => over,
     note: (text) => said.push(text),
     mask,
+    brief,
     bodies: null,
     log: silentLog,
   });
@@ -133,11 +134,25 @@ test("each hop of a redirect is noted, and requests of a frame belong to its tab
   ]);
 });
 
+test("what is noted of a job's requests has no headers", () => {
+  const { listen, written } = startNotes([], true);
+  const { send, respond, finish } = listen();
+  const headers = { Accept: "text/html", "X-Long": "x".repeat(8_000) };
+  send("a", { request: { url: "http://site.test/a", method: "GET", headers } });
+  respond("a");
+  finish("a");
+  const all = written();
+  expect(harOf(all)).toMatchObject([
+    { request: { url: "http://site.test/a", headers: [] }, response: { status: 200, headers: [] } },
+  ]);
+  expect(Buffer.byteLength(JSON.stringify(all))).toBeLessThan(1_500);
+});
+
 // rules/recordings#secrets-in-recordings
 test("no cookie, login or secret stands in a note in any form", () => {
   const late = "later&secret/äö";
   const { listen, written, mask } = startNotes(["hunter 22!"]);
-  mask.add([late]);
+  mask.hide([late]);
   const { send, emit, respond, finish } = listen();
   const query = [
     `a=${encodeURIComponent("hunter 22!")}`,

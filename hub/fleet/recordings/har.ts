@@ -4,7 +4,12 @@ import type { HarEntry } from "#shared/protocol/schema/har.ts";
 import { FRAME, framesOf, jsonOf } from "#shared/recording/frames.ts";
 import { RequestNote } from "#shared/recording/requests.ts";
 import { keptBodies } from "./bodies.ts";
-import { type KnownRecording, piecesOf, recordingOfSession } from "./read-recordings.ts";
+import {
+  type KnownRecording,
+  piecesOf,
+  recordingOfJob,
+  recordingOfSession,
+} from "./read-recordings.ts";
 import { type RecordingsContext, requestsKey } from "./runs.ts";
 
 const VERSION = "0.1";
@@ -41,6 +46,29 @@ export async function sessionHar(
   if (job_id !== null)
     throw none(`the session is job ${job_id}'s: GET /jobs/${job_id}/har.json has its requests`);
   if (!contents.requests) throw none("no requests were noted in the recording of this session");
+  return harOf(ctx, recording, after_ms);
+}
+
+/**
+ * The requests of a job's last run, as far as they were noted (rules/recordings#requests); null where none were. The HAR
+ * that a job stores in the end says more.
+ */
+export async function notedHar(
+  ctx: RecordingsContext,
+  job_id: string,
+): Promise<ReadableStream<Uint8Array> | null> {
+  const recording = await recordingOfJob(ctx, job_id).catch((err) => {
+    if (err instanceof AppError && err.kind === "not_found") return null;
+    throw err;
+  });
+  return recording?.row.contents.requests ? harOf(ctx, recording, -1) : null;
+}
+
+async function harOf(
+  ctx: RecordingsContext,
+  recording: KnownRecording,
+  after_ms: number,
+): Promise<ReadableStream<Uint8Array>> {
   const requests = await readRequests(ctx, recording, after_ms);
   const is_over = recording.row.state !== "live";
   const kept = is_over ? await keptBodies(ctx, recording.row.run_id) : null;

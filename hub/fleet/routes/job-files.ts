@@ -18,6 +18,7 @@ import { readDocument } from "../jobs/documents.ts";
 import { getRow } from "../jobs/read-jobs.ts";
 import { documentKey, getResult, listAssets } from "../jobs/stored-files.ts";
 import { warcName } from "../jobs/warc.ts";
+import { notedHar } from "../recordings/har.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { AssetParams, JobParams } from "./params.ts";
 
@@ -131,7 +132,9 @@ export function jobFileRoutes(ctx: FleetContext) {
     app.openapi(documentRoute(name), async (c) => {
       const row = await getRow(ctx, c.req.valid("param").id);
       const { job_id } = row;
-      const body = (await fileOf(c, job_id, name)) || (await readDocument(ctx, row, name));
+      const stored = (await fileOf(c, job_id, name)) || (await readDocument(ctx, row, name));
+      // Of a job that runs, or has lost its worker, its recording knows them.
+      const body = stored || (name === "har.json" ? await notedHar(ctx, job_id) : null);
       if (!body) throw notFound(name);
       return send(body, JOB_DOCUMENTS[name].mime, HEADERS[name]?.(job_id));
     });

@@ -79,6 +79,7 @@ export async function runFetchJob(
     max_download_bytes: null,
     http_login: request.extras?.http_login ?? null,
     is_recorded: false,
+    hide: () => () => {},
     sink: memorySink(result, request.verify ?? true, request.onAsset),
     signal: request.signal ?? new AbortController().signal,
     story: {

@@ -5,7 +5,7 @@ import type { ActionContext } from "./context.ts";
 import { refused } from "./failure.ts";
 import { inPage } from "./in-page.ts";
 import { runAction } from "./run-action.ts";
-import { SECRET_FIELDS } from "./snapshot.ts";
+import { SECRET_FIELDS } from "./secret-fields.ts";
 
 const SCROLL_PX = 600;
 /** If these navigate at all, the navigation starts within this time. */

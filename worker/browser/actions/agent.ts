@@ -28,8 +28,6 @@ const MAX_ERROR = 300;
 
 export interface AgentRun extends ActionContext {
   engines: EngineCalls;
-  /** This was typed into a field whose value nobody may see. */
-  hide(text: string): void;
   /** Looks where the element of a step is while the step runs, for recordings. */
   lookFor?: ((selector: string) => () => Promise<Box | null>) | undefined;
   /** Called for each step as it ends. */
@@ -92,7 +90,6 @@ export async function agent(
     }
     const last = move.action === "done" || move.action === "give_up";
     const secret = move.action === "fill" && (await isSecretField(run.pages.active(), move.ref));
-    if (secret && move.action === "fill") run.hide(move.text);
     const touched = "ref" in move && move.ref ? run.lookFor?.(locatorOf(move.ref)) : undefined;
     const error = last ? null : await attempt(run, move as PageMove, seen.refs, left());
     const step: AgentStep = {

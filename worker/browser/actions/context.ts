@@ -7,6 +7,7 @@ import type {
 import type { DownloadedFile, StoredFile } from "../session/session-files.ts";
 import type { TabLoad } from "./loads.ts";
 import type { Pages } from "./pages.ts";
+import type { Hide } from "./typed-secrets.ts";
 
 /** What every action works with. */
 export interface ActionContext {
@@ -24,6 +25,8 @@ export interface ActionContext {
   interrupted: Promise<never> | null;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
+  /** Hides what is typed into fields whose text nobody may read. */
+  hide: Hide;
   /** The documents that the session's tabs are waiting for. */
   pendingLoads(): TabLoad[];
   /** Puts a file where the browser can read it and returns its path. */

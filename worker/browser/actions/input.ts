@@ -1,24 +1,41 @@
+import type { Locator } from "playwright-core";
 import type { SessionActionArgs } from "#shared/protocol/actions/session-actions.ts";
 import type { ActionContext, PageActions } from "./context.ts";
 import { frameOf, target } from "./frames.ts";
 import { inPage } from "./in-page.ts";
+import { hidingPressed, hidingTyped } from "./typed-secrets.ts";
 
 /** Actions that a person could perform; each waits for its element as Playwright does. */
 
 async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
-  await target(ctx, a).fill(a.text, { timeout: ctx.timeout_ms });
+  const { text } = a;
+  const field = target(ctx, a);
+  await hidingTyped({ ...into(ctx, field), text, by_key: false }, () =>
+    field.fill(text, { timeout: ctx.timeout_ms }),
+  );
   return null;
 }
 
+const into = ({ pages, clock, hide }: ActionContext, field: Locator | null) => ({
+  page: pages.active(),
+  clock,
+  hide,
+  field,
+});
+
 async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Promise<null> {
-  const { timeout_ms: timeout, pages } = ctx;
+  const { timeout_ms: timeout } = ctx;
   const { text, delay_ms: delay, selector } = a;
-  if (selector !== undefined) {
-    await target(ctx, { ...a, selector }).pressSequentially(text, { delay, timeout });
-    return null;
-  }
+  const field = selector === undefined ? null : target(ctx, { ...a, selector });
+  await hidingTyped({ ...into(ctx, field), text, by_key: true }, () =>
+    field ? field.pressSequentially(text, { delay, timeout }) : typeKeys(ctx, text, delay),
+  );
+  return null;
+}
+
+async function typeKeys(ctx: ActionContext, text: string, delay: number): Promise<void> {
   // Key by key, so that typing stops as soon as nobody waits for it.
-  const { keyboard } = pages.active();
+  const { keyboard } = ctx.pages.active();
   if (delay === 0) await keyboard.type(text);
   else
     for (const char of text) {
@@ -26,13 +43,14 @@ async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Promise<n
       await keyboard.type(char);
       await ctx.clock.sleep(delay, ctx.signal);
     }
-  return null;
 }
 
 async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
   const { key, selector } = a;
-  if (selector === undefined) await ctx.pages.active().keyboard.press(key);
-  else await target(ctx, { ...a, selector }).press(key, { timeout: ctx.timeout_ms });
+  const field = selector === undefined ? null : target(ctx, { ...a, selector });
+  await hidingPressed({ ...into(ctx, field), key }, () =>
+    field ? field.press(key, { timeout: ctx.timeout_ms }) : ctx.pages.active().keyboard.press(key),
+  );
   return null;
 }
 

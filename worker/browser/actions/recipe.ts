@@ -8,6 +8,7 @@ import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber, shownKey } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
 import { type FrameArg, locatorIn } from "./selectors.ts";
+import { type Hide, hidingPressed } from "./typed-secrets.ts";
 
 /** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
 export class RecipeError extends Error {
@@ -40,6 +41,8 @@ export interface RecipeRun {
   /** The hosts on which each of them may be entered. */
   secret_hosts: SecretHosts;
   clock: Clock;
+  /** Hides what is typed into fields whose text nobody may read. */
+  hide: Hide;
   /** Why this URL may not be opened, or null; for pages that nothing else guards. */
   refusal?(url: string): Promise<string | null>;
   /** Looks where the element of a step is while the step runs, for recordings. */
@@ -129,7 +132,7 @@ function withoutCredentials(raw: string): string {
 }
 
 async function runAction(run: RecipeRun, action: RecipeAction, timeout: number): Promise<unknown> {
-  const { page, refusal } = run;
+  const { page, refusal, clock, hide } = run;
   switch (action.kind) {
     case "wait":
       return locatorIn(page, action).first().waitFor({ timeout });
@@ -150,8 +153,10 @@ async function runAction(run: RecipeRun, action: RecipeAction, timeout: number):
       return typeSecret(run, action);
     case "press": {
       const { key, selector, frame } = action;
-      if (selector === undefined) return page.keyboard.press(key);
-      return locatorIn(page, { selector, frame }).first().press(key, { timeout });
+      const field = selector === undefined ? null : locatorIn(page, { selector, frame }).first();
+      return hidingPressed({ page, clock, hide, field, key }, () =>
+        field ? field.press(key, { timeout }) : page.keyboard.press(key),
+      );
     }
     case "scroll":
       return page.evaluate(`scrollBy({ top: ${action.amount}, behavior: "instant" })`);

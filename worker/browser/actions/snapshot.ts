@@ -11,6 +11,7 @@ import {
 } from "./aria-lines.ts";
 import { inPage } from "./in-page.ts";
 import { LINKS } from "./read-page.ts";
+import { SECRET_FIELDS } from "./secret-fields.ts";
 
 /** A page as a language model sees it. */
 export interface PageSnapshot {
@@ -84,12 +85,6 @@ async function readTree(page: Page, timeout_ms: number) {
   return { tree: tree as unknown as (AriaNode | string)[], mask: maskOfFields(secrets) };
 }
 
-export const SECRET_FIELDS = [
-  "input[type=password]",
-  ...["current-password", "new-password", "one-time-code", "cc-number", "cc-csc"].map(
-    (kind) => `input[autocomplete~="${kind}"]`,
-  ),
-].join(",");
 const VALUES = inPage<unknown[], string[]>("(fields) => fields.map((field) => field.value)");
 
 /** Values of secret fields, in every frame. */

@@ -176,6 +176,7 @@ async function runSteps(
       secrets: run.extras.secrets,
       secret_hosts: hostsOf(run),
       clock: settings.clock,
+      hide: run.hide,
       lookFor: run.is_recorded ? looksOf(ctx, opened) : undefined,
       onStep: (line, ms, box) => {
         spend(ms);

@@ -77,13 +77,13 @@ async function scriptOver(
   await clock.sleep(budget_ms, signal);
 }
 
-/** What the run has of its browser. */
+/** What the run has of its browser and session. */
 const browserOf = (
-  { dialogs, shown: { options, blocking, http_login } }: Live,
+  { dialogs, mask, shown: { options, blocking, http_login } }: Live,
   { browser, tab }: JobBrowser,
 ): Pick<
   JobRun,
-  "browser" | "tab" | "dialogs" | "blocks" | "max_download_bytes" | "http_login"
+  "browser" | "tab" | "dialogs" | "blocks" | "max_download_bytes" | "http_login" | "hide"
 > => ({
   browser,
   tab,
@@ -91,6 +91,7 @@ const browserOf = (
   max_download_bytes: options?.max_download_bytes ?? null,
   blocks: blocking?.pause(browser.connection) ?? null,
   http_login,
+  hide: mask.hide,
 });
 
 /** Says in the report what was blocked. */

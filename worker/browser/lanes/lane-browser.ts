@@ -93,6 +93,8 @@ export interface JobRun {
   story: JobStory;
   /** Its story goes into a recording too, which has where the elements of its steps are. */
   is_recorded: boolean;
+  /** Hides what its recipes type into fields whose text nobody may read. */
+  hide(texts: readonly string[]): () => void;
   sink: AssetSink;
   /** Aborts when the job is cancelled, the link is lost or the worker stops. */
   signal: AbortSignal;

@@ -109,7 +109,11 @@ async function show(
   const end = () => {
     began.resolve(true);
     leave(session);
+    // Otherwise the browser would keep a session of each tab that was ever the active one.
+    connection.root.post("Target.detachFromTarget", { sessionId });
   };
+  // Another tab may be the active one by now.
+  if (over.aborted) return end();
   over.addEventListener("abort", end, { once: true });
   void start();
 }

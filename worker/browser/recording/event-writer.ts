@@ -1,7 +1,7 @@
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { createMask } from "#shared/kit/secret-forms.ts";
 import { MAX_EVENT_BYTES, type RecordingEvent } from "#shared/recording/events.ts";
-import { type Mask, SHORTEST_SECRET } from "./masks.ts";
+import { type Mask, SHORTEST_SECRET } from "#shared/recording/masks.ts";
 
 /** Texts of an event, by how long they may be; all others are names. */
 const LONG: ReadonlySet<string> = new Set(["text", "reason", "url", "source"]);

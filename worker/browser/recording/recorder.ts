@@ -7,12 +7,13 @@ import { type Loop, startLoop } from "#shared/kit/loop.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
 import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import { putPiece, type RecordingPlace } from "#worker/upload/recording-tail.ts";
 import type { LaneBrowser } from "../lanes/lane-browser.ts";
 import { recordCast } from "./cast-source.ts";
+import { createEventBudgets } from "./event-budget.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createLooks, type Looked } from "./looks.ts";
-import { createMask, type Mask } from "./masks.ts";
 import { createRequestNotes, type RequestNotes } from "./request-notes.ts";
 import { createRunFile, type RunFile } from "./run-file.ts";
 import { createScreenSink, type ScreenSink } from "./screen-sink.ts";
@@ -31,7 +32,6 @@ const MOST_LOST = 20;
 const LAST_MS = 15_000;
 /** Bounds of one recording (rules/recordings#limits-of-a-recording). */
 const MOST_SCREEN_BYTES = 200 * 1024 * 1024;
-const MOST_EVENT_BYTES = 20 * 1024 * 1024;
 const LONGEST_MS = 4 * 3_600_000;
 
 /** A session as its recorder sees it. */
@@ -39,6 +39,8 @@ interface Recorded extends Looked {
   browser(): LaneBrowser | null;
   /** The browser is somebody else's. */
   readonly foreign: boolean;
+  /** What nothing of it may show. */
+  readonly mask: Mask;
 }
 
 export interface RecorderDeps {
@@ -46,8 +48,6 @@ export interface RecorderDeps {
   dir: string;
   place: RecordingPlace;
   mode: Exclude<RecordMode, "off">;
-  /** Values that nothing of it may show. */
-  secrets: readonly string[];
   /** Keep the bodies of a session. */
   capture: boolean;
   /** Kinds of events that cannot be heard in this run. */
@@ -62,10 +62,8 @@ export interface RecorderDeps {
 /** The recorder of one run. Nothing that it does fails or slows the run. */
 export interface RunRecorder {
   tell(event: RecordingEvent): void;
-  /** Values that nothing of it may show from now on. */
-  hide(secrets: readonly string[]): void;
-  /** Notes the requests of a session; null for a job, whose HAR has them. */
-  readonly requests: RequestNotes | null;
+  /** Notes the requests of its browser. */
+  readonly requests: RequestNotes;
   /** The bodies that its pages receive; null where they are not kept. The session closes them before it gives its lane back. */
   readonly bodies: SessionBodies | null;
   /** Resolves when the hub has the beginning, or the recording has ended: from then on it takes the rest, also after the run. */
@@ -76,11 +74,11 @@ export interface RunRecorder {
 
 export function startRecorder(deps: RecorderDeps): RunRecorder {
   const { clock, place, live, mode } = deps;
+  const { mask } = live;
   const began = clock.monotonic();
   const ms = () => clock.monotonic() - began;
   const run = place.job_id === null ? place.session_id : `${place.job_id}-${place.lease_token()}`;
   const file = createRunFile(join(deps.dir, run));
-  const mask = createMask(deps.secrets);
   const over = new AbortController();
   let ended: Promise<void> | null = null;
   let refused = false;
@@ -88,7 +86,7 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   // What nobody takes would stay in memory.
   const isOver = () => ended !== null || refused;
   const { write } = file;
-  const { tell, note } = createTeller({ ms, mask, write, isOver });
+  const { tell, note, budgets } = createTeller({ ms, mask, write, isOver });
   const sender = createSender(deps, file, (reason) => {
     refused = true;
     over.abort();
@@ -98,25 +96,28 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const bodies = deps.capture
     ? createSessionBodies({ place, begun, clock, dir: `${file.path}.bodies`, log: deps.log })
     : null;
-  const requests =
-    place.job_id === null
-      ? createRequestNotes({ ms, mask, write, isOver, note, bodies, log: deps.log })
-      : null;
+  const requests = createRequestNotes({
+    ms,
+    mask,
+    write,
+    isOver,
+    note,
+    brief: place.job_id !== null,
+    bodies,
+    log: deps.log,
+  });
 
-  const at = new Date(clock.now()).toISOString();
-  const [of, id] =
-    place.job_id === null
-      ? (["session", place.session_id] as const)
-      : (["job", place.job_id] as const);
-  const screen = deps.headless ? "headless" : "headful";
-  tell({ type: "start", at, of, id, mode, screen, unheard: deps.unheard });
+  tell(startOf(deps));
   const { look, showed } = createLooks(live, tell);
   const loop = (name: string, everyMs: number, pass: () => Promise<void>): Loop =>
     startLoop({ name, everyMs, clock, log: deps.log, pass });
   const loops = [
-    loop("recording looks", LOOK_MS, async () => look()),
+    loop("recording looks", LOOK_MS, async () => {
+      look();
+      budgets.tellDropped();
+    }),
     loop("recording tail", SEND_MS, async () => {
-      requests?.look();
+      requests.look();
       await sender.pass();
     }),
   ];
@@ -125,22 +126,18 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
   const finish = async (why: string) => {
     over.abort();
     look();
+    budgets.end();
     file.write(encodeJsonFrame(FRAME.end, ms(), { why }));
     await Promise.all(loops.map((each) => each.stop()));
-    const until = clock.monotonic() + LAST_MS;
-    while (sender.isBehind() && clock.monotonic() < until) {
-      await sender.pass();
-      if (sender.isBehind()) await clock.sleep(AGAIN_MS / 4);
-    }
+    await sender.sendRest();
   };
   return {
     tell: (event) => (event.type === "navigation" ? showed(event) : tell(event)),
-    hide: mask.add,
     requests,
     bodies,
     begun,
     end: (why) => {
-      if (ended === null) requests?.look();
+      if (ended === null) requests.look();
       ended ??= finish(why)
         .catch((err) =>
           deps.log.warn({ run, err: errorMessage(err) }, "the end of a recording was not sent"),
@@ -149,6 +146,14 @@ export function startRecorder(deps: RecorderDeps): RunRecorder {
       return ended;
     },
   };
+}
+
+function startOf({ clock, place, mode, headless, unheard }: RecorderDeps): RecordingEvent {
+  const { job_id, session_id } = place;
+  const at = new Date(clock.now()).toISOString();
+  const of = job_id === null ? "session" : "job";
+  const screen = headless ? "headless" : "headful";
+  return { type: "start", at, of, id: job_id ?? session_id, mode, screen, unheard };
 }
 
 interface TellerDeps {
@@ -161,44 +166,16 @@ interface TellerDeps {
 /** Writes events up to their limits, and notes of the recorder's own. */
 function createTeller({ ms, mask, write, isOver }: TellerDeps) {
   const fit = createEventWriter(mask);
-  const hasRoom = createEventBudget(ms);
-  let bytes = 0;
   const note = (text: string) =>
     write(encodeJsonFrame(FRAME.event, ms(), { type: "note", level: "warn", text }));
+  const budgets = createEventBudgets({ ms, note });
   const tell = (event: RecordingEvent) => {
-    if (isOver() || bytes > MOST_EVENT_BYTES) return;
-    const { dropped, takes } = hasRoom();
-    if (dropped > 0) note(`${dropped} events were left out: too many at once`);
-    if (!takes) return;
+    const { type } = event;
+    if (isOver() || !budgets.takes(type)) return;
     const frame = encodeJsonFrame(FRAME.event, ms(), fit(event));
-    bytes += frame.length;
-    if (bytes > MOST_EVENT_BYTES) return note("the limit of events is reached");
-    write(frame);
+    if (budgets.spends(type, frame.length)) write(frame);
   };
-  return { tell, note };
-}
-
-/** A page may fail, log and open windows as often as it likes. */
-const MOST_AT_ONCE = 100;
-
-/** Lets so many events through a second, and says how many it has left out before the next one. */
-function createEventBudget(ms: () => number): () => { takes: boolean; dropped: number } {
-  let second = 0;
-  let taken = 0;
-  let dropped = 0;
-  return () => {
-    const now = Math.floor(ms() / 1_000);
-    if (now !== second) taken = 0;
-    second = now;
-    if (taken >= MOST_AT_ONCE) {
-      dropped += 1;
-      return { takes: false, dropped: 0 };
-    }
-    taken += 1;
-    const before = dropped;
-    dropped = 0;
-    return { takes: true, dropped: before };
-  };
+  return { tell, note, budgets };
 }
 
 /** Sends what the hub does not have. The hub's length is the truth. */
@@ -226,13 +203,19 @@ function createSender(deps: RecorderDeps, file: RunFile, onOver: (reason: string
     sent = answer.length;
     return true;
   };
-  return {
-    begun: begun.promise,
-    isBehind: () => !refused && sent < file.bytes,
-    pass: async () => {
-      while (!refused && (await take()));
-    },
+  const isBehind = () => !refused && sent < file.bytes;
+  const pass = async () => {
+    while (!refused && (await take()));
   };
+  const sendRest = async () => {
+    const { clock } = deps;
+    const until = clock.monotonic() + LAST_MS;
+    while (isBehind() && clock.monotonic() < until) {
+      await pass();
+      if (isBehind()) await clock.sleep(AGAIN_MS / 4);
+    }
+  };
+  return { begun: begun.promise, pass, sendRest };
 }
 
 interface ScreenDeps {

@@ -49,9 +49,6 @@ export interface Recordings {
   close(): Promise<void>;
 }
 
-/** Fetch jobs are not connected to by Playwright, and what else hears these can be noticed by pages. */
-const UNHEARD_IN_FETCH = ["console", "error"];
-
 /** How long a worker that stops waits for a hub that may be gone. */
 const CLOSE_MS = 3_000;
 
@@ -61,8 +58,6 @@ interface Run {
   link: SessionLink;
   mode: RecordMode;
   headless: boolean;
-  secrets: readonly string[];
-  unheard: string[];
   capture: boolean;
 }
 
@@ -81,7 +76,7 @@ const secretsOf = ({
 function startFor(
   deps: RecordingsDeps,
   live: Live,
-  { mode, link, secrets, unheard, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
+  { mode, link, capture, ...run }: Run & { mode: Exclude<RecordMode, "off"> },
 ): RunRecorder {
   const { dir, clock, log, worker_id } = deps;
   const hub = deps.hubFiles(link);
@@ -104,8 +99,7 @@ function startFor(
     headless,
     clock,
     log,
-    secrets,
-    unheard,
+    unheard: live.unheard(),
     capture,
     dialVnc,
   });
@@ -114,7 +108,6 @@ function startFor(
 /** Keeps the recorder with the session until the run ends, or the session does; `ending`: what is then on its way to the hub. */
 function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<void>>): RunRecorder {
   live.recorders.add(recorder);
-  if (recorder.requests) live.requests = recorder.requests;
   if (recorder.bodies) live.bodies = recorder.bodies;
   // A job may go on with its uploads when its lane is another's: the screen is no longer the job's.
   const onEnd = () => void end(errorMessage(live.signal.reason));
@@ -124,7 +117,6 @@ function keepUntilEnd(live: Live, recorder: RunRecorder, ending: Set<Promise<voi
     ending.add(done);
     void done.then(() => ending.delete(done));
     live.recorders.delete(recorder);
-    if (live.requests === recorder.requests) live.requests = null;
     return done;
   };
   live.signal.addEventListener("abort", onEnd, { once: true });
@@ -142,8 +134,8 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
   return {
     ofJob: ({ assignment, options, session: link, attached }, live) => {
       const { job_id, lease_token, extras, record } = assignment;
-      // A session that the job takes part in has a recording of its own.
-      live.hide(secretsOf(extras));
+      // A session that the job takes part in has a recording of its own, and one that it leaves has the same pages.
+      live.mask.hide(secretsOf(extras));
       const mode = record ?? "off";
       const is_fetch = "invalid" in options || options.mode === "fetch";
       if (is_fetch && !attached && mode !== "off") live.hears_log = true;
@@ -151,21 +143,18 @@ export async function openRecordings(deps: RecordingsDeps): Promise<Recordings> 
         job_id,
         link,
         mode,
-        unheard: is_fetch ? UNHEARD_IN_FETCH : [],
         headless: "headless" in options && options.headless,
         lease_token: () => lease_token,
-        secrets: secretsOf(extras),
         capture: false,
       });
     },
     ofSession: (live, link, { record, headless, capture, ...asked }) => {
+      live.mask.hide(secretsOf(asked));
       start(live, {
         job_id: null,
         link,
         mode: record ?? "off",
         headless,
-        unheard: [],
-        secrets: secretsOf(asked),
         capture: capture === true,
         lease_token: () => live.lease_token,
       });

@@ -1,6 +1,7 @@
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { encodeJsonFrame, FRAME } from "#shared/recording/frames.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import {
   MAX_REQUEST_BYTES,
   MOST_REQUEST_BYTES,
@@ -13,7 +14,6 @@ import { keepNoted } from "../record/header-budget.ts";
 import { createChains } from "../record/trace-chains.ts";
 import type { NetworkFacts, TraceEntry } from "../record/trace-entry.ts";
 import { followRequests } from "../record/trace-events.ts";
-import type { Mask } from "./masks.ts";
 import type { BodyNote, EndedRequest, SessionBodies } from "./session-bodies.ts";
 
 /** Requests under way that are followed; the oldest makes room, and stays noted as one without an end. */
@@ -25,7 +25,7 @@ interface NotedBrowser {
   facts: NetworkFacts | null;
 }
 
-/** Notes the requests of a session in its recording (rules/recordings#requests). It only listens. */
+/** Notes the requests of a session or a job in its recording (rules/recordings#requests). It only listens. */
 export interface RequestNotes {
   /** What asks from now on. @returns the function that listens to a session of it whose network somebody watches. */
   follow(browser: NotedBrowser): (session: CdpSession) => void;
@@ -41,6 +41,8 @@ export interface RequestNotesDeps {
   /** A sentence for people, in the recording itself. */
   note(text: string): void;
   mask: Mask;
+  /** Without headers: a job's HAR has them in the end, and what is noted until then is to be small. */
+  brief: boolean;
   /** Keeps the bodies of what is answered; null: that is not asked for. */
   bodies: SessionBodies | null;
   log: Log;
@@ -91,7 +93,7 @@ export function createRequestNotes(deps: RequestNotesDeps): RequestNotes {
     });
     return followRequests({
       chains,
-      keep: keepNoted,
+      keep: deps.brief ? () => ({}) : keepNoted,
       facts,
       begin,
       over: ({ hops }, from) => {

@@ -175,6 +175,7 @@ const actingOn = async (
   timeout_ms,
   interrupted,
   refusal,
+  hide: live.mask.hide,
   takeInput: (name, content) => live.files.takeInput(name, content),
   pendingLoads: () => live.pendingLoads(),
   downloads: { list: live.files.listDownloads, open: live.files.openDownload },

@@ -60,7 +60,6 @@ export const runAgent = (
         ...acting,
         signal,
         engines: enginesOf(call.link, "agent", deps),
-        hide: (text) => live.hide([text]),
         lookFor:
           live.recorders.size === 0 ? undefined : (selector) => lookForStep(live, { selector }),
         onStep: (line, { n, ok, url, ms, thought }, box) => {

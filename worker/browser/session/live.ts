@@ -3,6 +3,7 @@ import type { Log } from "#shared/kit/log.ts";
 import type { Viewport } from "#shared/protocol/schema/browser-options.ts";
 import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { RecordingEvent } from "#shared/recording/events.ts";
+import { createMask } from "#shared/recording/masks.ts";
 import type { Judge } from "#worker/egress/judge.ts";
 import type { Replay } from "#worker/replay/replays.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
@@ -26,7 +27,7 @@ import { createNetworkLog, heardToo, type NetworkWatch } from "./network-log.ts"
 import { createSessionFiles, type OwnFiles } from "./session-files.ts";
 import { AS_IT_IS, type ShownBrowser } from "./shown-browser.ts";
 import type { TabInfo } from "./tabs.ts";
-import { dialogEvent, failedEvent, hearLog, tellConsole, toldOf } from "./told.ts";
+import { dialogEvent, failedEvent, hearLog, SAID_BY_PAGES, tellConsole, toldOf } from "./told.ts";
 import { type BrowserWatch, watchBrowser } from "./watch.ts";
 
 /** Why a session ended; its message is for people. */
@@ -38,6 +39,8 @@ interface Use {
   browser: LaneBrowser;
   watch: BrowserWatch;
   pages: Promise<Pages> | null;
+  /** What pages say is told: Playwright is connected. */
+  hears: boolean;
   alone: boolean;
 }
 
@@ -58,9 +61,9 @@ export class Live implements LiveSession {
   readonly dialogs: Dialogs;
   readonly network: NetworkWatch;
   /** What is told to `tell` goes to all of them. */
-  readonly recorders = new Set<Pick<RunRecorder, "tell" | "hide">>();
-  /** Notes its requests in its recording; null where it is not recorded. */
-  requests: RunRecorder["requests"] = null;
+  readonly recorders = new Set<Pick<RunRecorder, "tell" | "requests">>();
+  /** What none of them shows: secrets of its runs, and what was typed into fields for such. */
+  readonly mask = createMask();
   /** Keeps the bodies that its pages receive; null: nobody asked for that. */
   bodies: RunRecorder["bodies"] = null;
   /** Whoever records it is told what the browser itself says of its pages: where nothing more may be heard. */
@@ -133,13 +136,19 @@ export class Live implements LiveSession {
     for (const recorder of this.recorders) recorder.tell(event);
   }
 
-  /** These values are entered: whoever records the session shows them nowhere. */
-  hide(secrets: readonly string[]): void {
-    for (const recorder of this.recorders) recorder.hide(secrets);
+  /** What notes the requests of this browser in recordings of the session and of its job. */
+  private noters(browser: LaneBrowser): NetworkWatch["listen"][] {
+    const noted = { ...browser, facts: factsOf({ browser }) };
+    return [...this.recorders].map(({ requests }) => requests.follow(noted));
   }
 
   browser(): LaneBrowser | null {
     return this.use?.browser ?? null;
+  }
+
+  /** What its recorders are not told yet: pages can notice who listens, so nobody does before the first call. */
+  unheard(): string[] {
+    return this.use?.hears ? [] : [...SAID_BY_PAGES];
   }
 
   /** Its tabs, oldest first; none while there is no browser. */
@@ -174,7 +183,7 @@ export class Live implements LiveSession {
       blocks: blocking?.pause(browser.connection) ?? null,
       network: heardToo(
         this.network,
-        this.requests?.follow({ ...browser, facts: factsOf({ browser }) }),
+        ...this.noters(browser),
         this.hears_log ? hearLog((event) => this.tell(event)) : undefined,
       ),
       dialogs: this.dialogs,
@@ -191,8 +200,8 @@ export class Live implements LiveSession {
         this.job?.story.log("warn", "browser", message);
       },
     });
-    const pages = this.use?.browser === browser ? this.use.pages : null;
-    this.use = { browser, watch, pages, alone };
+    const { pages = null, hears = false } = this.use?.browser === browser ? this.use : {};
+    this.use = { browser, watch, pages, hears, alone };
     // A foreign browser's downloads belong to its owner.
     if (!only) await this.downloads.start(browser, { alone });
     void browser.exited.then(({ code, signal }) => {
@@ -357,13 +366,14 @@ export class Live implements LiveSession {
   private connect(use: Use): Promise<Pages> {
     const { browser } = use;
     const drop = () => {
-      if (use.pages === connecting) use.pages = null;
+      if (use.pages === connecting) Object.assign(use, { pages: null, hears: false });
     };
     const { viewport, trace } = this;
     const options = { viewport, target_id: this.activeTarget(), artifacts_dir: trace?.dir };
     const connecting = openPages(browser, options).then(async (pages) => {
       void pages.closed.then(drop);
       tellConsole(pages.context, (event) => this.tell(event));
+      if (this.use?.pages === connecting) this.use.hears = true;
       await trace?.begin(pages.context);
       if (this.signal.aborted) void pages.close();
       return pages;

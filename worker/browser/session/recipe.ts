@@ -36,7 +36,7 @@ export async function runSessionRecipe(
   const secrets = (given ?? {}) as Record<string, string>;
   const missing = missingSecret(actions, secrets);
   if (missing) throw new ActionFailure("invalid", { name: "Error", message: missing });
-  live.hide(Object.values(secrets));
+  live.mask.hide(Object.values(secrets));
   const pages = await live.pages();
   const steps: string[] = [];
   try {
@@ -48,6 +48,7 @@ export async function runSessionRecipe(
       secrets,
       secret_hosts: (bound ?? {}) as SecretHosts,
       clock,
+      hide: live.mask.hide,
       refusal,
       lookFor: live.recorders.size === 0 ? undefined : (element) => lookForStep(live, element),
       onStep: (line, _ms, box) => {

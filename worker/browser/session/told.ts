@@ -64,11 +64,15 @@ export function hearLog(tell: Tell): (session: CdpSession) => void {
   };
 }
 
+/** What `tellConsole` tells. */
+export const SAID_BY_PAGES = ["console", "error"] as const;
+
 /**
  * Tells what pages say to their console, and errors that nothing in them has caught. Only where Playwright is connected
  * anyway: a page can notice who listens, and a fetch job must not be noticed.
  */
 export function tellConsole(context: BrowserContext, tell: Tell): void {
+  tell({ type: "hears", kinds: [...SAID_BY_PAGES] });
   context.on("console", (message) => {
     const { url, lineNumber: line, columnNumber: column } = message.location();
     tell({ type: "console", level: message.type(), text: message.text(), url, line, column });

@@ -21,6 +21,7 @@ const say = (text) => {
   document.title = "typed " + text;
   setTimeout(() => { throw new Error("typed " + text); });
 };
+word.addEventListener("input", () => console.log("typing " + word.value));
 word.addEventListener("change", () => say(word.value));
 word.addEventListener("blur", () => say(word.value));
 `;

@@ -39,13 +39,7 @@ interface JobPlayerProps {
 export function JobPlayer({ job, feed, attempts }: JobPlayerProps) {
   const { job_id, status, session_id, finished_at } = job;
   const over = finished_at !== null;
-  // A run that was cancelled has stored none.
-  const kept = status !== "cancelled";
-  const har = useGet(
-    "/jobs/{id}/har.json",
-    { params: { id: job_id } },
-    { ...ONCE, enabled: over && kept },
-  );
+  const har = useGet("/jobs/{id}/har.json", { params: { id: job_id } }, { ...ONCE, enabled: over });
   const requests = useMemo(() => (har.data ? requestRows(har.data) : []), [har.data]);
   const log = useMemo(() => logRows(feed), [feed]);
   const of = useMemo(() => ({ kind: "job", id: job_id }) as const, [job_id]);
@@ -59,7 +53,7 @@ export function JobPlayer({ job, feed, attempts }: JobPlayerProps) {
     <Recording
       of={of}
       requests={requests}
-      no_requests={noRequests(over, har.isError || !kept)}
+      no_requests={noRequests(over, har.isError)}
       log={log}
       live={screen === null ? null : <Viewer sid={screen} height="var(--live-height)" />}
       bare={bareRun(job)}

@@ -145,10 +145,12 @@ const said = (
   level: Said["level"] = "info",
 ): Said => ({ key: `r${key}`, at_ms, level, name, text });
 
-/** Kinds of events that the run could not hear without its page noticing it. */
+/** Kinds of events that the run never heard, because its page could have noticed it. */
 export function unheardOf(events: readonly TimedEvent[]): readonly string[] {
   const [start] = events;
-  return (start?.type === "start" && start.unheard) || [];
+  const unheard = (start?.type === "start" && start.unheard) || [];
+  const heard = new Set(events.flatMap((event) => (event.type === "hears" ? event.kinds : [])));
+  return unheard.filter((kind) => !heard.has(kind));
 }
 
 const LEVELS: Record<string, Said["level"]> = { error: "error", warning: "warn", warn: "warn" };
