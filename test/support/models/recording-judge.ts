@@ -29,7 +29,7 @@ const LONGEST_FRAME = 4 * 1024 * 1024;
 const LONGEST_EVENT = 16 * 1024;
 const LONGEST_NOTE = 64 * 1024;
 const TYPES = new Set(
-  "start stage navigation action step viewer cdp input tab dialog download console error request_failed note".split(
+  "start hears stage navigation action step viewer cdp input tab dialog download console error request_failed note".split(
     " ",
   ),
 );
