@@ -79,6 +79,8 @@ try {
     kills: [...(await killing)].map(([name, n]) => `${n} ${name}`).join(", ") || "none",
     "pages per second": (jobs.length / took_s).toFixed(2),
   });
+  for (const [what, n] of Object.entries(await rig.failures()))
+    console.log(`${n} attempts ended with ${what}`);
   for (const [what, paths] of Object.entries({ missed, twice, unwanted }))
     if (paths.length > 0) console.log(`${what}: ${paths.slice(0, 20).join(" ")}`);
   faults = missed.length + twice.length + unwanted.length + failed;
