@@ -62,11 +62,13 @@ test("what goes into a secret field is hidden before it is there, whatever its s
     expect(mask.text(`it is ${encodeURIComponent(text)}`)).toBe("it is ***");
   }
   const typed = { ...typing, field: null, text: " goes on", by_key: true };
+  // A look that takes too long does not see what was there before; each part is hidden by itself then.
+  const all_hidden = /^(\*{3})+$/;
   await hidingTyped(typed, async () => {
-    expect(mask.text("secret number 2 goes")).toBe("***");
+    expect(mask.text("secret number 2 goes")).toMatch(all_hidden);
     await page.keyboard.type(typed.text);
   });
-  expect(mask.text("secret number 2 goes on")).toBe("***");
+  expect(mask.text("secret number 2 goes on")).toMatch(all_hidden);
 });
 
 test("a field that comes later, or becomes secret with the focus, hides what is in it", async () => {
