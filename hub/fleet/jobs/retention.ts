@@ -4,6 +4,7 @@ import { retainRecordings } from "../recordings/keep.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import {
   deleteOldest,
+  type Excess,
   newPass,
   RETENTION_BATCH,
   type RetentionPass,
@@ -122,16 +123,10 @@ async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number>
 type EndedFilter = Parameters<FleetContext["db"]["jobs"]["oldestEnded"]>[0];
 type EndedJob = Awaited<ReturnType<FleetContext["db"]["jobs"]["oldestEnded"]>>[number];
 
-interface Which extends Pick<EndedFilter, "ended_before" | "with_files"> {
-  /** What is too much, and what the end of a job takes away from it. */
-  over?: number;
-  shareOf?(job: EndedJob): number;
-}
-
 const deleteJobs = (
   ctx: FleetContext,
   pass: RetentionPass,
-  { over, shareOf, ...filter }: Which,
+  { over, shareOf, ...filter }: Excess<EndedJob> & Pick<EndedFilter, "ended_before" | "with_files">,
 ): Promise<number> =>
   deleteOldest<EndedJob>(ctx, pass, {
     what: "job",

@@ -7,6 +7,7 @@ import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import {
   deleteOldest,
+  type Excess,
   newPass,
   RETENTION_BATCH,
   type RetentionPass,
@@ -158,17 +159,10 @@ export async function retainRecordings(
   }
 }
 
-interface Which {
-  ended_before?: number;
-  /** What is too much, and what the end of a recording takes away from it. */
-  over?: number;
-  shareOf?(row: RecordingRow): number;
-}
-
 const deleteRecordings = (
   ctx: RetainContext,
   pass: RetentionPass,
-  { ended_before, over, shareOf }: Which,
+  { ended_before, over, shareOf }: Excess<RecordingRow> & { ended_before?: number },
 ): Promise<number> =>
   deleteOldest<RecordingRow>(ctx, pass, {
     what: "recording",

@@ -60,17 +60,21 @@ export async function deleteOne(
   }
 }
 
+/** Up to which bound the oldest go. */
+export interface Excess<Row> {
+  /** What is too much; absent: all that is read goes. */
+  readonly over?: number | undefined;
+  /** What the end of a row takes away from what is over. */
+  readonly shareOf?: ((row: Row) => number) | undefined;
+}
+
 /** What is deleted, the oldest first. */
-interface Oldest<Row> {
+interface Oldest<Row> extends Excess<Row> {
   readonly what: Stuck["what"];
   idOf(row: Row): string;
   /** At most RETENTION_BATCH rows, those that come behind `after`. */
   read(after: Row | undefined): Promise<Row[]>;
   remove(row: Row): Promise<void>;
-  /** What is too much; absent: all that is read goes. */
-  readonly over?: number | undefined;
-  /** What the end of a row takes away from what is over. */
-  readonly shareOf?: ((row: Row) => number) | undefined;
 }
 
 /**
