@@ -88,7 +88,9 @@ export function createAdminGate({ settings, password, throttle }: AdminGateDeps)
     if (right) proven = { hash, digest };
     return right;
   };
-  const storedHash = async (): Promise<string> => {
+  /** Null: SVC_ADMIN_PASSWORD counts. */
+  const hashThatCounts = async (): Promise<string | null> => {
+    if (password() !== null) return null;
     const hash = await settings.get(HASH_KEY);
     if (typeof hash === "string") return hash;
     throw new AppError(
@@ -110,11 +112,10 @@ export function createAdminGate({ settings, password, throttle }: AdminGateDeps)
       const hash = password() ?? (await settings.get(HASH_KEY));
       return typeof hash === "string" ? hash : null;
     },
-    isPassword: async (given) =>
-      verify(given, password() === null ? await storedHash() : null, true),
+    isPassword: async (given) => verify(given, await hashThatCounts(), true),
     check: (given, count) =>
       counted(count, async () => {
-        const hash = password() === null ? await storedHash() : null;
+        const hash = await hashThatCounts();
         const refuse = (detail: string) =>
           new AppError("unauthorized", detail, { headers: CHALLENGE });
         if (given === null) throw refuse("the administrator password is required");

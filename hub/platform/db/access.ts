@@ -29,22 +29,20 @@ export function accessRepo({
     tokenById: async (token_id) =>
       (await q.select().from(tokens).where(eq(tokens.token_id, token_id)))[0] ?? null,
     removeToken: async (token_id, keep_admin) => {
+      const itself = eq(tokens.token_id, token_id);
       const condition = keep_admin ? leavesAdmin(tokens, token_id) : undefined;
       // Two calls that each remove one of the last two admins lock the same rows, so the second sees what the first did.
       const [before = [], removed = []] = await atomic([
         lockRows(
           q.select({ token_id: tokens.token_id }).from(tokens).orderBy(asc(tokens.token_id)),
         ),
-        q
-          .delete(tokens)
-          .where(and(eq(tokens.token_id, token_id), condition))
-          .returning({ token_id: tokens.token_id }),
+        q.delete(tokens).where(and(itself, condition)).returning({ token_id: tokens.token_id }),
         q
           .delete(sessions)
           .where(
             and(
               eq(sessions.token_id, token_id),
-              sql`not exists (select 1 from ${tokens} where ${eq(tokens.token_id, token_id)})`,
+              sql`not exists (select 1 from ${tokens} where ${itself})`,
             ),
           ),
       ]);
