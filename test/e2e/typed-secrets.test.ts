@@ -5,7 +5,7 @@ import { createMask } from "#shared/recording/masks.ts";
 import { type LanePages, openLanePages } from "#test/support/rigs/lane-pages.ts";
 import { locatorOf } from "#worker/browser/actions/agent-move.ts";
 import { seePage } from "#worker/browser/actions/snapshot.ts";
-import { hidingPressed, hidingTyped } from "#worker/browser/actions/typed-secrets.ts";
+import { hidingTyped, pressHiding } from "#worker/browser/actions/typed-secrets.ts";
 
 setDefaultTimeout(180_000);
 
@@ -32,8 +32,7 @@ async function opened() {
       await before();
       await field.fill(text, { timeout: 5_000 });
     });
-  const press = (key: string) =>
-    hidingPressed({ ...typing, field: null, key }, () => page.keyboard.press(key));
+  const press = (key: string) => pressHiding({ ...typing, field: null, key }, 5_000);
   return { mask, typing, fill, press };
 }
 

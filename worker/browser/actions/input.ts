@@ -3,7 +3,7 @@ import type { SessionActionArgs } from "#shared/protocol/actions/session-actions
 import type { ActionContext, PageActions } from "./context.ts";
 import { frameOf, target } from "./frames.ts";
 import { inPage } from "./in-page.ts";
-import { hidingPressed, hidingTyped } from "./typed-secrets.ts";
+import { hidingTyped, pressHiding } from "./typed-secrets.ts";
 
 /** Actions that a person could perform; each waits for its element as Playwright does. */
 
@@ -48,9 +48,7 @@ async function typeKeys(ctx: ActionContext, text: string, delay: number): Promis
 async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
   const { key, selector } = a;
   const field = selector === undefined ? null : target(ctx, { ...a, selector });
-  await hidingPressed({ ...into(ctx, field), key }, () =>
-    field ? field.press(key, { timeout: ctx.timeout_ms }) : ctx.pages.active().keyboard.press(key),
-  );
+  await pressHiding({ ...into(ctx, field), key }, ctx.timeout_ms);
   return null;
 }
 

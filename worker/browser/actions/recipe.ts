@@ -8,7 +8,7 @@ import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber, shownKey } from "./scrub.ts";
 import { fillSecret, typeSecret } from "./secret-input.ts";
 import { type FrameArg, locatorIn } from "./selectors.ts";
-import { type Hide, hidingPressed } from "./typed-secrets.ts";
+import { type Hide, pressHiding } from "./typed-secrets.ts";
 
 /** A failed step, described in a sentence for the person who wrote the recipe. Never contains the value of a secret. */
 export class RecipeError extends Error {
@@ -154,9 +154,7 @@ async function runAction(run: RecipeRun, action: RecipeAction, timeout: number):
     case "press": {
       const { key, selector, frame } = action;
       const field = selector === undefined ? null : locatorIn(page, { selector, frame }).first();
-      return hidingPressed({ page, clock, hide, field, key }, () =>
-        field ? field.press(key, { timeout }) : page.keyboard.press(key),
-      );
+      return pressHiding({ page, clock, hide, field, key }, timeout);
     }
     case "scroll":
       return page.evaluate(`scrollBy({ top: ${action.amount}, behavior: "instant" })`);

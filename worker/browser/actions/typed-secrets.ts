@@ -1,9 +1,9 @@
 import type { Locator, Page } from "playwright-core";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import { SECRET_FIELDS } from "./secret-fields.ts";
 
-/** Shows these texts nowhere from now on. @returns the function that takes this back. */
-export type Hide = (texts: readonly string[]) => () => void;
+export type Hide = Mask["hide"];
 
 interface Typing {
   page: Page;
@@ -94,11 +94,13 @@ function showShort(page: Page, begun: Beginning[], value: string): void {
 
 const CHARACTER = /^(?:Shift\+)?(.)$/su;
 
-/** The same for a key, if it types a character. */
-export function hidingPressed<T>(
+/** Presses a key, and hides in the same way what it types, if that is a character. */
+export function pressHiding(
   { key, ...typing }: Omit<Typing, "text" | "by_key"> & { key: string },
-  press: () => Promise<T>,
-): Promise<T> {
+  timeout: number,
+): Promise<void> {
+  const { field, page } = typing;
+  const press = () => (field ? field.press(key, { timeout }) : page.keyboard.press(key));
   const text = CHARACTER.exec(key)?.[1];
   return text === undefined ? press() : hidingTyped({ ...typing, text, by_key: true }, press);
 }

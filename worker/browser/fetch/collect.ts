@@ -2,6 +2,7 @@ import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import { createMask } from "#shared/kit/secret-forms.ts";
 import { counted, humanSize } from "#shared/kit/words.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import { SHORTEST_SECRET } from "#shared/recording/masks.ts";
 import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
 import { harOf } from "../record/har.ts";
@@ -50,9 +51,6 @@ function tellMissing({
   tellUnanswered(sent, "sent, and nobody answered: a slow server, or one that asks for a password");
   tellUnanswered(unsent, "still waiting in the browser, unsent");
 }
-
-/** A shorter secret would take every second word of a document with it. */
-const SHORTEST_SECRET = 4;
 
 /** What the browser has requested by now. */
 function harOfVisit({

@@ -1,6 +1,7 @@
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { HttpLogin } from "#shared/protocol/schema/http-credentials.ts";
 import type { CaptureReport, FinalState, JobOptions } from "#shared/protocol/schema/job.ts";
+import type { Mask } from "#shared/recording/masks.ts";
 import type { BrowserGate, StandIn } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { AssetSink } from "#worker/upload/asset-sink.ts";
@@ -94,7 +95,7 @@ export interface JobRun {
   /** Its story goes into a recording too, which has where the elements of its steps are. */
   is_recorded: boolean;
   /** Hides what its recipes type into fields whose text nobody may read. */
-  hide(texts: readonly string[]): () => void;
+  hide: Mask["hide"];
   sink: AssetSink;
   /** Aborts when the job is cancelled, the link is lost or the worker stops. */
   signal: AbortSignal;
