@@ -192,6 +192,7 @@ function usePanels(props: PlayerProps, player: PlayerState): readonly SidePanel[
   const { events, requests, no_requests, log, of, panels: more = [], logNote } = props;
   const { began, chosen, clear, seek, state } = player;
   const said = useMemo(() => consoleOf(events), [events]);
+  const unheard = useMemo(() => unheardOf(events), [events]);
   const asked = useMemo(() => inTime(requests, began).sort(byTime), [requests, began]);
   const lines = useMemo(() => {
     // The recording has the lines of the job's own log as well: of the two, that one says more.
@@ -203,7 +204,6 @@ function usePanels(props: PlayerProps, player: PlayerState): readonly SidePanel[
   const chip = <RangeChip range={chosen} onClear={clear} />;
   const common = { ms: state.ms, onSeek: seek, chip };
   const shown = { requests: within(asked), console: within(said), log: within(lines) };
-  const heard = unheardOf(events);
   return [
     {
       name: "requests",
@@ -225,7 +225,9 @@ function usePanels(props: PlayerProps, player: PlayerState): readonly SidePanel[
       title: "Console",
       count: shown.console.length,
       bad: shown.console.some(({ level }) => level === "error"),
-      show: <Said {...common} label="Console" rows={shown.console} empty={noConsoleText(heard)} />,
+      show: (
+        <Said {...common} label="Console" rows={shown.console} empty={noConsoleText(unheard)} />
+      ),
     },
     {
       name: "log",
