@@ -16,7 +16,8 @@ const page = (path: string, html: string, status = 200) =>
 
 beforeAll(async () => {
   [fleet, site] = await Promise.all([
-    startFleet({ lanes: 1, headless: true }),
+    // The only lane comes back from the call before, however slow the machine is.
+    startFleet({ lanes: 1, headless: true, env: { SVC_SUBMIT_WAIT_S: "60" } }),
     startServer("127.0.0.1"),
   ]);
   await fleet.lanesWarm();

@@ -4,7 +4,9 @@ import { dropSession } from "#hub/fleet/sessions/registry.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { createLog } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
+import { HEARTBEAT_INTERVAL_MS } from "#shared/protocol/limits.ts";
 import { type Bridges, startBridges } from "#worker/browser/bridge/bridge.ts";
 import type { LaneBrowser } from "#worker/browser/lanes/lane-browser.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
@@ -74,6 +76,14 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
   });
   const link = hub.ctx.links.get(worker.worker_id);
   if (!link) throw new Error("the worker is not registered");
+  // A silent worker is dropped after two minutes, and files of tests take longer.
+  const beats = startLoop({
+    name: "heartbeats",
+    everyMs: HEARTBEAT_INTERVAL_MS,
+    clock: systemClock,
+    log: workerLog,
+    pass: async () => worker.heartbeat(),
+  });
   const guard = createJudge({ navigation_block: [], own_ports: egressSettings(config).lane_ports });
   const bridges = await startBridges({
     host: "127.0.0.1",
@@ -148,6 +158,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
     open,
     close: async () => {
       for (const end of ends) await end();
+      await beats.stop();
       await hub.close();
       await bridges.close();
       await pool.close();
