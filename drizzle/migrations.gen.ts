@@ -61,6 +61,7 @@ import sqlite27 from "./sqlite/0027_attempt_proof.sql" with { type: "text" };
 import sqlite28 from "./sqlite/0028_host_browser_options.sql" with { type: "text" };
 import sqlite29 from "./sqlite/0029_once_keys.sql" with { type: "text" };
 import sqlite30 from "./sqlite/0030_document_bytes.sql" with { type: "text" };
+import sqlite31 from "./sqlite/0031_job_texts_due.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -133,4 +134,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0028_host_browser_options", sql: sqlite28 },
   { name: "0029_once_keys", sql: sqlite29 },
   { name: "0030_document_bytes", sql: sqlite30 },
+  { name: "0031_job_texts_due", sql: sqlite31 },
 ];

@@ -34,6 +34,8 @@ const REAP_EVERY_MS = 1_000;
 const LOST_RECORDINGS_EVERY_MS = 10_000;
 /** How soon a job ends after the database is back, if its result came while it was away. */
 const UNSTORED_EVERY_MS = 1_000;
+/** Every ended job is indexed before a search reads; this keeps a search from finding many to do. */
+const INDEX_WORDS_EVERY_MS = 1_000;
 /** How often hubs report their lanes to each other, changed or not. */
 const NEWS_EVERY_MS = 1_000;
 
@@ -128,6 +130,7 @@ export function startLoops(
     });
   // The failed write has been logged.
   loop("unstored results", UNSTORED_EVERY_MS, () => storeUnstoredOnce(ctx).catch(() => {}));
+  loop("words of jobs", INDEX_WORDS_EVERY_MS, () => ctx.db.jobs.indexWords());
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("job retention", RETAIN_JOBS_EVERY_MS, (signal) => retainJobsOnce(ctx, signal));

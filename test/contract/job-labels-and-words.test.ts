@@ -104,6 +104,19 @@ eachDialect((open) => {
       expect(await withWords(db, "voice")).toEqual([]);
     });
 
+    test("each of many that ended before a search is found, with the labels of the moment, and a deleted one is not", async () => {
+      const db = await open();
+      const rows: JobRow[] = [];
+      for (const i of times(450)) rows.push(await ended(db, {}, { title: `sheet ${i}` }));
+      const [first, second] = rows as [JobRow, JobRow];
+      expect(await db.jobs.deleteTerminal(first.job_id)).toBe(true);
+      expect(await db.jobs.replaceLabels(second, { team: "growth" })).toBe(true);
+      expect(await db.jobs.count({ words: "sheet" })).toBe(449);
+      expect(await withWords(db, "sheet growth")).toEqual([second.job_id]);
+      await db.jobs.indexWords();
+      expect(await db.jobs.count({ words: "sheet" })).toBe(449);
+    });
+
     test("a job that is queued or runs is found by its URL and labels", async () => {
       const db = await open();
       const a = await stored(db, { url: "https://news.example.com/", labels: { team: "growth" } });

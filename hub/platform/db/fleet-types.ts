@@ -94,6 +94,8 @@ export interface JobsRepo {
     row: Pick<JobRow, "job_id" | "created_at" | "labels">,
     labels: JobRow["labels"],
   ): Promise<boolean>;
+  /** Indexes the words of ended jobs whose end only noted that this is due; `list` and `count` do so before they search. */
+  indexWords(): Promise<void>;
   /** queued and unassigned → running. */
   claim(input: ClaimJob): Promise<JobRow | null>;
   /** running under this lease → queued, unassigned (the assignment was not delivered). */

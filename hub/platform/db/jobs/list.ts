@@ -19,6 +19,7 @@ import { amongFound } from "../among-found.ts";
 import type { Conn } from "../conn.ts";
 import type { JobFilter, JobsRepo } from "../fleet-types.ts";
 import { has } from "../like.ts";
+import { indexWords } from "./index-words.ts";
 import { labelledJobs } from "./labels.ts";
 import { inStatus, position } from "./which.ts";
 import { jobsWithWords } from "./words-of-jobs.ts";
@@ -92,7 +93,9 @@ export function listJobs(conn: Conn): JobsRepo["list"] {
     t: { jobs, job_labels },
   } = conn;
   const ordered = (created_at: SQLWrapper, job_id: SQLWrapper) => [desc(created_at), desc(job_id)];
+  const index = indexWords(conn);
   return async (filter, before) => {
+    if (filter.words !== undefined) await index();
     const [label] = filter.label ?? [];
     const asked = conditionOf(conn, filter);
     if (!label)
@@ -120,7 +123,9 @@ export function countJobs(conn: Conn): JobsRepo["count"] {
     q,
     t: { jobs, job_labels },
   } = conn;
+  const index = indexWords(conn);
   return async (filter) => {
+    if (filter.words !== undefined) await index();
     const [label] = filter.label ?? [];
     const asked = conditionOf(conn, filter);
     const found = label

@@ -2,6 +2,7 @@ import type { Conn } from "../conn.ts";
 import type { JobsRepo } from "../fleet-types.ts";
 import { batchedStatements } from "./batch.ts";
 import { endedJobs } from "./ended.ts";
+import { indexWords } from "./index-words.ts";
 import { insertWith } from "./insert-with.ts";
 import { replaceLabels } from "./labels.ts";
 import { leasedJobs } from "./lease.ts";
@@ -20,6 +21,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
     list: listJobs(conn),
     count: countJobs(conn),
     replaceLabels: replaceLabels(conn),
+    indexWords: indexWords(conn),
     ...jobQueue(conn),
     ...leasedJobs(conn, statements),
     ...runningJobs(conn),
