@@ -28,8 +28,7 @@ export function defineFindTables(c: ColumnKit, jobs: JobIds) {
 
   /**
    * The searched words of a job that has ended. A trigger writes the row, because many statements end a job; the index of
-   * its words is FTS5's table `job_texts_index` or a GIN index, which Drizzle has no words for: see the migration. On
-   * SQLite the trigger only notes the job in `job_texts_due`, for `indexWords` of the jobs' repository.
+   * its words is a GIN index, or FTS5's table `job_texts_index` with `job_texts_due` before it: see the migrations.
    */
   const job_texts = c.table(
     "job_texts",
