@@ -3,6 +3,7 @@ import { watchOnce } from "#hub/fleet/watches/passes.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { until } from "#test/support/rigs/hubs.ts";
 
 /** What becomes of a watch whose page is another one by now, and of captures that cannot be deleted (rules/watches). */
 
@@ -81,4 +82,31 @@ test("a capture that was under way when its watch got another page is no baselin
   await patch(id, { url: TARGET });
   await finish(failing, "", FAILED);
   expect(await watchOf(id)).toMatchObject({ failures: 0, failing_since: null, last_error: null });
+});
+
+test("an old capture that cannot be deleted keeps no other one, and goes after a later capture (rules/watches#retention)", async () => {
+  await start();
+  const { objects } = hub.ctx;
+  const broken = new Set<string>();
+  const { deletePrefix } = objects;
+  objects.deletePrefix = async (prefix) => {
+    if (broken.has(prefix)) throw new Error("the file cannot be removed");
+    await deletePrefix.call(objects, prefix);
+  };
+  await addWatch({ keep: 2 });
+  const first = await capture("<p>1</p>");
+  const second = await capture("<p>2</p>");
+  for (const id of [first, second]) broken.add(`jobs/${id}`);
+  for (const page of ["<p>3</p>", "<p>4</p>", "<p>5</p>"]) await capture(page);
+  const statuses = async () =>
+    Promise.all([first, second].map(async (id) => (await hub.call("GET", `/jobs/${id}`)).status));
+  const become = (...wanted: number[]) =>
+    until(async () => Bun.deepEquals(await statuses(), wanted));
+  await become(200, 200);
+  broken.delete(`jobs/${first}`);
+  await capture("<p>6</p>");
+  await become(404, 200);
+  broken.clear();
+  await capture("<p>7</p>");
+  await become(404, 404);
 });

@@ -91,11 +91,12 @@ function sentence({ changed, changes, last_error, status }: CaptureOutcome): str
     : `unchanged since job ${changes.against}`;
 }
 
-/** Deletes captures that are not to be kept; what cannot be deleted now goes after a later capture. */
+/** Deletes captures that are not to be kept; one that cannot be deleted now goes after a later capture. */
 async function prune(ctx: FleetContext, { watch_id, keep }: WatchRow): Promise<void> {
   for (const job_id of await ctx.db.watches.beyond(watch_id, keep, PRUNED))
     await removeJob(ctx, job_id).catch((err) => {
-      if (!(err instanceof AppError && err.kind === "not_found")) throw err;
+      if (err instanceof AppError && err.kind === "not_found") return;
+      ctx.log.warn({ watch_id, job_id, err }, "an old capture of a watch could not be deleted");
     });
 }
 
@@ -118,7 +119,7 @@ async function announce(
   ctx.log.info({ watch_id, job_id: row.job_id, changed }, "capture of a watch decided");
   if (changed) ctx.webhooks.jobChanged(decided, watch.webhook_url);
   await prune(ctx, watch).catch((err) =>
-    ctx.log.warn({ watch_id, err }, "old captures of a watch were not deleted"),
+    ctx.log.warn({ watch_id, err }, "old captures of a watch could not be looked for"),
   );
 }
 
