@@ -73,18 +73,11 @@ function wayOutTrouble(
   return wider && `worker ${worker_id} ${wider}`;
 }
 
-const needsAbility = ({
-  replay,
-  trace,
-  capture,
-  prove_in_replay,
-  one_shot,
-  webdriver,
-  ...more
-}: WayOut): boolean =>
-  Boolean(replay) ||
-  [trace, capture, prove_in_replay, one_shot, webdriver].includes(true) ||
-  unknownOptions(more, []).length > 0;
+const needsAbility = (asked: WayOut): boolean => {
+  const { replay, trace, capture, prove_in_replay, one_shot, webdriver } = asked;
+  const needed = [trace, capture, prove_in_replay, one_shot, webdriver];
+  return Boolean(replay) || needed.includes(true) || unknownOptions(asked, []).length > 0;
+};
 
 /** Which workers may get the job or session; null when any may. */
 export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>

@@ -258,12 +258,13 @@ export const lackOf = (worker_id: string, names: readonly BrowserOptionName[]): 
     ? `worker ${worker_id} has no certutil: install ${LANE_PACKAGES.authorities.join(" ")} there and restart it, or update it`
     : `worker ${worker_id} is of a version that cannot do it`;
 
+const NAMES: ReadonlySet<string> = new Set(BROWSER_OPTION_NAMES);
+
 /** Everything of `given` but these options. */
 export function withoutBrowserOptions<T extends SomeBrowserOptions>(
   given: T,
 ): Omit<T, BrowserOptionName> {
-  const names: readonly string[] = BROWSER_OPTION_NAMES;
-  const rest = Object.entries(given).filter(([name]) => !names.includes(name));
+  const rest = Object.entries(given).filter(([name]) => !NAMES.has(name));
   return Object.fromEntries(rest) as Omit<T, BrowserOptionName>;
 }
 
