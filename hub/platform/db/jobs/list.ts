@@ -93,9 +93,8 @@ export function listJobs(conn: Conn): JobsRepo["list"] {
     t: { jobs, job_labels },
   } = conn;
   const ordered = (created_at: SQLWrapper, job_id: SQLWrapper) => [desc(created_at), desc(job_id)];
-  const index = indexWords(conn);
   return async (filter, before) => {
-    if (filter.words !== undefined) await index();
+    if (filter.words !== undefined) await indexWords(conn);
     const [label] = filter.label ?? [];
     const asked = conditionOf(conn, filter);
     if (!label)
@@ -123,9 +122,8 @@ export function countJobs(conn: Conn): JobsRepo["count"] {
     q,
     t: { jobs, job_labels },
   } = conn;
-  const index = indexWords(conn);
   return async (filter) => {
-    if (filter.words !== undefined) await index();
+    if (filter.words !== undefined) await indexWords(conn);
     const [label] = filter.label ?? [];
     const asked = conditionOf(conn, filter);
     const found = label

@@ -21,7 +21,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
     list: listJobs(conn),
     count: countJobs(conn),
     replaceLabels: replaceLabels(conn),
-    indexWords: indexWords(conn),
+    indexWords: () => indexWords(conn),
     ...jobQueue(conn),
     ...leasedJobs(conn, statements),
     ...runningJobs(conn),
