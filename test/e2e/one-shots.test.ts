@@ -396,5 +396,5 @@ test("a caller that leaves gives the lane back (rules/one-shot-calls#end-of-a-ca
   expect(await left).toBeNull();
   await fleet.lanesWarm();
   expect(await titleOf({ url: at("/tall") })).toBe("Tall");
-  expect(await (await fetch(`${fleet.url}/sessions`)).json()).toMatchObject({ sessions: [] });
+  expect(await (await fetch(`${fleet.url}/sessions`)).json()).toHaveProperty("sessions", []);
 });
