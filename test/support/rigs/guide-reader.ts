@@ -12,8 +12,9 @@ import { join } from "node:path";
 import { readContents } from "#hub/guide/contents.ts";
 import { readGuide } from "#hub/guide/guide-files.ts";
 import { parsePage } from "#hub/guide/markdown.ts";
-import { lanePorts } from "../servers/ports.ts";
+import { freePort, lanePorts } from "../servers/ports.ts";
 import { processesOf, until } from "./fleet-process.ts";
+import { startGuideModel } from "./guide-model.ts";
 import { PROGRAM, type Program, startProgram } from "./program.ts";
 
 /** A newcomer who pastes what a page of the guide shows, block by block, into one shell. */
@@ -98,6 +99,25 @@ const announced = (commands: string): number[] =>
 
 const BLOCK = "== block ";
 
+/** Where pages let a reader start servers of his own; each gets a free port here. */
+const OWN_PORTS = ["8010", "8443"];
+/** Where the page about scripts has its model. */
+const MODEL_PORT = "8080";
+
+/** Puts the ports that servers have here in place of those that pages name. */
+function portsHere(hub: string, demo: string, model: string): (commands: string) => string {
+  const own = OWN_PORTS.map((port) => [port, String(freePort())] as const);
+  const ports = new Map([["8000", hub], ["8001", demo], [MODEL_PORT, model], ...own]);
+  return (commands) =>
+    commands
+      .replaceAll(/(localhost|127\.0\.0\.1):(\d{4})\b/g, (address, host, port) =>
+        ports.has(port) ? `${host}:${ports.get(port)}` : address,
+      )
+      .replaceAll(/(--port |SVC_PORT = )(\d{4})\b/g, (flag, name, port) =>
+        ports.has(port) ? `${name}${ports.get(port)}` : flag,
+      );
+}
+
 /** What a checkout has beside its packages. */
 const SOURCES = [
   ...["hub", "worker", "shared", "drizzle", "clients", "scripts"],
@@ -143,10 +163,8 @@ export async function startReader(): Promise<Reader> {
     const { workers } = (await answer.json()) as { workers: { lanes: { state: string }[] }[] };
     return workers.some(({ lanes }) => lanes.some(({ state }) => state === "warm"));
   });
-  const here = (commands: string): string =>
-    commands
-      .replaceAll(/(localhost|127\.0\.0\.1):8000/g, `$1:${new URL(url).port}`)
-      .replaceAll(/(localhost|127\.0\.0\.1):8001/g, `$1:${demo_port}`);
+  const model = await startGuideModel();
+  const here = portsHere(new URL(url).port, demo_port, new URL(model.url).port);
   const env = {
     HOME: home,
     PATH: `${home}/.local/bin:${LOGIN_PATH}`,
@@ -169,6 +187,7 @@ export async function startReader(): Promise<Reader> {
     [Symbol.asyncDispose]: async () => {
       dev.kill("SIGTERM");
       await dev.exited;
+      await model.stop();
       await until("the end of every process", 60_000, () =>
         processesOf(dir).every(({ state }) => state === "Z"),
       );
