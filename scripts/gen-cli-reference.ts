@@ -14,6 +14,9 @@ const row = (flag: Flag): string[] => [
   flag.help,
 ];
 
+/** Their examples can be pasted anywhere; those of others name what has to be there first, or take minutes. */
+const RUN_AS_THEY_STAND: readonly string[] = ["screenshot", "pdf"];
+
 const section = ({ name, about, words, flags, examples }: Topic): string[] => [
   `### flotilla ${name}`,
   "",
@@ -25,9 +28,12 @@ const section = ({ name, about, words, flags, examples }: Topic): string[] => [
   "",
   ...(flags.length > 0 ? [...table(["Flag", "Variable", "Meaning"], flags.map(row)), ""] : []),
   ...(examples.length > 0
-    ? ["```sh no-run", ...examples.map((line) => `flotilla ${line}`), "```", ""]
+    ? [fenceOf(name), ...examples.map((line) => `flotilla ${line}`), "```", ""]
     : []),
 ];
+
+const fenceOf = (name: string): string =>
+  RUN_AS_THEY_STAND.includes(name) ? "```sh" : "```sh no-run";
 
 const sections = (kind: Topic["kind"]) =>
   TOPICS.filter((topic) => topic.kind === kind).flatMap(section);

@@ -37,6 +37,8 @@ function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let shown = false;
   for (const { type, info, content } of parsePage(text)) {
+    // What stands below a heading of its own was not printed by the commands above it.
+    if (type === "heading_open") shown = false;
     if (type !== "fence") continue;
     if (info === "sh") blocks.push({ commands: content, seen: [] });
     else if (info === "text" && shown) blocks.at(-1)?.seen.push(content);
@@ -101,6 +103,8 @@ const BLOCK = "== block ";
 
 /** Where pages let a reader start servers of his own; each gets a free port here. */
 const OWN_PORTS = ["8010", "8443"];
+/** What pages name where a reader would have a site of his own. */
+const ANY_SITE = /https:\/\/example\.com\/(?![\w-])/g;
 /** Where the page about scripts has its model. */
 const MODEL_PORT = "8080";
 
@@ -110,6 +114,7 @@ function portsHere(hub: string, demo: string, model: string): (commands: string)
   const ports = new Map([["8000", hub], ["8001", demo], [MODEL_PORT, model], ...own]);
   return (commands) =>
     commands
+      .replaceAll(ANY_SITE, `http://localhost:${demo}/demo/`)
       .replaceAll(/(localhost|127\.0\.0\.1):(\d{4})\b/g, (address, host, port) =>
         ports.has(port) ? `${host}:${ports.get(port)}` : address,
       )
