@@ -20,6 +20,8 @@ const TOGETHER = 4;
 const GONE = /net::ERR_|WebSocket connection|Failed when connecting: Connection closed/;
 /** And of a file that the other version does not have, or of a screen before its worker is back. */
 const GONE_OR_OTHER = new RegExp(`${GONE.source}|404 .*/ui/assets/|503 .*/(novnc/|state)`);
+/** Below a screen, in place of that it is live. */
+const NOT_LIVE = "Not live while the server is away";
 const CODE = "export const run = () => 1;";
 
 let rig: UiRig;
@@ -134,8 +136,12 @@ async function faultsOfAway(page: Page, before: Shown | undefined): Promise<stri
   const now = await shownBy(page);
   const [was, is] = [withoutNumbers(before?.lines ?? []), withoutNumbers(now.lines)];
   return [
-    ...was.filter((line) => !is.includes(line)).map((line) => `lost: ${line}`),
-    ...is.filter((line) => !was.includes(line)).map((line) => `added: ${line}`),
+    ...was
+      .filter((line) => !is.includes(line) && !line.startsWith("Live, "))
+      .map((line) => `lost: ${line}`),
+    ...is
+      .filter((line) => !was.includes(line) && line !== NOT_LIVE)
+      .map((line) => `added: ${line}`),
     ...(now.pictures < (before?.pictures ?? 0) ? ["lost a picture"] : []),
     ...(now.alerts > (before?.alerts ?? 0) ? ["added an alert"] : []),
   ];
@@ -149,6 +155,7 @@ test("every page says since when its hub is away, keeps what it showed and count
   expect(await faultsOf((page, name) => faultsOfAway(page, before.get(name)))).toEqual({});
   const still = new Map<string, string[]>();
   for (const [name, { page }] of open) still.set(name, await linesOf(page));
+  await at("/ui/browsers/:sid").getByText(NOT_LIVE).waitFor();
   // They have asked in vain again meanwhile.
   await Promise.all(
     [...open.values()].map(({ page }) =>
