@@ -8,7 +8,6 @@ import { serverNow } from "../../lib/connection.ts";
 import { type LateFile, lateFile } from "../../lib/late-file.ts";
 import { useGet } from "../../lib/query.ts";
 import { countText } from "../../lib/units.ts";
-import { useOffline } from "../../lib/use-offline.ts";
 import { LatePart } from "../../parts/late-part.tsx";
 import { requestLine } from "../player/model/requests.ts";
 import type { SidePanel } from "../player/panels/side.tsx";
@@ -135,10 +134,9 @@ const FEEDS: Record<JobEvents["state"], string> = {
 };
 
 function FeedNote({ feed: { state, dropped } }: { feed: JobEvents }): ReactNode {
-  const offline = useOffline() !== null && state !== "ended";
   return (
     <span data-feed={state}>
-      {offline ? "offline, it goes on when the server answers" : FEEDS[state]}
+      {FEEDS[state]}
       {dropped > 0 && `; the first ${countText(dropped)} are in log.txt`}
     </span>
   );
