@@ -1,6 +1,6 @@
 import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { lazy, type ReactNode, Suspense, useDeferredValue, useEffect, useState } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
@@ -16,8 +16,10 @@ import { DEFAULT_RANGE, RANGES, rangeOf } from "./home/ranges.ts";
 import { RunningNow } from "./home/running-now.tsx";
 import { useFilters } from "./lib/filters.ts";
 import { info } from "./lib/info.ts";
+import { lateFile } from "./lib/late-file.ts";
 import { useGet } from "./lib/query.ts";
 import { useRoom } from "./lib/width.ts";
+import { LatePart } from "./parts/late-part.tsx";
 import { PageHead } from "./parts/page-head.tsx";
 import { Loadable } from "./parts/states.tsx";
 import { UpdatesBanner } from "./parts/updates/banner.tsx";
@@ -28,9 +30,7 @@ import { useUnserved } from "./pipeline/workload/use-seen.ts";
 const EVERY_MS = 15_000;
 
 /** Whoever has used it once does not load it again. */
-const FirstRunPath = lazy(() =>
-  import("./home/path.tsx").then((file) => ({ default: file.FirstRunPath })),
-);
+const FIRST_RUN = lateFile(async () => (await import("./home/path.tsx")).FirstRunPath);
 
 /** Which steps of the first run are done, by what the server has; null until that is known. */
 function doneOf(
@@ -138,15 +138,17 @@ export function Page() {
   }, [shows]);
   if (shows && done !== null)
     return (
-      <Suspense fallback={null}>
-        <FirstRunPath
-          run={run}
-          change={change}
-          done={done}
-          lanes={figures.data?.lanes}
-          onEnd={() => change({ path: "hidden" })}
-        />
-      </Suspense>
+      <LatePart file={FIRST_RUN} coming={null}>
+        {(FirstRunPath) => (
+          <FirstRunPath
+            run={run}
+            change={change}
+            done={done}
+            lanes={figures.data?.lanes}
+            onEnd={() => change({ path: "hidden" })}
+          />
+        )}
+      </LatePart>
     );
   return (
     <>

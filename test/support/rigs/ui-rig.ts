@@ -44,15 +44,18 @@ export interface OpenOptions {
   url?: string;
   /** IANA name of the time zone that the browser is in. */
   zone?: string;
+  /** Pages of another number share no connections: a browser has six for a server, of which each page holds one. */
+  apart?: number;
 }
 
 export interface UiPage extends AsyncDisposable {
   readonly page: Page;
   /**
    * No console error, no broken script, no request to another origin so far, and axe finds nothing serious in what is
-   * shown. Console errors that match `allowed` are the test's own doing.
+   * shown. Console errors that match `allowed` are the test's own doing; `state` tells what is shown from the same page in
+   * another one, which axe has judged before.
    */
-  judge(allowed?: RegExp): Promise<void>;
+  judge(allowed?: RegExp, state?: string): Promise<void>;
   /** Console errors, broken scripts and requests to other origins so far. */
   complaints(allowed?: RegExp): string[];
 }
@@ -255,9 +258,9 @@ async function openPage(
   browser: Browser,
   url: string,
   path: string,
-  { width = 1440, height = 900, colors = "light", zone = "UTC" }: OpenOptions = {},
+  { width = 1440, height = 900, colors = "light", zone = "UTC", apart = 0 }: OpenOptions = {},
 ): Promise<UiPage> {
-  const context = await contextFor(browser, { width, height, colors, zone });
+  const context = await contextFor(browser, { width, height, colors, zone, apart });
   const page = idle.get(context)?.pop() ?? (await context.newPage());
   page.setDefaultTimeout(PAGE_MS);
   // Its last test may have made it smaller.
@@ -293,8 +296,8 @@ async function openPage(
   return {
     page,
     complaints,
-    judge: async (allowed) => {
-      await judgeAccess(page, `${width} ${colors}`);
+    judge: async (allowed, state = "") => {
+      await judgeAccess(page, `${width} ${colors} ${state}`);
       expect(complaints(allowed)).toEqual([]);
     },
     [Symbol.asyncDispose]: async () => {

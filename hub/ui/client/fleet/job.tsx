@@ -1,9 +1,10 @@
-import { lazy, Suspense } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
+import { lateFile } from "../lib/late-file.ts";
 import { useGet } from "../lib/query.ts";
+import { LatePart } from "../parts/late-part.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loadable, Loading } from "../parts/states.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
 import { AnswerBand } from "./job/answer-band.tsx";
 import { JobHead } from "./job/head.tsx";
 import { Offers } from "./job/offers.tsx";
@@ -12,7 +13,7 @@ import { useJobEvents } from "./job/use-events.ts";
 import { VerdictBand } from "./job/verdict-band.tsx";
 
 // What plays a recording is as large as all other pages together.
-const JobPlayer = lazy(async () => ({ default: (await import("./job/job-player.tsx")).JobPlayer }));
+const PLAYER = lateFile(async () => (await import("./job/job-player.tsx")).JobPlayer);
 
 const CRUMBS = [{ title: "Captures", href: "/ui/captures" }];
 
@@ -73,9 +74,9 @@ function JobView({ job }: { job: Job }) {
           It has ended while you watched. The player stays where it was.
         </p>
       )}
-      <Suspense fallback={<Loading />}>
-        <JobPlayer job={job} feed={feed} attempts={attempts} />
-      </Suspense>
+      <LatePart file={PLAYER}>
+        {(JobPlayer) => <JobPlayer job={job} feed={feed} attempts={attempts} />}
+      </LatePart>
     </div>
   );
 }

@@ -1,18 +1,17 @@
 import { Anchor, Button, Group, Text } from "@mantine/core";
-import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import { useFilters } from "../lib/filters.ts";
+import { lateFile } from "../lib/late-file.ts";
 import { jobHref } from "../lib/links.ts";
+import { LatePart } from "../parts/late-part.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Loadable, Loading } from "../parts/states.tsx";
+import { Loadable } from "../parts/states.tsx";
 import { LiveSession } from "./session/live-session.tsx";
 import { TraceLink } from "./session/trace-link.tsx";
 import { hasEnded, useSession } from "./viewer/use-session.ts";
 
-const SessionRecording = lazy(async () => ({
-  default: (await import("./session/recording.tsx")).SessionRecording,
-}));
+const RECORDING = lateFile(async () => (await import("./session/recording.tsx")).SessionRecording);
 
 const CRUMBS = [{ title: "Browsers", href: "/ui/browsers" }];
 
@@ -46,9 +45,9 @@ function Open({ session }: { session: Session }) {
           Back to the live screen
         </Button>
       </PageHead>
-      <Suspense fallback={<Loading />}>
-        <SessionRecording sid={session.session_id} open trace={false} />
-      </Suspense>
+      <LatePart file={RECORDING}>
+        {(SessionRecording) => <SessionRecording sid={session.session_id} open trace={false} />}
+      </LatePart>
     </>
   );
 }
@@ -79,9 +78,11 @@ function Ended({ sid, last }: { sid: string; last: Session | undefined }) {
           </Anchor>
         </Group>
       </section>
-      <Suspense fallback={<Loading />}>
-        <SessionRecording sid={sid} open={false} trace={last?.trace ?? false} />
-      </Suspense>
+      <LatePart file={RECORDING}>
+        {(SessionRecording) => (
+          <SessionRecording sid={sid} open={false} trace={last?.trace ?? false} />
+        )}
+      </LatePart>
     </>
   );
 }

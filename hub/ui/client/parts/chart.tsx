@@ -2,10 +2,15 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { lateFile, useLateFile } from "../lib/late-file.ts";
 import { barAt, type ChartSeries, type Range, stacked } from "./chart/model.ts";
 import { FONT, plotOptions } from "./chart/plot.ts";
+import { LateNote } from "./late-part.tsx";
 
 export type { ChartSeries, Range };
+
+// After what else the page shows: to compile it takes longer than to draw.
+const PLOT = lateFile(async () => (await import("uplot")).default);
 
 interface ChartProps {
   /** Says what is drawn, for screen readers. */
@@ -36,6 +41,7 @@ interface ChartProps {
 export function Chart(props: ChartProps) {
   const { label, x, series, range, onRange, height = 200, unit, max, log = false } = props;
   const { running = false, legend = true, onHover, onPick } = props;
+  const plot = useLateFile(PLOT);
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const dark = useComputedColorScheme("light") === "dark";
@@ -47,7 +53,7 @@ export function Chart(props: ChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for another shape, not for other values
   useEffect(() => {
     const element = box.current;
-    if (!element) return;
+    if (!element || plot.state !== "there") return;
     let done = false;
     let remove = () => {};
     const draw = (Plot: typeof uPlot) => {
@@ -85,18 +91,18 @@ export function Chart(props: ChartProps) {
         made.destroy();
       };
     };
-    // After what else the page shows: to compile it takes longer than to draw.
     // Its labels are measured, so their typeface has to be there.
     const font = document.fonts.load(FONT).catch(() => []);
-    void Promise.all([import("uplot"), font]).then(([{ default: Plot }]) => draw(Plot));
+    void font.then(() => draw(plot.value));
     return () => {
       done = true;
       remove();
     };
-  }, [shape, dark, height, max, log, running, legend]);
+  }, [plot.state, shape, dark, height, max, log, running, legend]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values
   useEffect(() => {
     chart.current?.setData(latest.current.data);
   }, [x, series, range?.from, range?.until]);
+  if (plot.state === "away" || plot.state === "missing") return <LateNote state={plot.state} />;
   return <div ref={box} role="img" aria-label={label} className="chart" />;
 }

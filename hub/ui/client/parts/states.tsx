@@ -1,10 +1,10 @@
 import { Alert, Button, Skeleton, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconInbox } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { FlotillaError } from "#shared/client/errors.ts";
-import { offlineSince, subscribeConnection } from "../lib/connection.ts";
 import { errorText } from "../lib/query.ts";
+import { useOffline } from "../lib/use-offline.ts";
 import { Command } from "./copy.tsx";
 
 /** What a person can do about it. */
@@ -73,7 +73,7 @@ interface LoadableProps<T> {
 export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
   const { data, error, refetch } = query;
   // Of which the page as a whole tells.
-  const offline = useSyncExternalStore(subscribeConnection, offlineSince);
+  const offline = useOffline();
   if (data === undefined)
     return error ? (
       <ErrorNote error={error} retry={() => void refetch()} />

@@ -1,6 +1,5 @@
 import { Component, type ReactNode } from "react";
 import { ErrorNote } from "../parts/states.tsx";
-import { isMissingFile, MissingFile } from "./missing-file.tsx";
 
 /** A page that crashes does not break anything else. */
 export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
@@ -10,7 +9,6 @@ export class Boundary extends Component<{ children: ReactNode }, { error: unknow
   }
   override render() {
     if (this.state.error === null) return this.props.children;
-    if (isMissingFile(this.state.error)) return <MissingFile error={this.state.error} />;
     return (
       <ErrorNote
         error={this.state.error}

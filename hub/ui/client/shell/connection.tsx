@@ -1,14 +1,12 @@
 import { Button } from "@mantine/core";
 import { IconCloudOff, IconPlugConnected, IconRefresh } from "@tabler/icons-react";
 import { useSyncExternalStore } from "react";
-import { offlineSince, subscribeConnection } from "../lib/connection.ts";
 import { useHealth } from "../lib/health.ts";
 import { info } from "../lib/info.ts";
 import { isLive, subscribeLive } from "../lib/live.ts";
 import { EVERY_MS } from "../lib/query.ts";
 import { clockText } from "../lib/units.ts";
-
-const useOffline = () => useSyncExternalStore(subscribeConnection, offlineSince);
+import { useOffline } from "../lib/use-offline.ts";
 
 /** Whether the server has become another version than the page is of. */
 const useUpdated = (): boolean => {

@@ -1,12 +1,14 @@
 import { Button } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import { type ComponentType, lazy, type ReactNode, useMemo } from "react";
+import { type ComponentType, type ReactNode, useMemo } from "react";
 import type { AttemptSummary } from "#shared/protocol/schema/attempt.ts";
 import type { Har } from "#shared/protocol/schema/har.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { serverNow } from "../../lib/connection.ts";
+import { type LateFile, lateFile } from "../../lib/late-file.ts";
 import { useGet } from "../../lib/query.ts";
 import { countText } from "../../lib/units.ts";
+import { LatePart } from "../../parts/late-part.tsx";
 import { requestLine } from "../player/model/requests.ts";
 import type { SidePanel } from "../player/panels/side.tsx";
 import type { TimedRow } from "../player/player.tsx";
@@ -21,11 +23,9 @@ import type { JobEvents } from "./use-events.ts";
 import { useJobActions } from "./use-job-actions.ts";
 import { useSteady } from "./use-steady.ts";
 
-const part = (load: () => Promise<ComponentType<{ job: Job }>>) =>
-  lazy(async () => ({ default: await load() }));
-const Assets = part(async () => (await import("./assets.tsx")).Assets);
-const SavedPage = part(async () => (await import("./saved-page.tsx")).SavedPage);
-const Attempts = part(async () => (await import("./attempts.tsx")).Attempts);
+const ASSETS = lateFile(async () => (await import("./assets.tsx")).Assets);
+const SAVED_PAGE = lateFile(async () => (await import("./saved-page.tsx")).SavedPage);
+const ATTEMPTS = lateFile(async () => (await import("./attempts.tsx")).Attempts);
 
 const ONCE = { refetchInterval: false, staleTime: Number.POSITIVE_INFINITY, retry: false } as const;
 
@@ -87,23 +87,27 @@ export function JobPlayer({ job, feed, attempts }: JobPlayerProps) {
 }
 
 /** With room around it, unlike the lists. */
-const roomy = (panel: ReactNode): ReactNode => <div className="panel-body">{panel}</div>;
+const roomy = (file: LateFile<ComponentType<{ job: Job }>>, job: Job): ReactNode => (
+  <div className="panel-body">
+    <LatePart file={file}>{(Panel) => <Panel job={job} />}</LatePart>
+  </div>
+);
 
 function panelsOf(job: Job): readonly SidePanel[] {
   const scripted = job.mode !== "fetch";
   return [
-    { name: "assets", title: "Assets", count: job.asset_count, show: roomy(<Assets job={job} />) },
+    { name: "assets", title: "Assets", count: job.asset_count, show: roomy(ASSETS, job) },
     ...(scripted
       ? [
           {
             name: "attempts",
             title: "Attempts",
             count: job.attempts,
-            show: roomy(<Attempts job={job} />),
+            show: roomy(ATTEMPTS, job),
           },
         ]
       : []),
-    { name: "page", title: "Page", show: roomy(<SavedPage job={job} />) },
+    { name: "page", title: "Page", show: roomy(SAVED_PAGE, job) },
     { name: "details", title: "Details", show: <Details job={job} /> },
   ];
 }

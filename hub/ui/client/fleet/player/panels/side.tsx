@@ -1,7 +1,6 @@
 import { CloseButton, Tabs } from "@mantine/core";
-import { type ReactNode, Suspense, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { countText } from "../../../lib/units.ts";
-import { Loading } from "../../../parts/states.tsx";
 import type { Range } from "../model/story.ts";
 import { placeText } from "../model/transport.ts";
 
@@ -55,7 +54,7 @@ export function Side({ panels, panel, onPanel }: SideProps) {
         ))}
       </Tabs.List>
       <Tabs.Panel value={name ?? ""} className="player-panel">
-        <Suspense fallback={<Loading />}>{now?.show}</Suspense>
+        {now?.show}
       </Tabs.Panel>
     </Tabs>
   );

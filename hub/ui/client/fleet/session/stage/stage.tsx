@@ -2,6 +2,7 @@ import { IconBroadcast, IconServer, IconUpload } from "@tabler/icons-react";
 import { type DragEvent, type RefObject, useState } from "react";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../../lib/query.ts";
+import { useOffline } from "../../../lib/use-offline.ts";
 import { viewerAddress } from "../../viewer/addresses.ts";
 import { dropFiles } from "./drop-files.ts";
 import { PickLayer } from "./pick-layer.tsx";
@@ -17,11 +18,17 @@ interface StageProps {
   picker: Picker;
 }
 
+function liveText(offline: boolean, drives: boolean): string {
+  if (offline) return "Not live while the server is away";
+  return drives ? "Live, you may act" : "Live, view only";
+}
+
 const holdsFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer.types.includes("Files");
 
 /** The screen of the session, as large as there is room; files are dropped on it, and elements are picked on it. */
 export function Stage({ session, drives, viewer, screen, picker }: StageProps) {
   const { session_id, worker_id, lane_idx } = session;
+  const offline = useOffline() !== null;
   const [over, setOver] = useState(false);
   const upload = useChange(
     ({ files, at }: { files: File[]; at: { x: number; y: number } | null }) =>
@@ -71,7 +78,7 @@ export function Stage({ session, drives, viewer, screen, picker }: StageProps) {
       </div>
       <footer className="session-foot">
         <span>
-          <IconBroadcast size={14} aria-hidden /> {drives ? "Live, you may act" : "Live, view only"}
+          <IconBroadcast size={14} aria-hidden /> {liveText(offline, drives)}
         </span>
         <span>
           <IconServer size={14} aria-hidden /> {worker_id}, lane {lane_idx}
