@@ -69,11 +69,13 @@ interface LoadableProps<T> {
   lines?: number;
 }
 
-/** Shows grey lines until there is something, what there is with a note when it could not be read again, or the error. */
+/**
+ * Shows grey lines until there is something, what there is with a note when it could not be read again, or the error. That
+ * the server is away is for the page as a whole to tell.
+ */
 export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
-  const { data, error, refetch } = query;
-  // Of which the page as a whole tells.
-  const offline = useOffline();
+  const { data, refetch } = query;
+  const error = useOffline() === null ? query.error : null;
   if (data === undefined)
     return error ? (
       <ErrorNote error={error} retry={() => void refetch()} />
@@ -82,7 +84,7 @@ export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
     );
   return (
     <>
-      {error && offline === null && (
+      {error && (
         <Alert color="yellow" mb="sm" role="status">
           Shown as it was last read: {errorText(error)}. The page tries again by itself.
         </Alert>
