@@ -96,6 +96,31 @@ for (const { name, width, height, colors } of [
   });
 }
 
+test("where a player opens by itself is no moment in its address, also while its events are late (rules/recordings#the-player)", async () => {
+  await using ui = await rig.open("/ui/captures");
+  const { page } = ui;
+  const read = Promise.withResolvers<void>();
+  await page.route("**/recording/events*", async (route) => {
+    await read.promise;
+    await route.continue();
+  });
+  await page.goto(`${rig.url}/ui/captures/${second.job_id}`);
+  const at = page.getByRole("slider", { name: "Place in the recording" });
+  await at.waitFor();
+  const hasMoment = ({ searchParams }: URL) => searchParams.has("t");
+  await page.keyboard.press(",");
+  await page.waitForURL(hasMoment);
+  await page.keyboard.press("End");
+  await page.waitForURL((url) => !hasMoment(url));
+  const answered = page.waitForResponse("**/recording/events*");
+  read.resolve();
+  await answered;
+  await page.getByRole("tab", { name: "Log" }).click();
+  await page.getByRole("list", { name: "Log" }).getByText("completed").first().waitFor();
+  expect(await at.getAttribute("aria-valuenow")).toBe(await at.getAttribute("aria-valuemax"));
+  expect(hasMoment(new URL(page.url()))).toBe(false);
+});
+
 test("an error of the page is amber in the band, and says what it answered (rules/web-app#what-is-known)", async () => {
   await using ui = await rig.open(`/ui/captures/${broken.job_id}`);
   const band = ui.page.getByRole("region", { name: "What became of it" });

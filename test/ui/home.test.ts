@@ -250,3 +250,36 @@ test("steps that are left out stay left out, and the path can be hidden (rules/w
     await empty.close();
   }
 });
+
+test("a step stays open with what came of it, also when its own answer is late (rules/web-app#first-run)", async () => {
+  const empty = await startTestHub({ alone: true });
+  try {
+    await using ui = await rig.open("/ui/home", { url: empty.url });
+    const { page } = ui;
+    for (const next of ["Open session", "Run ten tasks", "Test and add"]) {
+      await page.getByRole("button", { name: "Leave this step out" }).click();
+      await page.getByRole("button", { name: next }).waitFor();
+    }
+    // Nobody has chosen the step since then: it is open because it is the next one.
+    await page.reload();
+    await page.getByRole("textbox", { name: "Endpoint" }).fill("http://127.0.0.1:9/v1");
+    await page.getByRole("textbox", { name: "Model" }).fill("late");
+    await page.getByRole("button", { name: "Test and add" }).click();
+    // The engine is there, and the page learns it from the figures first: a new job has them read again.
+    const read = Promise.withResolvers<void>();
+    await page.route("**/engines/late", async (route) => {
+      const response = await route.fetch();
+      await empty.call("POST", "/jobs", { url: "http://127.0.0.1:9/" });
+      await read.promise;
+      await route.fulfill({ response });
+    });
+    await page.getByRole("button", { name: "Add it anyway" }).click();
+    await page.getByRole("heading", { name: "That was all of it" }).waitFor();
+    read.resolve();
+    await page.getByText("The engine late was added.").waitFor();
+    await page.getByRole("button", { name: "Show Home" }).first().click();
+    await card(page, "Latest captures").waitFor();
+  } finally {
+    await empty.close();
+  }
+});

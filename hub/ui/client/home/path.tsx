@@ -68,7 +68,6 @@ interface PathProps {
 /** The first run, done in place: each step leaves something that can be kept. */
 export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathProps) {
   const steps = STEPS.filter((step) => step in known);
-  const [chosen, setChosen] = useState<Step | null>(null);
   const [job_id, setJob] = useState("");
   const [sid, setSid] = useState("");
   const [round, setRound] = useState("");
@@ -82,43 +81,18 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
   };
   const isOver = (step: Step) => done[step] === true || run.skipped.includes(step);
   const next = steps.find((step) => !isOver(step));
-  const open = chosen ?? next ?? null;
+  // What is read again closes no step: what came of it stays until the reader goes on, and the figures may say that it is
+  // done before its own answer does.
+  const [open, setOpen] = useState<Step | null>(next ?? null);
   const job = capture.data;
   const skip = (step: Step) => {
     change({ skipped: [...run.skipped, step] });
-    setChosen(steps.find((one) => one !== step && !isOver(one)) ?? null);
+    setOpen(steps.find((one) => one !== step && !isOver(one)) ?? null);
   };
-  // It stays open with what came of it until the reader goes on.
-  const keep = (step: Step) => setChosen(step);
   const body: Record<Step, () => ReactNode> = {
-    capture: () => (
-      <CaptureStep
-        job={job}
-        onJob={(id) => {
-          keep("capture");
-          setJob(id);
-        }}
-      />
-    ),
-    session: () => (
-      <SessionStep
-        sid={sid}
-        address={job?.url ?? ""}
-        onSession={(id) => {
-          keep("session");
-          setSid(id);
-        }}
-      />
-    ),
-    tasks: () => (
-      <TasksStep
-        round={round}
-        onRound={(name) => {
-          keep("tasks");
-          setRound(name);
-        }}
-      />
-    ),
+    capture: () => <CaptureStep job={job} onJob={setJob} />,
+    session: () => <SessionStep sid={sid} address={job?.url ?? ""} onSession={setSid} />,
+    tasks: () => <TasksStep round={round} onRound={setRound} />,
     engine: () => <EngineStep />,
   };
   const following = steps.find((step) => step !== open && !isOver(step));
@@ -158,7 +132,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
                         ? "skipped"
                         : "later"
                 }
-                onOpen={() => setChosen(step)}
+                onOpen={() => setOpen(step)}
                 onSkip={done[step] ? null : () => skip(step)}
               >
                 {body[step]()}
@@ -166,7 +140,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
                   <Button
                     mt="sm"
                     variant="default"
-                    onClick={() => setChosen(following)}
+                    onClick={() => setOpen(following)}
                   >{`Next: ${TITLES[following].title.toLowerCase()}`}</Button>
                 )}
                 {done[step] && next === undefined && (
