@@ -10,7 +10,9 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
+import type { FleetContext } from "../context.ts";
 import { stoppingOf } from "../links/drain.ts";
+import type { FleetCountContext } from "../links/link-contexts.ts";
 import { countFleet } from "../links/view.ts";
 import { endSession } from "../sessions/end.ts";
 import { requireSession } from "../sessions/registry.ts";
@@ -218,7 +220,9 @@ async function command(
   return answer;
 }
 
-async function readiness(ctx: Parameters<typeof countFleet>[0]): Promise<Record<string, unknown>> {
+async function readiness(
+  ctx: FleetCountContext & Pick<FleetContext, "draining" | "sessions" | "version">,
+): Promise<Record<string, unknown>> {
   const workers = await countFleet(ctx).then(
     (fleet) => fleet.workers,
     () => 0,
