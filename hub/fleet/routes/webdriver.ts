@@ -16,6 +16,7 @@ import type { FleetCountContext } from "../links/link-contexts.ts";
 import { countFleet } from "../links/view.ts";
 import { endSession } from "../sessions/end.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { askDriver } from "../webdriver/ask-driver.ts";
 import { clientActed } from "../webdriver/client-acted.ts";
 import { fateOf } from "../webdriver/commands.ts";
@@ -155,7 +156,7 @@ const status = createRoute({
 });
 
 /** POST /session, its commands, and GET /status (rules/webdriver). */
-export function webDriverRoutes(ctx: Parameters<typeof openWebDriver>[0]) {
+export function webDriverRoutes(ctx: FleetContext) {
   const app = newApp();
   for (const route of [open, quit, get, post, remove, status]) describeRoute(app, route);
   app.post("/session", access(open.rules), jsonBodyLimit, async (c) =>
@@ -195,7 +196,7 @@ async function bodyOf(c: C): Promise<unknown> {
 const SEGMENTS = /^\/session\/[^/]+\/(.*)$/s;
 
 async function command(
-  ctx: Parameters<typeof endSession>[0],
+  ctx: SessionEndContext & Pick<FleetContext, "awaited">,
   c: C,
   body: string | null,
 ): Promise<Response> {
