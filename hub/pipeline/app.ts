@@ -122,7 +122,14 @@ function onceWithKey(
   };
 }
 
-const systemRoutes = ({ config, clock, version, db, stores_health, disk_room }: PipelineContext) =>
+const systemRoutes = ({
+  config,
+  clock,
+  version,
+  db,
+  stores_health,
+  disk_room,
+}: Pick<PipelineContext, "clock" | "config" | "db" | "disk_room" | "stores_health" | "version">) =>
   newApp()
     .openapi(health, async (c) => {
       const [pinged, found] = await Promise.allSettled([

@@ -27,7 +27,21 @@ const expireKeysOnce = async ({
 };
 
 /** Starts what the pipeline does by itself besides the queue's sweeper; ends with `scope`. */
-export function startPipelineLoops(ctx: PipelineContext, scope: Scope): void {
+export function startPipelineLoops(
+  ctx: Pick<
+    PipelineContext,
+    | "clock"
+    | "config"
+    | "db"
+    | "disk_room"
+    | "log"
+    | "objects"
+    | "operations"
+    | "pipeline"
+    | "wall_jumps"
+  >,
+  scope: Scope,
+): void {
   const { clock, log } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
     addLoop(scope, { name, everyMs, clock, log, pass });

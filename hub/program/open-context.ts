@@ -48,6 +48,7 @@ import type { Scope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/protocol/link/close.ts";
+import type { LinkEndContext } from "../fleet/links/link-contexts.ts";
 import type { ProgramContext } from "./context.ts";
 import { createFleetHooks } from "./fleet-hooks.ts";
 import { addHealthMetrics } from "./health-metrics.ts";
@@ -262,7 +263,7 @@ function openCounts(deps: ServeDeps) {
   return { metrics, call_counts, meters: createFleetMeters(metrics) };
 }
 
-async function closeLinks(ctx: FleetContext): Promise<void> {
+async function closeLinks(ctx: LinkEndContext & Pick<FleetContext, "handshakes">): Promise<void> {
   const { code, reason } = linkFarewell(ctx);
   for (const socket of ctx.handshakes.keys()) socket.close(code, reason);
   const close = (link: WorkerLink) =>

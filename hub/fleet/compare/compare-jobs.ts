@@ -7,6 +7,7 @@ import { COMPARISON_LIMITS } from "#shared/protocol/limits.ts";
 import type { JobComparison, TextCompared } from "#shared/protocol/schema/comparison.ts";
 import type { FleetContext } from "../context.ts";
 import { readDocument } from "../jobs/documents.ts";
+import type { DocumentContext } from "../jobs/job-contexts.ts";
 import type { Comparisons, Ignored } from "../jobs/parts.ts";
 import { getRow } from "../jobs/read-jobs.ts";
 import { documentHref } from "../jobs/record.ts";
@@ -16,6 +17,9 @@ import { comparePictures } from "./compare-pictures.ts";
 import { compareText } from "./compare-text.ts";
 import { compareAssets } from "./match-assets.ts";
 import { PictureError } from "./png-file.ts";
+
+/** What reads the documents of two jobs and compares them within a deadline. */
+type ComparedContext = DocumentContext & Pick<FleetContext, "clock">;
 
 const PICTURE = "screenshot.png";
 
@@ -28,7 +32,7 @@ async function completedRow(ctx: Pick<FleetContext, "db">, job_id: string): Prom
 }
 
 /** As much of a page as is compared; null when the job has none. @throws AppError timed_out. */
-async function readPage(ctx: FleetContext, row: JobRow): Promise<PageText | null> {
+async function readPage(ctx: ComparedContext, row: JobRow): Promise<PageText | null> {
   const body = await readDocument(ctx, row, "page.html");
   if (!body) return null;
   // The store ends its own silence; this ends one that sends a byte now and then.
@@ -66,7 +70,7 @@ const withoutPicture = (picture_missing: string): Pictures => ({ picture: null, 
 
 /** The pictures of two pages, or why they are not compared. @throws AppError timed_out */
 async function picturesCompared(
-  ctx: FleetContext,
+  ctx: ComparedContext,
   before: JobRow,
   after: JobRow,
 ): Promise<Pictures> {
@@ -104,7 +108,7 @@ async function picturesCompared(
 }
 
 async function readText(
-  ctx: FleetContext,
+  ctx: ComparedContext,
   row: JobRow,
   ignored: Ignored | null,
 ): Promise<PageText | null> {
@@ -113,7 +117,7 @@ async function readText(
 }
 
 async function textCompared(
-  ctx: FleetContext,
+  ctx: ComparedContext,
   before: JobRow,
   after: JobRow,
   ignored: Ignored | null,
@@ -132,7 +136,7 @@ const named = ({ job_id, url, finished_at }: JobRow) => ({
 });
 
 async function compareRows(
-  ctx: FleetContext,
+  ctx: ComparedContext,
   before: JobRow,
   after: JobRow,
   ignored: Ignored | null,

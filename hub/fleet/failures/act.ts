@@ -11,6 +11,7 @@ import {
 import { type JobStatus, SubmitJob, TERMINAL } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
+import type { JobCreateContext, JobRemovalContext } from "../jobs/job-contexts.ts";
 import { pagesOfJobs } from "../jobs/read-jobs.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitRetry } from "../jobs/submit.ts";
@@ -51,8 +52,11 @@ function filterOf(action: JobAction, { dry_run, at_most, ...filter }: JobSelecti
   return { ...filter, statuses, not_retried: action === "retry" };
 }
 
+/** What any of the actions needs. */
+type ActContext = JobCreateContext & JobRemovalContext;
+
 /** The options and labels of its record, without what the hub itself added. */
-async function retryJob(ctx: FleetContext, job: JobRow): Promise<Refusal> {
+async function retryJob(ctx: JobCreateContext, job: JobRow): Promise<Refusal> {
   if (job.options.proxy && isMasked(job.options.proxy))
     return "the login of its proxy is not kept: submit it again with the proxy";
   const { fetch_recipe: _recipe, ...options } = job.options;
@@ -62,7 +66,7 @@ async function retryJob(ctx: FleetContext, job: JobRow): Promise<Refusal> {
   return (await submitRetry(ctx, asked.data, job.job_id)) === null ? MOVED_ON : null;
 }
 
-const DO: Record<JobAction, (ctx: FleetContext, job: JobRow) => Promise<Refusal>> = {
+const DO: Record<JobAction, (ctx: ActContext, job: JobRow) => Promise<Refusal>> = {
   retry: retryJob,
   cancel: async (ctx, { job_id }) => {
     await cancelJob(ctx, job_id);
@@ -74,7 +78,7 @@ const DO: Record<JobAction, (ctx: FleetContext, job: JobRow) => Promise<Refusal>
   },
 };
 
-async function changeOne(ctx: FleetContext, action: JobAction, job: JobRow): Promise<Refusal> {
+async function changeOne(ctx: ActContext, action: JobAction, job: JobRow): Promise<Refusal> {
   try {
     return await DO[action](ctx, job);
   } catch (err) {
@@ -87,7 +91,7 @@ async function changeOne(ctx: FleetContext, action: JobAction, job: JobRow): Pro
 
 /** Newest first, so it does not meet the jobs that it makes itself. */
 async function changeAll(
-  ctx: FleetContext,
+  ctx: ActContext & Pick<FleetContext, "stopping">,
   action: JobAction,
   filter: JobFilter,
   { at_most = Number.POSITIVE_INFINITY }: JobSelection,
@@ -125,7 +129,7 @@ function count(done: JobChangesMade, { job_id, url, status }: JobRow, refusal: R
  * @throws AppError invalid
  */
 export async function actOnJobs(
-  ctx: FleetContext,
+  ctx: ActContext & Pick<FleetContext, "stopping">,
   action: JobAction,
   asked: JobSelection,
 ): Promise<JobChangesMade> {

@@ -2,6 +2,7 @@ import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import type { FigureRange, Figures } from "#shared/protocol/schema/figures.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
+import type { WorkerListContext } from "../links/link-contexts.ts";
 import { ableWorkers, freeLanesOf, usableLanesOf } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import { readStuck } from "../retention/stuck.ts";
@@ -9,6 +10,10 @@ import { type BucketCache, readCaptures } from "./captures.ts";
 import { readHosts } from "./hosts.ts";
 import { findProblems, waitingOf } from "./problems.ts";
 import { readStorage } from "./storage.ts";
+
+/** What the figures are read from. */
+type FiguresContext = WorkerListContext &
+  Pick<FleetContext, "config" | "disk_room" | "settings_cache" | "stores_health">;
 
 /** The first page of the app in one call (rules/figures#figures-of-the-fleet). */
 
@@ -28,9 +33,9 @@ interface Memory {
   readonly kept: Map<string, Kept>;
 }
 
-const memories = new WeakMap<FleetContext, Memory>();
+const memories = new WeakMap<object, Memory>();
 
-function memoryOf(ctx: FleetContext): Memory {
+function memoryOf(ctx: object): Memory {
   const known = memories.get(ctx);
   if (known !== undefined) return known;
   const made: Memory = { buckets: new Map(), kept: new Map() };
@@ -40,7 +45,7 @@ function memoryOf(ctx: FleetContext): Memory {
 
 /** Callers at the same time share one read; a failure is not kept. */
 function atMost<T>(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "clock">,
   key: string,
   fresh: { ms: number; rest: number },
   read: () => Promise<T>,
@@ -75,7 +80,7 @@ function lanesOf(workers: readonly Worker[]): Figures["lanes"] {
   };
 }
 
-async function readFigures(ctx: FleetContext, range: FigureRange): Promise<Figures> {
+async function readFigures(ctx: FiguresContext, range: FigureRange): Promise<Figures> {
   const { db, clock, disk_room, stores_health } = ctx;
   const { buckets } = memoryOf(ctx);
   const time = { now: clock.now(), monotonic: clock.monotonic() };
@@ -122,5 +127,5 @@ async function readFigures(ctx: FleetContext, range: FigureRange): Promise<Figur
 }
 
 /** GET /figures: at most a few seconds old. */
-export const getFigures = (ctx: FleetContext, range: FigureRange): Promise<Figures> =>
+export const getFigures = (ctx: FiguresContext, range: FigureRange): Promise<Figures> =>
   atMost(ctx, `figures ${range}`, FRESH, () => readFigures(ctx, range));

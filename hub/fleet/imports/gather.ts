@@ -42,7 +42,7 @@ export interface Gathered {
 }
 
 interface Gathering extends Omit<Gathered, "entries"> {
-  ctx: FleetContext;
+  ctx: Pick<FleetContext, "objects">;
   job_id: string;
   signal: AbortSignal;
   found: Entries;
@@ -51,7 +51,7 @@ interface Gathering extends Omit<Gathered, "entries"> {
 
 /** Reads every record of the archive, and stores its bodies as assets of the job. @throws ArchiveError */
 export async function gather(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "config" | "objects">,
   job_id: string,
   { warcs, software }: ArchiveSources,
   count: (bytes: number) => void,

@@ -8,6 +8,7 @@ import { type Job, SubmitJob } from "#shared/protocol/schema/job.ts";
 import { archiveRefusal } from "../archive/archive-refusal.ts";
 import type { FleetContext } from "../context.ts";
 import { announceEnd, logEvent, storeLines } from "../jobs/events.ts";
+import type { JobEndContext } from "../jobs/job-contexts.ts";
 import { jobRecord } from "../jobs/record.ts";
 import { assetKey, documentKey, jobPrefix } from "../jobs/stored-files.ts";
 import { newRow } from "../jobs/submit.ts";
@@ -18,6 +19,9 @@ import { makeHar } from "./make-har.ts";
 import { reportOf } from "./report.ts";
 import { type ArchiveSources, openArchive } from "./sources.ts";
 import { type ArchiveUpload, spooled } from "./spool.ts";
+
+/** What makes a job of an archive: it is stored like one that has arrived and ended. */
+type ImportContext = JobEndContext & Pick<FleetContext, "arrivals" | "objects">;
 
 /** Archives that one hub takes at a time: each writes its disk twice. */
 const MOST_AT_ONCE = 2;
@@ -31,7 +35,7 @@ const LEASE_TOKEN = 0;
  * POST /jobs/import (rules/documents#import-of-a-web-archive): a web archive as a completed job. Nothing is seen of it
  * before it is whole, and nothing is left of one that is refused.
  */
-export function createImporter(ctx: FleetContext) {
+export function createImporter(ctx: ImportContext) {
   let busy = 0;
   return async (upload: ArchiveUpload): Promise<Job> => {
     if (busy >= MOST_AT_ONCE) {
@@ -49,7 +53,7 @@ export function createImporter(ctx: FleetContext) {
   };
 }
 
-async function importJob(ctx: FleetContext, upload: ArchiveUpload): Promise<Job> {
+async function importJob(ctx: ImportContext, upload: ArchiveUpload): Promise<Job> {
   const job_id = newJobId();
   const { signal } = upload;
   let row: JobRow | null = null;
@@ -73,7 +77,7 @@ async function importJob(ctx: FleetContext, upload: ArchiveUpload): Promise<Job>
 }
 
 async function storeJob(
-  ctx: FleetContext,
+  ctx: ImportContext,
   job_id: string,
   sources: ArchiveSources,
   gathered: Gathered,
@@ -145,7 +149,7 @@ async function noteDocuments(
 
 /** The job runs for the moment in which its assets are stored: they need a lease, and a hub that starts fails the rest. */
 async function storeRows(
-  ctx: FleetContext,
+  ctx: ImportContext,
   row: JobRow,
   { title, document }: FoundPage,
   { bodies: { assets }, records, pictures }: Gathered,

@@ -6,10 +6,12 @@ import { distrustLane, freeCapacity, freeLane, holdLane } from "../links/lanes.t
 import { wayOutFits } from "../links/way-out.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { dropSession } from "../sessions/registry.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { isAttached, runAttached } from "./attach.ts";
 import { claimFor, deliver } from "./deliver.ts";
 import { leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
 import { tell } from "./events.ts";
+import type { JobAssignContext } from "./job-contexts.ts";
 import { addJobSession } from "./job-sessions.ts";
 import { workersFor } from "./local-only.ts";
 import { hasFreeRunner, isScripted, mayTakeLane, waitsForProof } from "./scripted.ts";
@@ -23,7 +25,7 @@ const BATCH = 64;
  * @returns how many jobs got a lane.
  */
 export async function assignQueued(
-  ctx: FleetContext,
+  ctx: JobAssignContext,
   created_before: number,
   most = Number.POSITIVE_INFINITY,
   wanted_modes: QueuedModes = "all",
@@ -58,7 +60,7 @@ export async function assignQueued(
 }
 
 /** Gives lanes to the jobs that redrive picks (rules/scheduling#redrive). Runs inside `ctx.dispatcher`. */
-export function assignAged(ctx: FleetContext): Promise<number> {
+export function assignAged(ctx: JobAssignContext): Promise<number> {
   const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
   const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
   return assignQueued(ctx, ctx.wall_jumps.olderThan(redrive_min_age_ms), most);
@@ -71,7 +73,7 @@ type Outcome = "given" | "lost" | "full" | "waits";
  * which costs little more than asking for one.
  */
 async function assignJobs(
-  ctx: FleetContext,
+  ctx: JobAssignContext,
   rows: readonly JobRow[],
 ): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
@@ -101,7 +103,7 @@ async function assignJobs(
  * others (rules/scheduling#freed-lanes). Those old enough for redrive come first: under steady load no lane is free
  * when its loop looks.
  */
-export async function assignWaiting(ctx: FleetContext): Promise<void> {
+export async function assignWaiting(ctx: JobAssignContext): Promise<void> {
   const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
   if (ctx.config.queue.redrive && waiting.size > 0) await assignAged(ctx);
   for (const job_id of waiting) {
@@ -114,7 +116,7 @@ export async function assignWaiting(ctx: FleetContext): Promise<void> {
 }
 
 /** Claims the job for a free lane and sends it. */
-async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
+async function assignJob(ctx: JobAssignContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   if (waitsForProof(ctx, queued)) return "waits";
   const { job_id } = queued;
@@ -158,7 +160,8 @@ async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
  * (rules/scheduling#assignments-taken-back).
  */
 async function takeBack(
-  ctx: FleetContext,
+  ctx: SessionEndContext &
+    Pick<FleetContext, "bus" | "cluster" | "dispatcher" | "hooks" | "leases" | "waiters">,
   link: WorkerLink,
   held: JobLane,
   reason: string,

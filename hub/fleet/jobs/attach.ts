@@ -7,8 +7,10 @@ import { laneChanged } from "../links/lanes.ts";
 import { type JobLane, newHeld } from "../links/worker-link.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { findOwner } from "../sessions/places.ts";
+import type { OwnerContext } from "../sessions/session-contexts.ts";
 import { claimFor, deliver } from "./deliver.ts";
 import { announceEnd } from "./events.ts";
+import type { JobAttachContext, JobEndContext } from "./job-contexts.ts";
 import { KEPT_IDLE_MS, keepSession } from "./job-sessions.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
@@ -25,7 +27,7 @@ export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !=
  * @throws AppError invalid when there is no such job, conflict when its browser is gone or in use.
  */
 export async function requireAttachable(
-  ctx: FleetContext,
+  ctx: OwnerContext & Pick<FleetContext, "db">,
   { attach_to_job }: JobOptions,
 ): Promise<void> {
   if (attach_to_job === null) return;
@@ -69,7 +71,7 @@ function attachable(
  * gone meanwhile fails: no other lane would do.
  */
 export async function runAttached(
-  ctx: FleetContext,
+  ctx: JobAttachContext,
   queued: JobRow,
 ): Promise<"given" | "lost" | "waits"> {
   const { job_id } = queued;
@@ -120,7 +122,7 @@ export async function runAttached(
 }
 
 /** Attached jobs that waited for a runner. Runs inside `ctx.dispatcher`. */
-export async function runAttachedScripts(ctx: FleetContext): Promise<void> {
+export async function runAttachedScripts(ctx: JobAttachContext): Promise<void> {
   for (const job_id of [...ctx.scripted.attached]) {
     if (!(await hasFreeRunner(ctx))) return;
     ctx.scripted.attached.delete(job_id);
@@ -180,7 +182,7 @@ function giveBack(
 
 /** Not accepted: the job fails, because no other lane would do; the session stays open if it still is. */
 async function fail(
-  ctx: FleetContext,
+  ctx: JobEndContext,
   session: HubSession,
   lane: JobLane,
   { job_id }: JobRow,
@@ -197,7 +199,7 @@ async function fail(
   if (ended) await announceEnd(ctx, ended, true);
 }
 
-async function failQueued(ctx: FleetContext, { job_id }: JobRow, error: string): Promise<"lost"> {
+async function failQueued(ctx: JobEndContext, { job_id }: JobRow, error: string): Promise<"lost"> {
   const now = ctx.clock.now();
   const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
   if (row) await announceEnd(ctx, row);

@@ -3,6 +3,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { announceEnd } from "./events.ts";
+import type { JobCancelContext } from "./job-contexts.ts";
 
 /** How often a job may change hands (claimed, given back) while somebody cancels it. */
 const TRIES = 5;
@@ -11,7 +12,7 @@ const TRIES = 5;
  * queued or running → cancelled. The lane of a running one is stopped; what it stored so far is kept.
  * @throws AppError not_found, or conflict when the job has ended already.
  */
-export async function cancelJob(ctx: FleetContext, job_id: string): Promise<JobRow> {
+export async function cancelJob(ctx: JobCancelContext, job_id: string): Promise<JobRow> {
   const end: FinishJob = { status: "cancelled", error: null, now: ctx.clock.now() };
   for (let i = 0; i < TRIES; i++) {
     const job = await ctx.db.jobs.get(job_id);

@@ -6,6 +6,22 @@ import { viewerPath } from "../sessions/registry.ts";
 import { announceTaken } from "./elsewhere.ts";
 import { sendJob } from "./offer.ts";
 
+/** What offers a job to a worker, and tells what came of it. */
+type DeliveryContext = Pick<
+  FleetContext,
+  | "bus"
+  | "clock"
+  | "cluster"
+  | "config"
+  | "db"
+  | "log"
+  | "meters"
+  | "settings_cache"
+  | "signal"
+  | "tracer"
+  | "waiters"
+>;
+
 /**
  * Makes a queued job that of a leased lane; the single conditional claim decides against other hubs
  * (rules/jobs#two-hubs-and-one-job).
@@ -43,7 +59,7 @@ export interface Delivery {
 }
 
 /** Offers the job to its worker and sees to what follows, in the background. */
-export function deliver(ctx: FleetContext, delivery: Delivery): void {
+export function deliver(ctx: DeliveryContext, delivery: Delivery): void {
   const { job_id } = delivery.row;
   const run = async () => {
     const reason = await offer(ctx, delivery);
@@ -56,7 +72,7 @@ export function deliver(ctx: FleetContext, delivery: Delivery): void {
 
 /** Why the worker did not take it; null when it did. */
 async function offer(
-  ctx: FleetContext,
+  ctx: DeliveryContext,
   { link, held, row, in_session, accepted }: Delivery,
 ): Promise<string | null> {
   const { job_id, worker_id, lane_idx } = row;

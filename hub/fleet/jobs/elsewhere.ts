@@ -3,6 +3,7 @@ import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub, isStillBetter, LEAVE_MS } from "../links/candidate.ts";
 import { findOwner } from "../sessions/places.ts";
+import type { OwnerContext } from "../sessions/session-contexts.ts";
 
 /** Jobs and the other hubs: whom to tell, whom to wait for, and which jobs to leave to a better hub. */
 
@@ -82,7 +83,7 @@ export function wantedElsewhere({
  * @param ask called while it is still queued: the others are asked again.
  */
 export async function decidedElsewhere(
-  ctx: FleetContext,
+  ctx: OwnerContext & Pick<FleetContext, "db" | "links">,
   row: JobRow,
   over: AbortSignal,
   ask: () => void,
@@ -101,7 +102,7 @@ export async function decidedElsewhere(
 
 /** The row once it has ended or a worker of another hub has accepted it; null while it waits, or runs here. */
 export async function lookElsewhere(
-  ctx: FleetContext,
+  ctx: OwnerContext & Pick<FleetContext, "db" | "links">,
   { job_id }: JobRow,
   ask: () => void = () => {},
 ): Promise<JobRow | null> {

@@ -1,6 +1,7 @@
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
+import type { JobReleaseContext } from "./job-contexts.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 
 /** Job ids in one read. */
@@ -8,7 +9,7 @@ const BATCH = 500;
 
 /** Another hub has ended the job (cancelled, deleted, failed it): its lane stops, and its session ends with it. */
 export async function stopEnded(
-  ctx: FleetContext,
+  ctx: JobReleaseContext & Pick<FleetContext, "bus">,
   link: WorkerLink,
   held: JobLane,
   status: JobStatus,
@@ -24,7 +25,9 @@ export async function stopEnded(
 }
 
 /** Stops lanes of this hub whose job has ended or has another lease: the message of the hub that ended it was lost. */
-export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
+export async function stopEndedOnce(
+  ctx: JobReleaseContext & Pick<FleetContext, "bus" | "dispatcher" | "links">,
+): Promise<void> {
   const lanes: { link: WorkerLink; held: JobLane }[] = [];
   for (const link of ctx.links.values())
     for (const held of link.jobLanes()) if (held.accepted && !held.done) lanes.push({ link, held });

@@ -120,7 +120,7 @@ function createEventReader(
  * bus only wakes the reader, so a slow reader costs one message of memory.
  */
 export function startEventStream(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "bus" | "clock" | "cluster" | "db" | "links" | "log" | "streams">,
   job: JobRow,
   since: number,
   sink: EventSink,

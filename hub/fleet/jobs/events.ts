@@ -3,6 +3,7 @@ import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { countEnd } from "../metrics/count-end.ts";
+import type { JobEndContext } from "./job-contexts.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 import { endJobTrace } from "./job-trace.ts";
 import type { NewEvent } from "./parts.ts";
@@ -88,7 +89,11 @@ export async function missingEnd(
  * changed.
  * @param reported the worker reported the end and still has the browser: a keep_session job's session stays open.
  */
-export async function announceEnd(ctx: FleetContext, row: JobRow, reported = false): Promise<void> {
+export async function announceEnd(
+  ctx: JobEndContext,
+  row: JobRow,
+  reported = false,
+): Promise<void> {
   ctx.log.info(
     { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
     "job finished",

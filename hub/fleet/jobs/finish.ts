@@ -6,6 +6,7 @@ import { lostError } from "../links/loss.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { announceEnd, logEvent, storeLines } from "./events.ts";
 import { checkedFinalState } from "./final-state.ts";
+import type { JobEndContext, JobFinishContext } from "./job-contexts.ts";
 import { newLines } from "./take-up.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
@@ -28,7 +29,7 @@ export async function storeJobLog(
 
 /** running → completed or failed, as the worker reports (rules/jobs#states). False when the lease was not the job's. */
 export async function finishJob(
-  ctx: FleetContext,
+  ctx: JobFinishContext,
   held: JobLane,
   result: WorkerResult,
 ): Promise<boolean> {
@@ -62,7 +63,7 @@ function endOf(
 
 /** running → failed: the worker's lane is free again and no result ever came. */
 export async function failAbandoned(
-  ctx: FleetContext,
+  ctx: JobFinishContext,
   link: WorkerLink,
   held: JobLane,
 ): Promise<void> {
@@ -76,7 +77,7 @@ export async function failAbandoned(
 
 /** False when the job was not this lease's any more. */
 async function endHeld(
-  ctx: FleetContext,
+  ctx: JobFinishContext,
   held: JobLane,
   end: FinishJob,
   reported = false,
@@ -103,7 +104,7 @@ async function endHeld(
  * running → failed: the link the jobs ran on is gone (rules/jobs#lost-workers), unless another hub leads them by now.
  */
 export async function failJobsOn(
-  ctx: FleetContext,
+  ctx: JobFinishContext,
   link: WorkerLink,
   cause: string,
 ): Promise<void> {
@@ -119,7 +120,7 @@ export async function failJobsOn(
 /**
  * running → failed: the worker restarted, here or while moving from another hub to this one (rules/jobs#lost-workers).
  */
-export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<void> {
+export async function failJobsOf(ctx: JobFinishContext, worker_id: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const now = ctx.clock.now();
   const cause = `worker ${worker_id} linked to this hub at ${isoTime(now)}, and the link on which the job ran is gone`;
@@ -131,7 +132,9 @@ export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<
  * At the start of a hub with no other hub alive, jobs left running fail (rules/jobs#hub-restarts), except those of
  * workers that may come back with them.
  */
-export async function failLeftovers(ctx: FleetContext): Promise<void> {
+export async function failLeftovers(
+  ctx: JobEndContext & Pick<FleetContext, "awaited">,
+): Promise<void> {
   const now = ctx.clock.now();
   const cause = `this hub started at ${isoTime(now)}, and no hub was there to lead it`;
   const awaited = [...ctx.awaited.links.keys()];
@@ -140,7 +143,7 @@ export async function failLeftovers(ctx: FleetContext): Promise<void> {
 }
 
 /** A worker that could have come back with what it ran under the previous hub did not. */
-export async function failAwaited(ctx: FleetContext, worker_id: string): Promise<void> {
+export async function failAwaited(ctx: JobEndContext, worker_id: string): Promise<void> {
   const now = ctx.clock.now();
   const grace_s = ctx.config.link_grace_ms / 1_000;
   const cause = `the hub was started anew, and worker ${worker_id} was not back within ${grace_s} s, at ${isoTime(now)}`;

@@ -17,7 +17,22 @@ const STAGE = "queued";
  * Says once, in the log of each job that is held back, what it waits for, and asks for a pass when the first of them
  * may have the lane after all. Runs after a pass, when only the jobs that got no lane are still waiting.
  */
-export async function tellHeldBack(ctx: FleetContext): Promise<void> {
+export async function tellHeldBack(
+  ctx: Pick<
+    FleetContext,
+    | "bus"
+    | "clock"
+    | "db"
+    | "disk_room"
+    | "dispatcher"
+    | "draining"
+    | "links"
+    | "log"
+    | "scripted"
+    | "stopping"
+    | "wall_jumps"
+  >,
+): Promise<void> {
   const { scripted, clock, db } = ctx;
   const now = clock.monotonic();
   if (!isReserving(ctx)) return;

@@ -1,20 +1,26 @@
 import { beatHubOnce, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { HubMessage } from "#hub/platform/cluster/messages.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { retryReleasesOnce } from "../links/lanes.ts";
+import type { LinkEndContext } from "../links/link-contexts.ts";
 import { keepWorker } from "../links/registration.ts";
 import { dropLink } from "../links/registry.ts";
 import { runAttached } from "./attach.ts";
 import { isLeavingJobs, WANTED_MS } from "./elsewhere.ts";
 import { stopEnded, stopEndedOnce } from "./ended-elsewhere.ts";
+import type { JobAttachContext, JobReleaseContext } from "./job-contexts.ts";
 import { endKeptSession } from "./job-sessions.ts";
 
 type Told<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 
 /** What another hub says. Nothing relies on it (rules/cluster#nothing-is-decided-by-a-message). */
-export async function hubMessage(ctx: FleetContext, message: HubMessage): Promise<void> {
+export async function hubMessage(
+  ctx: JobAttachContext & Pick<FleetContext, "links">,
+  message: HubMessage,
+): Promise<void> {
   switch (message.type) {
     case "hello":
     case "bye":
@@ -51,7 +57,7 @@ export async function hubMessage(ctx: FleetContext, message: HubMessage): Promis
   }
 }
 
-async function attachHere(ctx: FleetContext, job_id: string): Promise<void> {
+async function attachHere(ctx: JobAttachContext, job_id: string): Promise<void> {
   const row = await ctx.db.jobs.get(job_id);
   if (row?.status === "queued") await ctx.dispatcher.exclusive(() => runAttached(ctx, row));
 }
@@ -66,7 +72,10 @@ async function answerWaiter(
   if (row && (row.status === "running" || isTerminal(row.status))) ctx.waiters.get(job_id)?.(row);
 }
 
-async function jobEnded(ctx: FleetContext, message: Told<"job_ended">): Promise<void> {
+async function jobEnded(
+  ctx: JobReleaseContext & Pick<FleetContext, "bus" | "cluster" | "links" | "waiters">,
+  message: Told<"job_ended">,
+): Promise<void> {
   const { job_id, worker_id, lease_token, status } = message;
   ctx.cluster.wanted.delete(job_id);
   const link = worker_id === null ? undefined : ctx.links.get(worker_id);
@@ -76,7 +85,10 @@ async function jobEnded(ctx: FleetContext, message: Told<"job_ended">): Promise<
 }
 
 /** The worker has moved to another hub: its old link here ends, whatever its socket says. */
-async function linkTaken(ctx: FleetContext, message: Told<"link_taken">): Promise<void> {
+async function linkTaken(
+  ctx: LinkEndContext & Pick<FleetContext, "cluster">,
+  message: Told<"link_taken">,
+): Promise<void> {
   const { worker_id, instance_id } = message;
   const link = ctx.links.get(worker_id);
   if (link?.instance_id === instance_id)
@@ -85,13 +97,17 @@ async function linkTaken(ctx: FleetContext, message: Told<"link_taken">): Promis
 }
 
 /** Reads which other hubs the shared store knows. */
-export async function lookForHubsOnce(ctx: FleetContext): Promise<void> {
+export async function lookForHubsOnce(ctx: ClusterContext): Promise<void> {
   if (!ctx.cluster.shared) return;
   ctx.cluster.found((await otherHubs(ctx)).map(({ hub_id }) => hub_id));
 }
 
 /** The shared store is back after it was away: it may have forgotten everything, and messages were lost. */
-export async function afterGapOnce(ctx: FleetContext): Promise<void> {
+export async function afterGapOnce(
+  ctx: ClusterContext &
+    JobReleaseContext &
+    Pick<FleetContext, "bus" | "dispatcher" | "hooks" | "leases" | "links">,
+): Promise<void> {
   const steps = [
     () => beatHubOnce(ctx),
     () => lookForHubsOnce(ctx),
@@ -105,7 +121,7 @@ export async function afterGapOnce(ctx: FleetContext): Promise<void> {
   ctx.dispatcher.kick();
 }
 
-async function keepWorkers(ctx: FleetContext): Promise<void> {
+async function keepWorkers(ctx: LinkEndContext): Promise<void> {
   for (const link of ctx.links.values()) {
     if (!link.ready || link.closed) continue;
     if (!(await keepWorker(ctx, link)))

@@ -6,6 +6,8 @@ import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { recordOpened } from "../sessions/past.ts";
 import { addSession, dropSession, keepSessionForNext, touchSession } from "../sessions/registry.ts";
+import type { SessionAddContext, SessionEndContext } from "../sessions/session-contexts.ts";
+import type { JobReleaseContext } from "./job-contexts.ts";
 import { stopScript } from "./scripted.ts";
 
 /** How long a session that a keep_session job left behind may be idle (rules/sessions#idle-time). */
@@ -13,7 +15,7 @@ export const KEPT_IDLE_MS = SESSION_TTL_S.kept_default * 1_000;
 
 /** Every job that a worker has accepted has a session: its viewer, and actions on its page (rules/jobs#session-of-a-job). */
 export const addJobSession = (
-  ctx: FleetContext,
+  ctx: SessionAddContext,
   link: WorkerLink,
   held: JobLane,
   row: JobRow,
@@ -38,7 +40,7 @@ export const addJobSession = (
  * the end of a keep_session or attached job, stays open for a person (rules/jobs#keep-the-session).
  */
 export async function releaseJobSession(
-  ctx: FleetContext,
+  ctx: JobReleaseContext,
   row: Pick<JobRow, "job_id" | "session_id" | "status">,
   reported: boolean,
 ): Promise<void> {
@@ -66,7 +68,7 @@ export async function keepSession(
 
 /** A deleted job leaves no browser behind. */
 export async function endKeptSession(
-  ctx: FleetContext,
+  ctx: SessionEndContext,
   row: Pick<JobRow, "job_id" | "session_id">,
 ): Promise<void> {
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);

@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { conflict, invalid } from "#shared/kit/errors.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { changedLabels, type LabelChanges, MAX_LABELS } from "#shared/protocol/schema/labels.ts";
-import type { FleetContext } from "../context.ts";
+import type { JobReadContext } from "./job-contexts.ts";
 import { getRow, recordOf } from "./read-jobs.ts";
 
 /** Others may change the labels at the same time; each try begins with what is stored by then. */
@@ -13,7 +13,7 @@ const TRIES = 5;
  * @throws AppError invalid when it would have too many labels; not_found; conflict when others keep changing them
  */
 export async function changeLabels(
-  ctx: FleetContext,
+  ctx: JobReadContext,
   found: JobRow,
   changes: LabelChanges,
 ): Promise<Job> {

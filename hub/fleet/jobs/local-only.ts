@@ -2,6 +2,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
+import type { FleetCountContext } from "../links/link-contexts.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 
@@ -20,7 +21,9 @@ export const workersFor = ({ options }: JobRow): ((link: WorkerLink) => boolean)
   options.clone_chrome_profile === null ? null : (link) => link.on_hub_host;
 
 /** Whether a worker on the host of its hub is connected, to this hub or to another of the fleet. */
-export async function hasLocalWorker(ctx: FleetContext): Promise<boolean> {
+export async function hasLocalWorker(
+  ctx: FleetCountContext & Pick<FleetContext, "cluster">,
+): Promise<boolean> {
   for (const link of ctx.links.values()) if (!link.closed && link.on_hub_host) return true;
   if (ctx.cluster.peers.size === 0) return false;
   return (await readFleet(ctx)).some((entry) => entry.on_hub_host && isAlive(ctx, entry));
@@ -31,7 +34,7 @@ export async function hasLocalWorker(ctx: FleetContext): Promise<boolean> {
  *   workers are not known.
  */
 export async function checkClone(
-  ctx: FleetContext,
+  ctx: FleetCountContext & Pick<FleetContext, "cluster">,
   { clone_chrome_profile: name }: JobOptions,
 ): Promise<void> {
   if (name === null) return;

@@ -19,7 +19,7 @@ import { minAssetSize } from "./settings.ts";
  * @param accepted called at once when the worker takes the job, so that its next message finds what this creates.
  */
 export async function sendJob(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "bus" | "clock" | "config" | "db" | "settings_cache" | "tracer">,
   link: WorkerLink,
   held: JobLane,
   row: JobRow,

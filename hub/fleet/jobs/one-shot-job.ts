@@ -7,6 +7,7 @@ import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { type OneShot, sessionFor } from "../sessions/one-shot.ts";
 import { cancelJob } from "./cancel.ts";
+import type { JobCancelContext, JobSubmitContext } from "./job-contexts.ts";
 import { submitJob } from "./submit.ts";
 
 /**
@@ -47,7 +48,7 @@ const jobOf = (one_shot: OneShot): SubmitJob => {
  *   gone: in each case it is cancelled. Invalid, with its id, when it failed.
  */
 export async function runOneShotJob(
-  ctx: FleetContext,
+  ctx: JobSubmitContext,
   one_shot: OneShot,
   signal: AbortSignal,
 ): Promise<JobRow> {
@@ -66,7 +67,7 @@ export async function runOneShotJob(
 }
 
 /** Nobody would take the answer of a job that gets its lane later. */
-async function submitted(ctx: FleetContext, input: SubmitJob): Promise<string> {
+async function submitted(ctx: JobSubmitContext, input: SubmitJob): Promise<string> {
   try {
     return (await submitJob(ctx, input)).job_id;
   } catch (err) {
@@ -100,7 +101,7 @@ async function endOf(
 }
 
 /** Cancels the job, or ends the browser that it has left. Never rejects. */
-async function giveUp(ctx: FleetContext, job_id: string): Promise<void> {
+async function giveUp(ctx: JobCancelContext, job_id: string): Promise<void> {
   try {
     await cancelJob(ctx, job_id);
   } catch (err) {

@@ -9,6 +9,13 @@ import { askOthers } from "./elsewhere.ts";
 import { stopEndedOnce } from "./ended-elsewhere.ts";
 import { announceEnd } from "./events.ts";
 import { tellHeldBack } from "./held-back.ts";
+import type {
+  JobAssignContext,
+  JobCancelContext,
+  JobEndContext,
+  JobFinishContext,
+  JobReadContext,
+} from "./job-contexts.ts";
 import { waitedForLanes } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 import { queueFacts, queueTimeout } from "./waiting-for.ts";
@@ -22,13 +29,15 @@ const ANY_AGE = Number.MAX_SAFE_INTEGER;
 const MAX_RUNNING = 20_000;
 
 /** Redrive (rules/scheduling#redrive): jobs queued for `redrive_min_age_ms` get a free lane. */
-export const redriveOnce = (ctx: FleetContext): Promise<number> =>
+export const redriveOnce = (ctx: JobAssignContext): Promise<number> =>
   ctx.dispatcher.exclusive(() => assignAged(ctx));
 
 /**
  * Runs when a lane becomes free, a job arrives, or a session is wanted: whatever has waited longest is served first.
  */
-export async function dispatchOnce(ctx: FleetContext): Promise<void> {
+export async function dispatchOnce(
+  ctx: JobAssignContext & Pick<FleetContext, "lanes_wanted">,
+): Promise<void> {
   if (ctx.config.queue.pull_on_free) {
     await serveWaiting(ctx, (since) => assignQueued(ctx, since));
     await assignQueued(ctx, ANY_AGE);
@@ -42,14 +51,14 @@ export async function dispatchOnce(ctx: FleetContext): Promise<void> {
 }
 
 /** Reconciler (rules/scheduling#reconciler): fails what waited too long, and what runs on a worker that is not alive. */
-export async function reconcileOnce(ctx: FleetContext): Promise<void> {
+export async function reconcileOnce(ctx: JobReadContext & JobFinishContext): Promise<void> {
   await storeUnstoredOnce(ctx);
   await failOverdue(ctx);
   await failStale(ctx);
   if (ctx.cluster.shared) await stopEndedOnce(ctx);
 }
 
-async function failOverdue(ctx: FleetContext): Promise<void> {
+async function failOverdue(ctx: JobReadContext & JobEndContext): Promise<void> {
   const { timeout_ms } = ctx.config.queue;
   const modes = (await waitedForLanes(ctx, timeout_ms)) ? "all" : "fetch";
   for (;;) {
@@ -70,7 +79,7 @@ async function failOverdue(ctx: FleetContext): Promise<void> {
   }
 }
 
-async function failStale(ctx: FleetContext): Promise<void> {
+async function failStale(ctx: JobCancelContext & Pick<FleetContext, "fleet_cache">): Promise<void> {
   const now = ctx.clock.now();
   const before = ctx.wall_jumps.olderThan(ctx.config.stale.running_grace_ms);
   const old = await ctx.db.jobs.runningBefore(before, MAX_RUNNING);

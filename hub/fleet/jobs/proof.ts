@@ -1,6 +1,7 @@
 import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
+import type { WorkerListContext } from "../links/link-contexts.ts";
 import { ableWorkers, usableLanesOf } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import { requireReplayable } from "./replay-index.ts";
@@ -13,7 +14,7 @@ const LOC = ["body", "options"];
  * @throws AppError invalid
  */
 export async function requireProof(
-  ctx: FleetContext,
+  ctx: WorkerListContext & Pick<FleetContext, "objects">,
   { prove_in_replay, proof_capture }: JobOptions,
 ): Promise<void> {
   if (!prove_in_replay) return;

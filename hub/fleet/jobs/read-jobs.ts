@@ -11,6 +11,7 @@ import {
   MAX_COUNTED,
 } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
+import type { JobReadContext } from "./job-contexts.ts";
 import { jobRecord } from "./record.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
 
@@ -21,7 +22,7 @@ export async function getRow(ctx: Pick<FleetContext, "db">, job_id: string): Pro
   return row;
 }
 
-export async function recordOf(ctx: FleetContext, row: JobRow): Promise<Job> {
+export async function recordOf(ctx: JobReadContext, row: JobRow): Promise<Job> {
   if (row.status !== "queued") return jobRecord(row);
   const [position, facts] = await Promise.all([
     ctx.db.jobs.queuePosition(row.job_id),
@@ -31,12 +32,12 @@ export async function recordOf(ctx: FleetContext, row: JobRow): Promise<Job> {
   return jobRecord(row, position, position !== null && facts ? waitingFor(row, facts) : null);
 }
 
-export const getJob = async (ctx: FleetContext, job_id: string): Promise<Job> =>
+export const getJob = async (ctx: JobReadContext, job_id: string): Promise<Job> =>
   recordOf(ctx, await getRow(ctx, job_id));
 
 /** GET /jobs: newest first, one page. */
 export async function listJobs(
-  ctx: FleetContext,
+  ctx: JobReadContext,
   { cursor, ...filter }: JobListQuery,
 ): Promise<{ jobs: Job[]; next_cursor: string | null }> {
   const place = cursor === undefined ? null : readNamedCursor(cursor);

@@ -1,8 +1,8 @@
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { FleetContext } from "../context.ts";
 import { removeRecordingsOf } from "../recordings/keep.ts";
 import { cancelJob } from "./cancel.ts";
+import type { JobCancelContext, JobRemovalContext } from "./job-contexts.ts";
 import { endKeptSession } from "./job-sessions.ts";
 import { jobPrefix } from "./stored-files.ts";
 
@@ -11,7 +11,7 @@ import { jobPrefix } from "./stored-files.ts";
  * Files go before the row, so that a delete which was cut off can be repeated.
  * @throws AppError not_found.
  */
-export async function removeJob(ctx: FleetContext, job_id: string): Promise<void> {
+export async function removeJob(ctx: JobRemovalContext, job_id: string): Promise<void> {
   const job = await ctx.db.jobs.get(job_id);
   if (!job) throw notFound("job");
   if (!isTerminal(job.status)) await cancelUnlessEnded(ctx, job_id);
@@ -24,7 +24,7 @@ export async function removeJob(ctx: FleetContext, job_id: string): Promise<void
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");
 }
 
-async function cancelUnlessEnded(ctx: FleetContext, job_id: string): Promise<void> {
+async function cancelUnlessEnded(ctx: JobCancelContext, job_id: string): Promise<void> {
   try {
     await cancelJob(ctx, job_id);
   } catch (err) {

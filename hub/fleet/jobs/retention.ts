@@ -1,3 +1,4 @@
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { retainRecordings } from "../recordings/keep.ts";
@@ -12,8 +13,12 @@ import {
 import { readStuck, reportStuck } from "../retention/stuck.ts";
 import { endLostSessions } from "../sessions/past.ts";
 import { removeLeftTraces } from "../sessions/traces.ts";
+import type { JobRemovalContext } from "./job-contexts.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
+
+/** What deletes old jobs by the settings, and remembers what could not be deleted. */
+type RetentionContext = JobRemovalContext & Pick<FleetContext, "settings_cache" | "stores_health">;
 
 /** How often to look for jobs that are too old or too many. */
 export const RETAIN_JOBS_EVERY_MS = 60_000;
@@ -35,7 +40,10 @@ function takeTurn({ kv, hub_id }: Pick<FleetContext, "kv" | "hub_id">): Promise<
  * files while the files of all jobs take more than `retention_max_bytes`, then the oldest beyond `retention_max_count`
  * (settings; 0 = no bound). What cannot be deleted keeps its record; the next pass tries again.
  */
-export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
+export async function retainJobsOnce(
+  ctx: ClusterContext & RetentionContext & Pick<FleetContext, "awaited">,
+  signal?: AbortSignal,
+): Promise<void> {
   if (!(await takeTurn(ctx))) return;
   const pass = newPass(async () => !signal?.aborted && (await takeTurn(ctx)));
   try {
@@ -47,7 +55,10 @@ export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): P
   }
 }
 
-async function retainAll(ctx: FleetContext, pass: RetentionPass): Promise<void> {
+async function retainAll(
+  ctx: ClusterContext & RetentionContext & Pick<FleetContext, "awaited">,
+  pass: RetentionPass,
+): Promise<void> {
   await forgetProxiesOnce(ctx);
   await endLostSessions(ctx).catch((err) =>
     ctx.log.warn({ err }, "open records of sessions were not checked"),
@@ -97,14 +108,14 @@ async function retainSessions(
   if (deleted > 0 || (await readStuck(ctx)) !== null) await removeLeftTraces(ctx, pass);
 }
 
-async function expireJobs(ctx: FleetContext, pass: RetentionPass): Promise<number> {
+async function expireJobs(ctx: RetentionContext, pass: RetentionPass): Promise<number> {
   const days = await fleetSetting(ctx, "retention_days");
   if (days === 0) return 0;
   const ended_before = ctx.clock.now() - days * DAY_MS;
   return deleteJobs(ctx, pass, { ended_before });
 }
 
-async function trimJobs(ctx: FleetContext, pass: RetentionPass): Promise<number> {
+async function trimJobs(ctx: RetentionContext, pass: RetentionPass): Promise<number> {
   const max_bytes = await fleetSetting(ctx, "retention_max_bytes");
   const max_count = await fleetSetting(ctx, "retention_max_count");
   let deleted = 0;
@@ -124,7 +135,7 @@ type EndedFilter = Parameters<FleetContext["db"]["jobs"]["oldestEnded"]>[0];
 type EndedJob = Awaited<ReturnType<FleetContext["db"]["jobs"]["oldestEnded"]>>[number];
 
 const deleteJobs = (
-  ctx: FleetContext,
+  ctx: RetentionContext,
   pass: RetentionPass,
   { over, shareOf, ...filter }: Excess<EndedJob> & Pick<EndedFilter, "ended_before" | "with_files">,
 ): Promise<number> =>
@@ -138,7 +149,7 @@ const deleteJobs = (
   });
 
 /** Another call may have just deleted it. */
-async function removeEnded(ctx: FleetContext, { job_id }: EndedJob): Promise<void> {
+async function removeEnded(ctx: JobRemovalContext, { job_id }: EndedJob): Promise<void> {
   try {
     await removeJob(ctx, job_id);
   } catch (err) {

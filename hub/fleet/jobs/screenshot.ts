@@ -7,6 +7,7 @@ import type { JobLane } from "../links/worker-link.ts";
 import { callSession, resultOf } from "../sessions/calls.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type { SessionCallContext } from "../sessions/session-contexts.ts";
 import { hubAsset } from "./hub-asset.ts";
 import { getRow } from "./read-jobs.ts";
 import { assetRecord } from "./record.ts";
@@ -20,7 +21,8 @@ const notBound = () => conflict("no lane is bound to this job");
  * @throws AppError not_found; conflict when no lane is bound to the job, or it ended meanwhile; as `callSession`.
  */
 export async function captureScreenshot(
-  ctx: FleetContext,
+  ctx: SessionCallContext &
+    Pick<FleetContext, "awaited" | "config" | "db" | "objects" | "sessions">,
   job_id: string,
   request: ScreenshotRequest,
   signal: AbortSignal,

@@ -12,13 +12,16 @@ import {
 } from "#shared/protocol/schema/job.ts";
 import { storedLabels } from "#shared/protocol/schema/labels.ts";
 import type { FleetContext } from "../context.ts";
+import type { WorkerListContext } from "../links/link-contexts.ts";
 import { requireWayOut } from "../links/way-out.ts";
 import { requireEngines } from "../registries/engines.ts";
 import { requireHttpLogin } from "../registries/http-login.ts";
 import { profileRef } from "../registries/profiles.ts";
+import type { OwnerContext } from "../sessions/session-contexts.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
+import type { JobAttachContext, JobCreateContext, JobSubmitContext } from "./job-contexts.ts";
 import { keepProxy } from "./job-proxy.ts";
 import { beginJobTrace } from "./job-trace.ts";
 import { checkClone } from "./local-only.ts";
@@ -93,7 +96,9 @@ type ForWatch = NonNullable<Parameters<FleetContext["db"]["jobs"]["insertWith"]>
 
 /** Checks what is asked for, and makes the row of the job. */
 async function prepare(
-  ctx: FleetContext,
+  ctx: WorkerListContext &
+    OwnerContext &
+    Pick<FleetContext, "arrivals" | "objects" | "settings_cache" | "tracer">,
   input: SubmitJob,
   key: string | null,
   watch: ForWatch | null,
@@ -124,7 +129,7 @@ async function prepare(
  *   run in is gone or in use, or no engine is configured that could write its scripts.
  */
 export async function submitJob(
-  ctx: FleetContext,
+  ctx: JobSubmitContext,
   input: SubmitJob,
   options: SubmitOptions = {},
 ): Promise<Job> {
@@ -177,7 +182,7 @@ export async function submitJob(
  * @throws AppError what `submitJob` refuses
  */
 export async function submitCapture(
-  ctx: FleetContext,
+  ctx: JobCreateContext,
   input: SubmitJob,
   watch: ForWatch,
 ): Promise<Job | null> {
@@ -195,7 +200,7 @@ export async function submitCapture(
  * @throws AppError what `submitJob` refuses
  */
 export async function submitRetry(
-  ctx: FleetContext,
+  ctx: JobCreateContext,
   input: SubmitJob,
   retry_of: string,
 ): Promise<Job | null> {
@@ -210,7 +215,11 @@ export async function submitRetry(
  * A scripted job is answered at once (rules/scripts#start-of-a-scripted-job): it waits in the queue for a lane and a runner.
  * @param script the script of the job or attempt to rerun, which may be deleted from now on.
  */
-async function queueScripted(ctx: FleetContext, row: JobRow, script: string | null): Promise<Job> {
+async function queueScripted(
+  ctx: JobAttachContext & Pick<FleetContext, "running_calls">,
+  row: JobRow,
+  script: string | null,
+): Promise<Job> {
   const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
   await storeJob(ctx, row, attempt);
   await placeJob(ctx, row);
@@ -231,7 +240,7 @@ async function storeJob(
 }
 
 /** Asks for a lane. An attached job needs no free one, so it waits for none. */
-async function placeJob(ctx: FleetContext, row: JobRow): Promise<void> {
+async function placeJob(ctx: JobAttachContext, row: JobRow): Promise<void> {
   if (isAttached(row)) return void (await ctx.dispatcher.exclusive(() => runAttached(ctx, row)));
   if (ctx.cluster.shared) ctx.cluster.unplaced.add(row.job_id);
   ctx.dispatcher.kick();
@@ -242,7 +251,11 @@ async function placeJob(ctx: FleetContext, row: JobRow): Promise<void> {
  * has not answered yet may still be taken back.
  * @param moved resolves when the worker of another hub has accepted it.
  */
-async function settledRow(ctx: FleetContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {
+async function settledRow(
+  ctx: OwnerContext & Pick<FleetContext, "db" | "dispatcher" | "links">,
+  row: JobRow,
+  moved: Promise<JobRow>,
+): Promise<JobRow> {
   await ctx.dispatcher.exclusive(async () => {});
   const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
   if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;

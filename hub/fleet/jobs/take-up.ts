@@ -8,8 +8,10 @@ import type { LeftLink } from "../links/left-link.ts";
 import { lostError } from "../links/loss.ts";
 import { type HeldLane, isJobLane, newHeld, type WorkerLink } from "../links/worker-link.ts";
 import { addSession } from "../sessions/registry.ts";
+import type { SessionAddContext } from "../sessions/session-contexts.ts";
 import { isAttached } from "./attach.ts";
 import { announceEnd, tell } from "./events.ts";
+import type { JobEndContext, JobFinishContext } from "./job-contexts.ts";
 import { KEPT_IDLE_MS } from "./job-sessions.ts";
 import { isScripted } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
@@ -44,7 +46,7 @@ function holdAgain<J extends string | null>(
 
 /** Compares what the worker runs with what is stored; its leases belong to this link from now on. */
 export async function takeUpRuns(
-  ctx: FleetContext,
+  ctx: JobEndContext,
   link: WorkerLink,
   left: LeftLink,
 ): Promise<void> {
@@ -63,7 +65,7 @@ export async function takeUpRuns(
 }
 
 async function takeJob(
-  ctx: FleetContext,
+  ctx: SessionAddContext & Pick<FleetContext, "bus">,
   link: WorkerLink,
   hold: LaneHeld,
   job_id: string,
@@ -104,7 +106,7 @@ async function takeJob(
 
 /** False when the session has ended, or was never open. */
 async function takeSession(
-  ctx: FleetContext,
+  ctx: SessionAddContext,
   link: WorkerLink,
   hold: LaneHeld,
   left: LeftLink,
@@ -144,7 +146,7 @@ function closeSession(link: WorkerLink, { session_id, lease_token }: LaneHeld): 
  * The worker does not run the job. A job that the worker never mentioned did not reach it and goes back to the queue,
  * as when a link ends before the answer; a scripted one was led by the hub that is gone.
  */
-async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promise<void> {
+async function notHeld(ctx: JobEndContext, link: WorkerLink, row: JobRow): Promise<void> {
   const { job_id, lease_token } = row;
   const { worker_id } = link;
   if (lease_token === null) return;
@@ -194,7 +196,7 @@ export function newLines(held: HeldLane, entries: readonly JobLogEntry[]): JobLo
 }
 
 /** This hub is stopping: scripts, which only it can lead, end with it; the next hub takes everything else. */
-export async function leaveRuns(ctx: FleetContext, link: WorkerLink): Promise<void> {
+export async function leaveRuns(ctx: JobFinishContext, link: WorkerLink): Promise<void> {
   await storeUnstoredOnce(ctx);
   for (const held of link.jobLanes()) {
     if (held.done || !ctx.scripted.lanes.has(held)) continue;

@@ -12,7 +12,7 @@ import {
   packedText,
   pagesText,
 } from "../archive/wacz-parts.ts";
-import type { FleetContext } from "../context.ts";
+import type { DocumentContext } from "./job-contexts.ts";
 import { dateOfJob, warcChunks, warcName } from "./warc.ts";
 import { type Opener, streamZip, type ZipEntry } from "./zip-stream.ts";
 
@@ -20,13 +20,14 @@ import { type Opener, streamZip, type ZipEntry } from "./zip-stream.ts";
  * GET /jobs/{id}/archive.wacz (rules/documents#web-archive): the job's WARC file with its index and its pages as WACZ
  * 1.1.1. The WARC comes first, because the rest is learnt while it is made.
  */
-export const waczOfJob = async (ctx: FleetContext, { job_id }: JobRow) => waczOfJobs(ctx, [job_id]);
+export const waczOfJob = async (ctx: DocumentContext, { job_id }: JobRow) =>
+  waczOfJobs(ctx, [job_id]);
 
 /**
  * One WACZ of several jobs (rules/documents#web-archive-of-several-jobs), with a WARC file for each. A job is read when its
  * turn comes, so of many jobs only the index is held.
  */
-export const waczOfJobs = (ctx: FleetContext, job_ids: readonly string[]) =>
+export const waczOfJobs = (ctx: DocumentContext, job_ids: readonly string[]) =>
   streamZip((open) => entriesOf(ctx, job_ids, open));
 
 /** What is learnt while the WARC files go by. */
@@ -40,7 +41,7 @@ interface Learnt {
 }
 
 async function* entriesOf(
-  ctx: FleetContext,
+  ctx: DocumentContext,
   job_ids: readonly string[],
   open: Opener,
 ): AsyncGenerator<ZipEntry> {
@@ -65,7 +66,7 @@ async function* entriesOf(
 }
 
 async function warcEntry(
-  ctx: FleetContext,
+  ctx: DocumentContext,
   job_id: string,
   open: Opener,
   learnt: Learnt,

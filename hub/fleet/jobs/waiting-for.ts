@@ -7,6 +7,7 @@ import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../links/
 import { listWorkers } from "../links/view.ts";
 import { thoseFor } from "../links/way-out.ts";
 import { isAttached } from "./attach.ts";
+import type { JobReadContext } from "./job-contexts.ts";
 import { hasLocalWorker, workersFor } from "./local-only.ts";
 import { hasFreeRunner, hasProofRoom, isScripted } from "./scripted.ts";
 
@@ -33,10 +34,10 @@ export interface QueueFacts {
   readonly reserved_from: number;
 }
 
-const reading = new WeakMap<FleetContext, Promise<QueueFacts | null>>();
+const reading = new WeakMap<object, Promise<QueueFacts | null>>();
 
 /** Null while the workers are not known. Simultaneous callers share one read: there may be a thousand of them. */
-export function queueFacts(ctx: FleetContext): Promise<QueueFacts | null> {
+export function queueFacts(ctx: JobReadContext): Promise<QueueFacts | null> {
   const under_way = reading.get(ctx);
   if (under_way !== undefined) return under_way;
   const read = readFacts(ctx)
@@ -49,7 +50,7 @@ export function queueFacts(ctx: FleetContext): Promise<QueueFacts | null> {
   return read;
 }
 
-async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
+async function readFacts(ctx: JobReadContext): Promise<QueueFacts> {
   const { scripted, cluster, wall_jumps, config, db } = ctx;
   const workers = await listWorkers(ctx);
   const here = await hasFreeRunner(ctx);

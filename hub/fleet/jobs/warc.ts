@@ -14,7 +14,7 @@ import {
 import type { ArchivedPage } from "../archive/wacz-parts.ts";
 import { bodyOf, bytesOf, recordId, warcFields } from "../archive/warc-record.ts";
 import { type OnWritten, writeWarc } from "../archive/write-warc.ts";
-import type { FleetContext } from "../context.ts";
+import type { DocumentContext } from "./job-contexts.ts";
 import { screenshotTime } from "./screenshot.ts";
 import { createPages } from "./warc-pages.ts";
 import {
@@ -34,7 +34,7 @@ interface WarcNotes {
 
 /** What the records of one archive share. */
 interface Making {
-  ctx: FleetContext;
+  ctx: DocumentContext;
   row: JobRow;
   warcinfo_id: string;
   /** For what has no time of its own. */
@@ -46,7 +46,7 @@ interface Making {
  * body is open at a time.
  */
 export const warcChunks = (
-  ctx: FleetContext,
+  ctx: DocumentContext,
   row: JobRow,
   assets: AssetRow[],
   { onWritten, onPage }: WarcNotes = {},
@@ -57,7 +57,7 @@ export const dateOfJob = (row: JobRow): string =>
   isoTime(row.finished_at ?? row.started_at ?? row.created_at);
 
 async function* recordsOf(
-  ctx: FleetContext,
+  ctx: DocumentContext,
   row: JobRow,
   assets: AssetRow[],
   onPage: (page: ArchivedPage) => void = () => {},

@@ -33,7 +33,7 @@ export function notAwaited({ awaited }: Pick<FleetContext, "awaited">, worker_id
  * @param lost called for each worker that is not back by then; what it ran is over.
  */
 export async function awaitWorkers(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, "awaited" | "clock" | "config" | "kept" | "log" | "stopping">,
   lost: (worker_id: string) => Promise<void>,
 ): Promise<void> {
   const { awaited, clock, config, log, stopping } = ctx;

@@ -3,6 +3,7 @@ import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
 import { assignsNothing } from "./hub-shortage.ts";
+import type { LaneContext } from "./link-contexts.ts";
 import type { LanePlace } from "./parts.ts";
 import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
@@ -43,7 +44,7 @@ export interface WantedLane<J extends string | null> {
  * @returns null when no worker has a lane to give, or the hub assigns nothing.
  */
 export async function holdLane<J extends string | null>(
-  ctx: FleetContext,
+  ctx: LaneContext,
   { job_id, session_id, only = null, fits = () => true }: WantedLane<J>,
 ): Promise<LanePlace<J> | null> {
   const refused = new Set<WorkerLink>();

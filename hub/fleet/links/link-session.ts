@@ -9,6 +9,7 @@ import {
 import { isCounted } from "#shared/protocol/link/outbox.ts";
 import type { FleetContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
+import type { LinkEndContext, RegisterContext } from "./link-contexts.ts";
 import type { LossCause } from "./loss.ts";
 import { tellPlaces } from "./places.ts";
 import { keepWorker } from "./registration.ts";
@@ -86,7 +87,7 @@ interface SocketState {
 
 /** How a socket ends: by the hub, or by the worker. */
 function endsOf(
-  ctx: FleetContext,
+  ctx: LinkEndContext & Pick<FleetContext, "cluster" | "handshakes" | "stopping">,
   socket: LinkSocket,
   state: SocketState,
   failed: (err: unknown) => void,
@@ -116,7 +117,7 @@ function endsOf(
  * handled at once. `address`: of the connection.
  */
 export function openLinkSession(
-  ctx: FleetContext,
+  ctx: RegisterContext & Pick<FleetContext, "handshakes" | "stopping" | "throttle">,
   path_worker_id: string,
   socket: LinkSocket,
   address: string | undefined,
@@ -213,7 +214,7 @@ async function checkRegistration(
 }
 
 async function dispatch(
-  ctx: FleetContext,
+  ctx: RegisterContext,
   link: WorkerLink,
   message: WorkerToHub,
   end: (code: number, reason: string, why?: LossCause) => void,
@@ -275,7 +276,7 @@ const assignmentOf = ({ job_id, lease_token }: { job_id: string; lease_token: nu
 });
 
 async function heartbeat(
-  ctx: FleetContext,
+  ctx: RegisterContext,
   link: WorkerLink,
   beat: WorkerHeartbeat,
   end: (code: number, reason: string, why?: LossCause) => void,

@@ -1,13 +1,16 @@
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/close.ts";
 import type { FleetContext } from "../context.ts";
+import type { LinkEndContext } from "./link-contexts.ts";
 import { dropLink } from "./registry.ts";
 
 /** How long a socket may stay without a registration. */
 const REGISTRATION_MS = 10_000;
 
 /** Ends links without a heartbeat for 120 s (rules/workers#alive) and sockets that never registered. */
-export async function livenessOnce(ctx: FleetContext): Promise<void> {
+export async function livenessOnce(
+  ctx: LinkEndContext & Pick<FleetContext, "handshakes">,
+): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const [socket, opened_at] of [...ctx.handshakes]) {
     if (now - opened_at <= REGISTRATION_MS) continue;

@@ -3,6 +3,7 @@ import { otherHubs } from "#hub/platform/cluster/hubs.ts";
 import { placeAt, placesOf } from "#hub/platform/cluster/own-places.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
+import type { PlacesContext } from "./link-contexts.ts";
 import type { WorkerEntry } from "./parts.ts";
 import { readFleet } from "./view.ts";
 import type { WorkerLink } from "./worker-link.ts";
@@ -31,7 +32,7 @@ function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
   return [{ host: address, from: Math.min(...ports), to: Math.max(...ports), is: "bridge" }];
 }
 
-async function look(ctx: FleetContext): Promise<void> {
+async function look(ctx: PlacesContext): Promise<void> {
   const [hubs, controls, workers] = await Promise.all([
     ctx.cluster.shared ? otherHubs(ctx).catch(() => null) : [],
     controlPlaces(ctx.db.settings, ctx.clock.now()).catch(() => null),
@@ -53,7 +54,7 @@ async function look(ctx: FleetContext): Promise<void> {
 }
 
 /** Looks again when the last look was long ago; callers that ask meanwhile wait for the same look. */
-async function knownPlaces(ctx: FleetContext): Promise<Known | null> {
+async function knownPlaces(ctx: PlacesContext): Promise<Known | null> {
   const { cluster, clock } = ctx;
   const before = known.get(cluster);
   if (before && clock.monotonic() - before.at < LOOK_EVERY_MS) return before;
@@ -65,7 +66,7 @@ async function knownPlaces(ctx: FleetContext): Promise<Known | null> {
 
 /** For the worker's welcome. */
 export async function placesFor(
-  ctx: FleetContext,
+  ctx: PlacesContext,
   link: WorkerLink,
 ): Promise<{ fleet_places?: FleetPlace[] }> {
   const now = await knownPlaces(ctx);
@@ -75,7 +76,7 @@ export async function placesFor(
 }
 
 /** Sends a worker what has changed since the last message. */
-export async function tellPlaces(ctx: FleetContext, link: WorkerLink): Promise<void> {
+export async function tellPlaces(ctx: PlacesContext, link: WorkerLink): Promise<void> {
   const now = await knownPlaces(ctx);
   if (now === null || link.told_places === now.text || !link.open) return;
   link.told_places = now.text;

@@ -1,4 +1,5 @@
 import { findHub } from "#hub/platform/cluster/hubs.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Registration } from "#shared/protocol/link/messages.ts";
 import type { FleetContext } from "../context.ts";
@@ -121,7 +122,7 @@ export function isTaken(
  * @returns false when the worker_id is taken.
  */
 export async function takeRegistration(
-  ctx: FleetContext,
+  ctx: ClusterContext,
   link: WorkerLink,
   hello: Registration,
   takes_up: boolean,

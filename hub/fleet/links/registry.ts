@@ -17,6 +17,7 @@ import type { FleetContext } from "../context.ts";
 import { notAwaited } from "./awaited.ts";
 import { forgetWorker } from "./kept.ts";
 import type { LeftLink } from "./left-link.ts";
+import type { LinkEndContext, RegisterContext } from "./link-contexts.ts";
 import { causeOf, type LossCause } from "./loss.ts";
 import { placesFor } from "./places.ts";
 import { giveUpRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
@@ -57,7 +58,7 @@ function correctCapabilities(hello: Registration): Capabilities {
  * @returns null when the newcomer was sent away.
  */
 export async function registerWorker(
-  ctx: FleetContext,
+  ctx: RegisterContext,
   socket: LinkSocket,
   hello: Registration,
   bind: (link: WorkerLink) => void,
@@ -96,7 +97,7 @@ export async function registerWorker(
   return link;
 }
 
-async function admit(ctx: FleetContext, link: WorkerLink): Promise<void> {
+async function admit(ctx: RegisterContext, link: WorkerLink): Promise<void> {
   const { worker_id, address, version } = link;
   if (link.closed) return;
   notAwaited(ctx, worker_id);
@@ -131,7 +132,7 @@ const seen = (
 ) => ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
 
 /** The hub that had the link is gone, and the worker still runs what it was given: it all goes on, under its leases. */
-async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Promise<void> {
+async function takeUp(ctx: RegisterContext, link: WorkerLink, left: LeftLink): Promise<void> {
   const { worker_id, version } = link;
   if (link.closed) return;
   const places = await placesFor(ctx, link);
@@ -199,7 +200,19 @@ const tellRegistry = async (
 
 /** The same process is back, and nothing was lost in the meantime: what it runs goes on. */
 async function resumeLink(
-  ctx: FleetContext,
+  ctx: Pick<
+    FleetContext,
+    | "clock"
+    | "cluster"
+    | "config"
+    | "hooks"
+    | "hub_id"
+    | "kv"
+    | "log"
+    | "rollout"
+    | "signal"
+    | "version"
+  >,
   link: WorkerLink,
   socket: LinkSocket,
   hello: Registration,
@@ -228,7 +241,7 @@ async function resumeLink(
  * lanes, jobs and sessions unchanged; any other link ends.
  */
 export function socketGone(
-  ctx: FleetContext,
+  ctx: LinkEndContext & Pick<FleetContext, "cluster" | "stopping">,
   link: WorkerLink,
   socket: LinkSocket,
   code: number,
@@ -259,7 +272,7 @@ export function socketGone(
  * Resolves when all of that is done; a second call waits for the first.
  */
 export function dropLink(
-  ctx: FleetContext,
+  ctx: LinkEndContext,
   link: WorkerLink,
   code: number,
   reason: string,
@@ -275,7 +288,7 @@ export function dropLink(
 }
 
 async function endLink(
-  ctx: FleetContext,
+  ctx: LinkEndContext,
   link: WorkerLink,
   code: number,
   reason: string,
@@ -312,7 +325,7 @@ async function endLink(
  * This hub stops, and the worker keeps what it runs for the next hub, or for another: everything it has said is
  * handled, what it was offered and has not taken goes back to the queue, and nothing is failed, ended or given back.
  */
-export async function leaveLink(ctx: FleetContext, link: WorkerLink): Promise<void> {
+export async function leaveLink(ctx: LinkEndContext, link: WorkerLink): Promise<void> {
   const { worker_id } = link;
   link.left = true;
   await link.handled;

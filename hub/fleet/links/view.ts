@@ -8,6 +8,7 @@ import {
 } from "#shared/protocol/limits.ts";
 import type { Lane, Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import type { FleetContext } from "../context.ts";
+import type { FleetCountContext, WorkerListContext } from "./link-contexts.ts";
 import type { WorkerEntry } from "./parts.ts";
 import { entryOf, WORKER_PREFIX } from "./registration.ts";
 
@@ -127,7 +128,7 @@ const absentRecord = ({ rollout }: Pick<FleetContext, "rollout">, row: WorkerRow
 });
 
 /** GET /workers: connected workers and those only remembered, by id. */
-export async function listWorkers(ctx: FleetContext): Promise<Worker[]> {
+export async function listWorkers(ctx: WorkerListContext): Promise<Worker[]> {
   const [entries, rows] = await Promise.all([readFleet(ctx), ctx.db.workers.list()]);
   const remembered = new Map(rows.map((row) => [row.worker_id, row]));
   const leased = await leasesOf(ctx, entries);
@@ -141,7 +142,7 @@ export async function listWorkers(ctx: FleetContext): Promise<Worker[]> {
 }
 
 /** GET /workers/{id}: a worker connected to any hub, or one only remembered. @throws AppError not_found */
-export async function getWorker(ctx: FleetContext, worker_id: string): Promise<Worker> {
+export async function getWorker(ctx: WorkerListContext, worker_id: string): Promise<Worker> {
   const [entries, row] = await Promise.all([readFleet(ctx), ctx.db.workers.get(worker_id)]);
   const entry = entries.find((e) => e.worker_id === worker_id);
   return recordOf(ctx, row ?? undefined, entry);
@@ -159,7 +160,7 @@ async function recordOf(
 
 /** POST /workers/{id}/status: any status to any other; drain finishes what runs (rules/workers#status-of-a-worker). */
 export async function setWorkerStatus(
-  ctx: FleetContext,
+  ctx: WorkerListContext & Pick<FleetContext, "cluster" | "hooks">,
   worker_id: string,
   status: WorkerStatus,
 ): Promise<Worker> {
@@ -174,7 +175,10 @@ export async function setWorkerStatus(
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */
-export async function forgetWorker(ctx: FleetContext, worker_id: string): Promise<void> {
+export async function forgetWorker(
+  ctx: FleetCountContext & Pick<FleetContext, "db">,
+  worker_id: string,
+): Promise<void> {
   const connected = (await readFleet(ctx)).some((entry) => entry.worker_id === worker_id);
   if (connected || ctx.links.has(worker_id))
     throw conflict("worker is connected: drain and stop it first");
@@ -183,7 +187,7 @@ export async function forgetWorker(ctx: FleetContext, worker_id: string): Promis
 
 /** Workers connected to any hub (rules/operations#health). */
 export async function countFleet(
-  ctx: FleetContext,
+  ctx: FleetCountContext,
 ): Promise<{ workers: number; lanes: { total: number; busy: number } }> {
   const alive = (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry));
   // This hub knows first hand what it has given to lanes; of others' workers the last view is near enough.

@@ -10,7 +10,7 @@ import {
 } from "#shared/protocol/schema/browser-options.ts";
 import type { ReplayClock } from "#shared/protocol/schema/replay.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import type { FleetContext } from "../context.ts";
+import type { WorkerListContext } from "./link-contexts.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
@@ -96,7 +96,7 @@ export const thoseFor = (workers: readonly Worker[], asked: WayOut): readonly Wo
  *   would make it a different one
  */
 export async function requireWayOut(
-  ctx: FleetContext,
+  ctx: WorkerListContext,
   asked: WayOut,
   { loc = ["body", "options"], only = null }: { loc?: Issue["loc"]; only?: string | null } = {},
 ): Promise<void> {

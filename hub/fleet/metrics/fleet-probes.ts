@@ -4,13 +4,16 @@ import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { Pressure, ProbeReason } from "#shared/protocol/schema/probes.ts";
 import type { FleetContext } from "../context.ts";
 import { hubShortage } from "../links/hub-shortage.ts";
+import type { FleetCountContext, WorkerListContext } from "../links/link-contexts.ts";
 import { ableWorkers, laneShortage, usableLanesOf } from "../links/shortage.ts";
 import { countFleet, listWorkers } from "../links/view.ts";
 
 const FRESH_MS = 1_000;
 
 /** What a hub says to those who send it work. */
-export function fleetProbes(ctx: FleetContext): Probes {
+export function fleetProbes(
+  ctx: WorkerListContext & Pick<FleetContext, "disk_room" | "draining">,
+): Probes {
   let told: { at: number; pressure: Promise<Pressure> } | null = null;
   return {
     notReady: () => notReady(ctx),
@@ -28,7 +31,9 @@ export function fleetProbes(ctx: FleetContext): Probes {
   };
 }
 
-async function notReady(ctx: FleetContext): Promise<ProbeReason[]> {
+async function notReady(
+  ctx: FleetCountContext & Pick<FleetContext, "db" | "draining">,
+): Promise<ProbeReason[]> {
   if (ctx.draining.aborted)
     return [{ reason: "stopping", detail: "the hub is stopping and no longer assigns anything" }];
   const [store, fleet] = await Promise.allSettled([
@@ -43,7 +48,9 @@ async function notReady(ctx: FleetContext): Promise<ProbeReason[]> {
   return reasons;
 }
 
-async function readPressure(ctx: FleetContext): Promise<Pressure> {
+async function readPressure(
+  ctx: WorkerListContext & Pick<FleetContext, "disk_room" | "draining">,
+): Promise<Pressure> {
   const { clock, db } = ctx;
   const [workers, queue] = await Promise.all([listWorkers(ctx), db.figures.queue()]);
   const connected = workers.filter(({ alive }) => alive);

@@ -8,7 +8,12 @@ const SESSION_KINDS = ["job", "kept", "sdk", "call"] as const;
  * What a scrape reads of the fleet. Lanes, workers and sessions are those of this hub alone, so that the sum over all
  * hubs is the fleet's; the queue is in the database that all hubs share, so that each tells the same.
  */
-export function addFleetReadings(ctx: FleetContext): void {
+export function addFleetReadings(
+  ctx: Pick<
+    FleetContext,
+    "clock" | "db" | "handshakes" | "lanes_wanted" | "links" | "metrics" | "sessions" | "waiters"
+  >,
+): void {
   addQueue(ctx);
   addLanes(ctx);
   addSessions(ctx);

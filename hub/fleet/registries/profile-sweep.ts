@@ -14,7 +14,9 @@ export interface ProfileSweeper {
 }
 
 /** Removes the archives of replaced profiles. */
-export function createProfileSweeper(ctx: FleetContext): ProfileSweeper {
+export function createProfileSweeper(
+  ctx: Pick<FleetContext, "clock" | "db" | "hub_id" | "kv" | "log" | "objects" | "profile_writers">,
+): ProfileSweeper {
   let unnamed = new Set<string>();
   const find = async () => {
     const stored = await ctx.objects.list("profiles");

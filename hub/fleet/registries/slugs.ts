@@ -18,26 +18,29 @@ export type Entry<Fields> = Fields & { slug: string; created_at: string; updated
 /** The body of a PUT; a slug in it must be that of the path. */
 export type PutEntry<Fields> = Fields & { slug?: string | undefined };
 
+/** What a registry needs: where its entries are, and the time. */
+type RegistryContext = Pick<FleetContext, "db" | "clock">;
+
 /** The calls of a registry. */
 export interface Registry<Fields = object, Query = PageQuery> {
   /** By slug. */
-  list(ctx: FleetContext, query: Query): Promise<Entry<Fields>[]>;
+  list(ctx: RegistryContext, query: Query): Promise<Entry<Fields>[]>;
   /** @throws AppError not_found. */
-  get(ctx: FleetContext, slug: string): Promise<Entry<Fields>>;
+  get(ctx: RegistryContext, slug: string): Promise<Entry<Fields>>;
   /**
    * Creates or replaces.
    * @throws AppError invalid for an invalid slug, or for what the registry refuses.
    */
-  put(ctx: FleetContext, raw: string, input: PutEntry<Fields>): Promise<Entry<Fields>>;
+  put(ctx: RegistryContext, raw: string, input: PutEntry<Fields>): Promise<Entry<Fields>>;
   /** @throws AppError not_found. */
-  delete(ctx: FleetContext, slug: string): Promise<void>;
+  delete(ctx: RegistryContext, slug: string): Promise<void>;
 }
 
 /** What sets a registry apart from the others. */
 interface RegistryKind<Fields, Query> {
   /** What it calls an entry. */
   one: string;
-  rows(ctx: FleetContext): SlugRepo<Fields & Kept>;
+  rows(ctx: RegistryContext): SlugRepo<Fields & Kept>;
   /** The entries that a list with this query shows; all, when it is left out. */
   shows?(query: Query): (row: Fields) => boolean;
   /** @throws AppError invalid for fields that fit the schema, but not one another. */

@@ -19,6 +19,11 @@ import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { findOwner } from "../sessions/places.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type {
+  OwnerContext,
+  SessionAnywhereContext,
+  SessionEndContext,
+} from "../sessions/session-contexts.ts";
 import { connectCdp, SESSION_HEADER } from "./connect-cdp.ts";
 import { SessionQuery, sessionOptions } from "./session-query.ts";
 import { withTokenHeader } from "./token-header.ts";
@@ -102,7 +107,10 @@ function inputOf(c: C): { options: Record<string, unknown>; input: CreateSession
   return { options, input: parsed.data };
 }
 
-async function open(ctx: FleetContext, c: C): Promise<HubSession | Response> {
+async function open(
+  ctx: SessionAnywhereContext & Pick<FleetContext, "objects">,
+  c: C,
+): Promise<HubSession | Response> {
   const { options, input: asked } = inputOf(c);
   const headers = withTokenHeader(c);
   for (const name of [...headers.keys()])
@@ -130,7 +138,11 @@ const inQueryOf = (detail: Issue[]): Issue[] =>
     return { loc, msg, type };
   });
 
-async function here(ctx: FleetContext, c: C, session: HubSession): Promise<Response> {
+async function here(
+  ctx: SessionEndContext & Pick<FleetContext, "config" | "streams">,
+  c: C,
+  session: HubSession,
+): Promise<Response> {
   try {
     return await connectCdp(ctx, c, session, { path: "cdp" });
   } catch (err) {
@@ -140,7 +152,11 @@ async function here(ctx: FleetContext, c: C, session: HubSession): Promise<Respo
 }
 
 /** Another hub has opened it. What cannot be connected there ends by itself, because no client comes. */
-async function connectElsewhere(ctx: FleetContext, c: C, answer: Response): Promise<Response> {
+async function connectElsewhere(
+  ctx: OwnerContext & Pick<FleetContext, "awaited" | "db" | "meters" | "signal">,
+  c: C,
+  answer: Response,
+): Promise<Response> {
   if (answer.status !== 201) return refused(answer);
   const { session_id } = (await answer.json()) as { session_id: string };
   const hub = await findOwner(ctx, session_id);

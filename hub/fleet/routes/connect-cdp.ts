@@ -6,6 +6,7 @@ import { CDP_CLIENT_HEADER, writeCdpClient } from "#shared/protocol/cdp-client.t
 import type { FleetContext } from "../context.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { bridgeOf } from "../sessions/registry.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { cdpSocket } from "../viewer/cdp-relay.ts";
 import { dialBridge } from "../viewer/dial.ts";
 import { callersAddress } from "./pass-on.ts";
@@ -35,7 +36,7 @@ interface CdpConnection {
 
 /** Makes the call a CDP client of the session. @throws AppError relay_failed (502) when its worker does not answer. */
 export async function connectCdp(
-  ctx: FleetContext,
+  ctx: SessionEndContext & Pick<FleetContext, "config" | "streams">,
   c: C,
   session: HubSession,
   { path, wrap = (_c, handlers) => handlers }: CdpConnection,

@@ -12,6 +12,7 @@ import { requireUpgrade } from "#hub/platform/http/sockets.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { mountCdp } from "./mount-cdp.ts";
 import { SignedLinkParams } from "./params.ts";
 import { ViewerQuery } from "./viewer.ts";
@@ -112,7 +113,10 @@ export function linkOf(c: C): LinkGrant {
 /**
  * What viewer and CDP links open: the same as `/sessions/{sid}/novnc/` and `/cdp`, for as long as the link is valid.
  */
-export function addLinkViews(ctx: FleetContext, app: App): void {
+export function addLinkViews(
+  ctx: SessionEndContext & Pick<FleetContext, "awaited" | "config" | "signed_links" | "streams">,
+  app: App,
+): void {
   for (const route of [page, stream, socket, discovery]) describeRoute(app, route);
   const sessionOf = (c: C) => requireSession(ctx, linkOf(c).id);
   const untilItEnds = (c: C, handlers: SocketHandlers) =>

@@ -15,6 +15,7 @@ import { getRow } from "../jobs/read-jobs.ts";
 import { getAsset, listAssets } from "../jobs/stored-files.ts";
 import { findOwner } from "../sessions/places.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type { OwnerContext } from "../sessions/session-contexts.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { idempotent } from "./idempotent.ts";
 import { addLinkViews, linkOf } from "./link-views.ts";
@@ -91,7 +92,7 @@ const keepLinkSecret: MiddlewareHandler<HttpEnv> = async (c, next) => {
 
 /** @throws AppError not_found */
 async function demandTarget(
-  ctx: FleetContext,
+  ctx: OwnerContext & Pick<FleetContext, "awaited" | "db">,
   { kind, id, ...more }: CreateSignedLink,
 ): Promise<void> {
   if (kind !== "asset") {
@@ -103,7 +104,7 @@ async function demandTarget(
 }
 
 async function makeLink(
-  ctx: FleetContext,
+  ctx: OwnerContext & Pick<FleetContext, "awaited" | "db" | "signed_links">,
   c: Context<HttpEnv>,
   wanted: CreateSignedLink,
 ): Promise<SignedLink> {

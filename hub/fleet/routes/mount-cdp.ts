@@ -9,6 +9,7 @@ import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { askOverCdp } from "../viewer/cdp-command.ts";
 import { connectCdp, dialCdp } from "./connect-cdp.ts";
 import { urlOfNewTarget } from "./new-target.ts";
@@ -47,7 +48,12 @@ const TARGET = /^(browser|page)$/;
 const TARGET_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** A session's DevTools socket, and the discovery endpoints that clients ask first. */
-export function mountCdp(ctx: FleetContext, app: App, at: string, mount: CdpMount): void {
+export function mountCdp(
+  ctx: SessionEndContext & Pick<FleetContext, "config" | "streams">,
+  app: App,
+  at: string,
+  mount: CdpMount,
+): void {
   const { rules, sessionOf } = mount;
   const connect = async (c: C, path: string) => {
     requireUpgrade(c);

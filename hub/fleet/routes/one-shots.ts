@@ -12,6 +12,7 @@ import { ONE_SHOT } from "#shared/protocol/limits.ts";
 import { inOwnWords } from "#shared/protocol/one-shot-spellings.ts";
 import { ONE_SHOT_KINDS, ONE_SHOTS, type OneShotKind } from "#shared/protocol/schema/one-shot.ts";
 import type { FleetContext } from "../context.ts";
+import type { JobSubmitContext } from "../jobs/job-contexts.ts";
 import { leftBy, runOneShotJob } from "../jobs/one-shot-job.ts";
 import { getRow } from "../jobs/read-jobs.ts";
 import { openAnywhere } from "../sessions/anywhere.ts";
@@ -41,7 +42,9 @@ export function oneShotRoutes(ctx: FleetContext) {
 
 /** Of POST /links: a page's links, where the body names a page and no kind of signed link. */
 export const linksOfPage =
-  (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
+  (
+    ctx: JobSubmitContext & Pick<FleetContext, "candidate" | "lanes_wanted" | "session_calls">,
+  ): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
     const raw = await bodyOrNull(c);
     if (raw === null || "kind" in raw || !("url" in raw || "html" in raw)) return next();
@@ -112,7 +115,12 @@ const wantsJson = (accept = ""): boolean =>
   /\bapplication\/json\b/i.test(accept) &&
   !/\b(image|text)\/|\bapplication\/pdf\b|\*\/\*/i.test(accept);
 
-async function answer(ctx: FleetContext, c: C, kind: OneShotKind, raw: unknown): Promise<Response> {
+async function answer(
+  ctx: JobSubmitContext & Pick<FleetContext, "candidate" | "lanes_wanted" | "session_calls">,
+  c: C,
+  kind: OneShotKind,
+  raw: unknown,
+): Promise<Response> {
   const call = readCall(ctx, c, kind, raw);
   const one_shot = { kind, call, as_json: wantsJson(c.req.header("accept")) };
   if (call.as_job || isOfJob(ctx, c)) return answerAsJob(ctx, c, one_shot);
@@ -132,7 +140,11 @@ async function answer(ctx: FleetContext, c: C, kind: OneShotKind, raw: unknown):
 }
 
 /** A call with `as_job` (rules/one-shot-calls#as-a-job): the hub that has the job's browser answers. */
-async function answerAsJob(ctx: FleetContext, c: C, one_shot: OneShot): Promise<Response> {
+async function answerAsJob(
+  ctx: JobSubmitContext & Pick<FleetContext, "session_calls">,
+  c: C,
+  one_shot: OneShot,
+): Promise<Response> {
   const { signal } = c.req.raw;
   c.env.server?.timeout(c.req.raw, 0);
   const { call, kind } = one_shot;

@@ -3,6 +3,7 @@ import { findHub, type HubEntry } from "#hub/platform/cluster/hubs.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
 import { dialHub, type PassedSocket, relayedSocket } from "#hub/platform/cluster/relay-socket.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import type { Owner } from "#hub/platform/http/access.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { addressOf } from "#hub/platform/http/require-admin.ts";
@@ -26,6 +27,7 @@ import { getRow } from "../jobs/read-jobs.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
 import { findOwner } from "../sessions/places.ts";
 import { SAVE_MS } from "../sessions/save-profile.ts";
+import type { OwnerContext } from "../sessions/session-contexts.ts";
 
 type C = Context<HttpEnv>;
 
@@ -39,7 +41,9 @@ const LINK_DIAL_MS = 1_500;
 /** For a call without its own deadline; the longest one takes and stores a screenshot. */
 const ANSWER_MS = 120_000;
 
-type Find = (ctx: FleetContext, c: C) => Promise<HubEntry | null>;
+/** What finds the hub of a session, a worker or a job. */
+type FindContext = OwnerContext & Pick<FleetContext, "db" | "links">;
+type Find = (ctx: FindContext, c: C) => Promise<HubEntry | null>;
 
 /** The other hub that alone can answer this call; null when that is this one, or none. */
 const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
@@ -50,7 +54,7 @@ const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
 };
 
 /** The other hub with which an agent speaks: the id of its session begins with the hub's (rules/mcp#sessions-over-http). */
-async function findMcpHub(ctx: FleetContext, id: string): Promise<HubEntry | null> {
+async function findMcpHub(ctx: ClusterContext, id: string): Promise<HubEntry | null> {
   const [hub_id = "", secret] = id.split(".");
   if (!ctx.cluster.shared || secret === undefined || hub_id === ctx.hub_id) return null;
   const hub = await findHub(ctx, hub_id);
@@ -75,7 +79,7 @@ function idOf(c: C): string {
  * owner's. A call that was passed on before is answered here, so no call travels twice.
  */
 export const toOwner =
-  (ctx: FleetContext) =>
+  (ctx: OwnerContext & Pick<FleetContext, "db" | "links">) =>
   async (c: C, owner: Owner): Promise<Response | null> => {
     if (wasPassedOn(ctx, c)) return null;
     if (owner === "kept link") return passLinkOn(ctx, c);
@@ -96,13 +100,19 @@ export const wasPassedOn = (ctx: Pick<FleetContext, "config" | "hub_id">, c: C):
  * The other hub that keeps the link which this worker wants to continue: a router may send the worker to any hub. A
  * worker that wants a new link gets it here.
  */
-const findKeptLink = async (ctx: FleetContext, c: C): Promise<HubEntry | null> =>
+const findKeptLink = async (
+  ctx: ClusterContext & Pick<FleetContext, "links">,
+  c: C,
+): Promise<HubEntry | null> =>
   c.req.query("resume") === undefined ? null : findLinkHub(ctx, idOf(c)).catch(() => null);
 
 /**
  * To the hub that keeps the link. A hub that cannot be reached keeps nothing: what the worker runs is taken up here.
  */
-async function passLinkOn(ctx: FleetContext, c: C): Promise<Response | null> {
+async function passLinkOn(
+  ctx: ClusterContext & Pick<FleetContext, "links">,
+  c: C,
+): Promise<Response | null> {
   const hub = isUpgrade(c) ? await findKeptLink(ctx, c) : null;
   if (!hub) return null;
   const { hub_id } = hub;
@@ -118,7 +128,10 @@ async function passLinkOn(ctx: FleetContext, c: C): Promise<Response | null> {
 }
 
 /** The other hub on whose worker the job runs. */
-async function findJobHub(ctx: FleetContext, job_id: string): Promise<HubEntry | null> {
+async function findJobHub(
+  ctx: OwnerContext & Pick<FleetContext, "db">,
+  job_id: string,
+): Promise<HubEntry | null> {
   if (!ctx.cluster.shared) return null;
   const job = await getRow(ctx, job_id).catch((err: unknown) => {
     if (err instanceof AppError) return null;
@@ -134,7 +147,7 @@ const pathOf = (c: C): string => {
   return pathname + search;
 };
 
-async function passCallOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {
+async function passCallOn(ctx: ClusterContext, c: C, hub: HubEntry): Promise<Response> {
   const { method, headers, signal, body } = c.req.raw;
   // The call has its own deadline; Bun would cut a quiet connection before it.
   c.env.server?.timeout(c.req.raw, 0);
@@ -186,7 +199,7 @@ function timeoutIn(action: SessionActionName, body: Uint8Array): number {
  */
 const VIEWER = /\/websockify$/;
 
-async function passSocketOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {
+async function passSocketOn(ctx: ClusterContext, c: C, hub: HubEntry): Promise<Response> {
   const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers).catch((err: unknown) => {
     if (err instanceof AppError && VIEWER.test(c.req.path)) return err;
     throw err;
@@ -196,7 +209,7 @@ async function passSocketOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Res
   return relayed(ctx, c, hub, found);
 }
 
-function relayed(ctx: FleetContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
+function relayed(ctx: ClusterContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
   try {
     return upgrade(c, relayedSocket(ctx, hub, stream), protocol);
   } catch (err) {

@@ -20,7 +20,9 @@ import {
   recordingOfJob,
   recordingOfSession,
 } from "../recordings/read-recordings.ts";
+import type { ExportsContext } from "../recordings/video/export-records.ts";
 import { readExport, videoKey } from "../recordings/video/export-records.ts";
+import type { IdempotentContext } from "./idempotent.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, JobParams, SessionParams } from "./params.ts";
 
@@ -29,7 +31,7 @@ const NAMES = { mp4: "Video", webm: "WebmVideo" } as const;
 
 /** What makes and reads videos, for one kind of run. */
 const routesOf = <P extends z.ZodObject>(
-  ctx: FleetContext,
+  ctx: IdempotentContext,
   base: string,
   params: P,
   { what, id }: { what: string; id: string },
@@ -92,7 +94,7 @@ const routesOf = <P extends z.ZodObject>(
 
 /** @throws AppError not_found, conflict */
 async function videoAnswer(
-  ctx: FleetContext,
+  ctx: ExportsContext,
   c: Context,
   { row }: KnownRecording,
   format: VideoFormat,
@@ -125,7 +127,7 @@ const noVideo = (format: VideoFormat, why: string): AppError =>
     `there is no video, because ${why}; POST {"format": "${format}"} to …/recording/exports makes one`,
   );
 
-async function listed(ctx: FleetContext, { row }: KnownRecording, query: PageQuery) {
+async function listed(ctx: ExportsContext, { row }: KnownRecording, query: PageQuery) {
   const all = await Promise.all(
     VideoFormat.options.map((format) => readExport(ctx, row.run_id, format)),
   );

@@ -6,6 +6,7 @@ import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { type PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import type { FleetContext } from "../context.ts";
 import type { Entry, PutEntry, Registry } from "../registries/slugs.ts";
+import type { IdempotentContext } from "./idempotent.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SlugParams } from "./params.ts";
 
@@ -44,7 +45,7 @@ export function registryRoutes(ctx: FleetContext, offered: OfferedRegistry) {
     });
 }
 
-function registryDocs(ctx: FleetContext, { name, many, entry, list, put }: OfferedRegistry) {
+function registryDocs(ctx: IdempotentContext, { name, many, entry, list, put }: OfferedRegistry) {
   const one = name.toLowerCase();
   const tags = [many];
   const reads = { method: "get" as const, access: "view" as const, tags };

@@ -5,9 +5,9 @@ import { invalid } from "#shared/kit/errors.ts";
 import type { InputFile } from "#shared/protocol/actions/arguments.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
-import type { FleetContext } from "../context.ts";
 import { actOn } from "../sessions/act.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
+import type { SessionActContext } from "../sessions/session-contexts.ts";
 import { dropUploads, putUpload } from "../sessions/uploads.ts";
 
 /** Files of one form: as many as the JSON body may have. */
@@ -26,7 +26,7 @@ function argumentsOf(fields: Record<string, string[]>): Record<string, unknown> 
 
 /** set_input_files as a form: `selector`, `frame`, `timeout_s` and files, streamed to the worker and set by one call. */
 export async function setStreamedFiles(
-  ctx: FleetContext,
+  ctx: SessionActContext,
   c: Context,
   session: HubSession,
 ): ReturnType<typeof actOn> {

@@ -15,6 +15,7 @@ import {
 } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
+import type { JobCancelContext } from "../jobs/job-contexts.ts";
 import { withReplayedUrl } from "../jobs/replay-index.ts";
 import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
@@ -165,7 +166,7 @@ export function sessionRoutes(ctx: FleetContext) {
 }
 
 /** The job may end by itself meanwhile, or leave its session behind: the session is ended all the same. */
-async function cancelIts(ctx: FleetContext, { job_id }: HubSession): Promise<void> {
+async function cancelIts(ctx: JobCancelContext, { job_id }: HubSession): Promise<void> {
   if (job_id === null) return;
   await cancelJob(ctx, job_id).catch((err) => {
     if (!(err instanceof AppError) || err.status >= 500) throw err;

@@ -19,6 +19,7 @@ import {
   replaceWatch,
   watchRow,
 } from "../watches/watches.ts";
+import type { IdempotentContext } from "./idempotent.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, WatchParams } from "./params.ts";
 
@@ -51,7 +52,7 @@ const read = createRoute({
 });
 
 /** The calls that change something. */
-function writes(ctx: FleetContext) {
+function writes(ctx: IdempotentContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const write = { access: "operate" as const, changes: ["watches" as const], tags, middleware };
   return {

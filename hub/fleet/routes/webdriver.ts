@@ -10,10 +10,13 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { WebDriverError } from "#shared/protocol/webdriver-error.ts";
+import type { FleetContext } from "../context.ts";
 import { stoppingOf } from "../links/drain.ts";
+import type { FleetCountContext } from "../links/link-contexts.ts";
 import { countFleet } from "../links/view.ts";
 import { endSession } from "../sessions/end.ts";
 import { requireSession } from "../sessions/registry.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import { askDriver } from "../webdriver/ask-driver.ts";
 import { clientActed } from "../webdriver/client-acted.ts";
 import { fateOf } from "../webdriver/commands.ts";
@@ -153,7 +156,7 @@ const status = createRoute({
 });
 
 /** POST /session, its commands, and GET /status (rules/webdriver). */
-export function webDriverRoutes(ctx: Parameters<typeof openWebDriver>[0]) {
+export function webDriverRoutes(ctx: FleetContext) {
   const app = newApp();
   for (const route of [open, quit, get, post, remove, status]) describeRoute(app, route);
   app.post("/session", access(open.rules), jsonBodyLimit, async (c) =>
@@ -193,7 +196,7 @@ async function bodyOf(c: C): Promise<unknown> {
 const SEGMENTS = /^\/session\/[^/]+\/(.*)$/s;
 
 async function command(
-  ctx: Parameters<typeof endSession>[0],
+  ctx: SessionEndContext & Pick<FleetContext, "awaited">,
   c: C,
   body: string | null,
 ): Promise<Response> {
@@ -218,7 +221,9 @@ async function command(
   return answer;
 }
 
-async function readiness(ctx: Parameters<typeof countFleet>[0]): Promise<Record<string, unknown>> {
+async function readiness(
+  ctx: FleetCountContext & Pick<FleetContext, "draining" | "sessions" | "version">,
+): Promise<Record<string, unknown>> {
   const workers = await countFleet(ctx).then(
     (fleet) => fleet.workers,
     () => 0,

@@ -10,6 +10,7 @@ import { sameSecret } from "#shared/kit/secret.ts";
 import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { appendToRecording, MAX_APPEND_BYTES } from "../recordings/append.ts";
+import type { RecordingsContext } from "../recordings/runs.ts";
 import { type Run, runIdOf } from "../recordings/runs.ts";
 import { comingBack } from "../sessions/hub-session.ts";
 import { BatchParams, SessionOfWorkerParams } from "./params.ts";
@@ -106,7 +107,10 @@ function runOf(ctx: Pick<FleetContext, "recordings" | "links" | "awaited">, c: C
   throw notFound("run");
 }
 
-async function append(ctx: FleetContext, c: Context): Promise<Response> {
+async function append(
+  ctx: RecordingsContext & Pick<FleetContext, "awaited" | "links">,
+  c: Context,
+): Promise<Response> {
   const run = runOf(ctx, c);
   const { offset } = Query.parse(c.req.query());
   const frames = await bodyWithin(c, MAX_APPEND_BYTES, "the frames");

@@ -78,5 +78,7 @@ function sourcesOf({
 }
 
 /** GET /search. */
-export const searchFleet = (ctx: FleetContext, query: SearchQuery): Promise<SearchResult> =>
-  askSources(ctx, sourcesOf(ctx), query);
+export const searchFleet = (
+  ctx: Pick<FleetContext, "clock" | "db" | "log">,
+  query: SearchQuery,
+): Promise<SearchResult> => askSources(ctx, sourcesOf(ctx), query);

@@ -10,6 +10,7 @@ import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
 import { keepSessionForNext, touchSession } from "./registry.ts";
+import type { SessionActContext } from "./session-contexts.ts";
 
 /**
  * Runs one action (rules/session-actions#the-actions) on the session, with validated arguments. `keepalive` is answered
@@ -17,7 +18,7 @@ import { keepSessionForNext, touchSession } from "./registry.ts";
  * @throws AppError as `callSession`.
  */
 export async function actOn<A extends SessionActionName>(
-  ctx: FleetContext,
+  ctx: SessionActContext,
   session: HubSession,
   action: A,
   { timeout_s, ...args }: SessionActionArgs<A>,

@@ -2,12 +2,14 @@ import { z } from "zod";
 import { findHub, type HubEntry, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { Peer } from "#hub/platform/cluster/peers.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { type CreateSession, Session } from "#shared/protocol/schema/session.ts";
 import type { FleetContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";
 import { hubShortage } from "../links/hub-shortage.ts";
+import type { WorkerListContext } from "../links/link-contexts.ts";
 import { laneShortage } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
 import type { HubSession } from "./hub-session.ts";
@@ -15,6 +17,7 @@ import { findLinkHub } from "./link-hub.ts";
 import { atCapacity, OPEN_MS, type OpenOptions, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
 import { listSessions } from "./read-sessions.ts";
+import type { SessionAnywhereContext, SessionOpenContext } from "./session-contexts.ts";
 
 /** How long another hub may take to say which sessions it has. */
 const LIST_MS = 1_500;
@@ -55,7 +58,7 @@ interface OneShotOpen {
  * @throws AppError as `openSession` does; at_capacity when no lane became free.
  */
 export async function openAnywhere(
-  ctx: FleetContext,
+  ctx: SessionAnywhereContext,
   call: OpenCall,
 ): Promise<HubSession | Response> {
   const { input, passed_on } = call;
@@ -100,7 +103,10 @@ const askedBy = ({
   one_shot ? { opened_by, signal, one_shot_of: one_shot.url } : { opened_by, signal, webdriver };
 
 /** The hub that passed it on does the waiting, for all hubs at once. */
-async function openPassedOn(ctx: FleetContext, call: OpenCall): Promise<HubSession> {
+async function openPassedOn(
+  ctx: SessionOpenContext & Pick<FleetContext, "candidate">,
+  call: OpenCall,
+): Promise<HubSession> {
   try {
     return need(await openSession(ctx, call.input, { ...askedBy(call), wait_ms: 0 }));
   } finally {
@@ -111,7 +117,10 @@ async function openPassedOn(ctx: FleetContext, call: OpenCall): Promise<HubSessi
 }
 
 /** The 503 that says why there was no lane. */
-async function whyFull(ctx: FleetContext, { worker_id }: CreateSession): Promise<AppError> {
+async function whyFull(
+  ctx: WorkerListContext & Pick<FleetContext, "disk_room" | "draining" | "meters">,
+  { worker_id }: CreateSession,
+): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
   const why = workers && (hubShortage(ctx, workers) ?? laneShortage(workers, worker_id));
   ctx.meters.refused.inc({ kind: "session", reason: why?.reason ?? "unknown" });
@@ -138,7 +147,7 @@ async function lookForBetter(
 
 /** The answer of the first hub with a better candidate that takes the call; null when none does. */
 async function askBetter(
-  ctx: FleetContext,
+  ctx: ClusterContext & Pick<FleetContext, "disk_room" | "draining" | "links">,
   call: OpenCall,
   lost: Set<string>,
 ): Promise<Response | null> {
@@ -161,11 +170,11 @@ async function askBetter(
   return null;
 }
 
-const knownHub = (ctx: FleetContext, { hub_id }: Peer): Promise<HubEntry | null> =>
+const knownHub = (ctx: ClusterContext, { hub_id }: Peer): Promise<HubEntry | null> =>
   findHub(ctx, hub_id).catch(() => null);
 
 function passOpenOn(
-  ctx: FleetContext,
+  ctx: ClusterContext,
   hub: HubEntry,
   { headers: given, body, signal, one_shot, webdriver }: OpenCall,
   wait_ms: number,
@@ -188,7 +197,7 @@ function passOpenOn(
  * @throws AppError unavailable when the shared store does not say which hubs there are.
  */
 export async function listEverywhere(
-  ctx: FleetContext,
+  ctx: ClusterContext & Pick<FleetContext, "sessions" | "wall_jumps">,
   given: Headers,
   signal: AbortSignal,
 ): Promise<Session[]> {

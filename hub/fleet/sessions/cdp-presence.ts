@@ -1,6 +1,6 @@
-import type { FleetContext } from "../context.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./hub-session.ts";
+import type { SessionEndContext } from "./session-contexts.ts";
 
 /** How long a session that ends with its CDP clients waits for the first of them. */
 const FIRST_MS = 30_000;
@@ -9,7 +9,10 @@ const FIRST_MS = 30_000;
  * A CDP client is there (rules/sessions#sessions-of-a-connection). Call what is returned once, when it has gone: `closed`
  * says that it closed its connection and did not lose it.
  */
-export function cdpClientCame(ctx: FleetContext, session: HubSession): (closed: boolean) => void {
+export function cdpClientCame(
+  ctx: SessionEndContext,
+  session: HubSession,
+): (closed: boolean) => void {
   const { cdp, reconnect_ms, session_id } = session;
   cdp.clients += 1;
   cdp.came = true;

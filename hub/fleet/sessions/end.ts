@@ -2,6 +2,7 @@ import type { FleetContext } from "../context.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { type HubSession, SessionOver } from "./hub-session.ts";
 import { dropSession } from "./registry.ts";
+import type { SessionEndContext } from "./session-contexts.ts";
 
 /**
  * Ends a session in which no job runs (DELETE, its TTLs, the end of its job's record): its URLs are 404 from now on,
@@ -9,7 +10,7 @@ import { dropSession } from "./registry.ts";
  * @returns false when it had ended already.
  */
 export async function endSession(
-  ctx: FleetContext,
+  ctx: SessionEndContext,
   session: HubSession,
   reason: string,
 ): Promise<boolean> {
@@ -33,7 +34,7 @@ export function closeOnLane(link: WorkerLink, held: HeldLane, reason: string): v
 
 /** The lane of this lease is free again, or about to be, so no session can be on it. */
 export async function dropSessionOn(
-  ctx: FleetContext,
+  ctx: SessionEndContext,
   held: HeldLane,
   why = "its lane was taken away",
 ): Promise<void> {
@@ -46,7 +47,7 @@ export async function dropSessionOn(
  * If the worker has moved, another hub may have them.
  */
 export async function dropSessionsOf(
-  ctx: FleetContext,
+  ctx: SessionEndContext & Pick<FleetContext, "stopping">,
   worker_id: string,
   cause: string,
   moved: boolean,

@@ -1,4 +1,5 @@
 import { findHub, type HubEntry } from "#hub/platform/cluster/hubs.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import type { FleetContext } from "../context.ts";
 import type { WorkerEntry } from "../links/parts.ts";
@@ -10,7 +11,10 @@ import { demandWhole, lookUp } from "./places.ts";
  * @throws AppError unavailable when the shared store does not answer, or has just been emptied: a worker that hears
  *   that its token or lease is void discards what it captured.
  */
-export async function findLinkHub(ctx: FleetContext, worker_id: string): Promise<HubEntry | null> {
+export async function findLinkHub(
+  ctx: ClusterContext & Pick<FleetContext, "links">,
+  worker_id: string,
+): Promise<HubEntry | null> {
   if (ctx.links.has(worker_id) || !WORKER_ID.test(worker_id)) return null;
   const entry = await lookUp(ctx, ctx.kv.get<WorkerEntry>(`${WORKER_PREFIX}${worker_id}`));
   if (!entry) await demandWhole(ctx);

@@ -3,14 +3,14 @@ import type {
   SessionOpened,
   SessionRefused,
 } from "#shared/protocol/link/messages.ts";
-import type { FleetContext } from "../context.ts";
 import { heardOf, type WorkerLink } from "../links/worker-link.ts";
 import { closeOnLane } from "./end.ts";
 import { dropSession } from "./registry.ts";
+import type { SessionEndContext } from "./session-contexts.ts";
 
 /** What a worker says about its sessions; under a lease other than the lane's it is stale and changes nothing. */
 export async function sessionMessage(
-  ctx: FleetContext,
+  ctx: SessionEndContext,
   link: WorkerLink,
   message: SessionOpened | SessionRefused | SessionEnded,
 ): Promise<void> {

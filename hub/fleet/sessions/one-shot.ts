@@ -13,6 +13,7 @@ import { askBridge } from "./bridge.ts";
 import { callSession } from "./calls.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./hub-session.ts";
+import type { SessionEndContext } from "./session-contexts.ts";
 import { untilTaken } from "./until-taken.ts";
 
 /** A call that opens a page, answers what is in it and leaves nothing behind (rules/one-shot-calls). */
@@ -67,7 +68,7 @@ const argsOf = ({ kind, call, as_json, job }: OneShot): Record<string, unknown> 
  * @throws AppError as `callSession`; relay_failed when the browser ended meanwhile.
  */
 export async function answerOneShot(
-  ctx: FleetContext,
+  ctx: SessionEndContext & Pick<FleetContext, "session_calls" | "stopping">,
   session: HubSession,
   one_shot: OneShot,
   signal: AbortSignal,

@@ -20,6 +20,7 @@ import { recordModeOf } from "../registries/record-mode.ts";
 import { closeOnLane } from "./end.ts";
 import type { HubSession } from "./hub-session.ts";
 import { addSession } from "./registry.ts";
+import type { SessionAddContext, SessionOpenContext } from "./session-contexts.ts";
 import { waitForLane } from "./waiting.ts";
 
 /** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */
@@ -62,7 +63,7 @@ export interface OpenOptions {
  *   relay_failed when the worker went away or cannot open it.
  */
 export async function openSession(
-  ctx: FleetContext,
+  ctx: SessionOpenContext,
   input: CreateSession,
   {
     opened_by,
@@ -139,7 +140,8 @@ interface Asked {
 
 /** @returns null when the worker says that the lane was not free: another one may be. */
 async function offerLane(
-  ctx: FleetContext,
+  ctx: SessionAddContext &
+    Pick<FleetContext, "hooks" | "leases" | "settings_cache" | "signal" | "stopping">,
   place: LanePlace<null>,
   asked: Asked,
   more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
@@ -227,7 +229,7 @@ const away = (worker_id: string): AppError =>
   new AppError("relay_failed", `worker ${worker_id} went away`);
 
 const add = (
-  ctx: FleetContext,
+  ctx: SessionAddContext,
   { link, held }: LanePlace<null>,
   { input, opened_by, kind }: Asked,
   proxy: HubOpenSession["proxy"],

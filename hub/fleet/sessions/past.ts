@@ -7,6 +7,7 @@ import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
 import { type HubSession, standsAlone } from "./hub-session.ts";
 import { demandWhole, hasPlace } from "./places.ts";
+import type { OwnerContext } from "./session-contexts.ts";
 
 /** The records of sessions that have ended (rules/sessions#past-sessions). A session goes on when its record cannot be written. */
 
@@ -61,7 +62,9 @@ const SETTLED_MS = 120_000;
 const LOOKED_AT = 1_000;
 
 /** Closes the records of sessions whose hub was killed and whose worker brought them to no other. */
-export async function endLostSessions(ctx: FleetContext): Promise<void> {
+export async function endLostSessions(
+  ctx: OwnerContext & Pick<FleetContext, "awaited" | "db">,
+): Promise<void> {
   const rows = await ctx.db.sessions.openBefore(ctx.clock.now() - SETTLED_MS, LOOKED_AT);
   if (rows.length === 0) return;
   await demandWhole(ctx);

@@ -1,4 +1,5 @@
 import { findHub, type HubEntry, storeIsWhole } from "#hub/platform/cluster/hubs.ts";
+import type { ClusterContext } from "#hub/platform/context.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { SESSION_ID } from "#shared/protocol/ids.ts";
@@ -6,6 +7,7 @@ import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { keptLink, keptSession, renewSession } from "../links/kept.ts";
 import { comingBack, type HubSession } from "./hub-session.ts";
+import type { OwnerContext } from "./session-contexts.ts";
 
 /** Where a session is: the value of `session:<id>` in the shared store. */
 export interface SessionPlace {
@@ -49,7 +51,9 @@ export async function publishPlace(
  * Publishes every place again (other hubs look sessions up: rules/cluster#sessions-across-hubs), and renews what the
  * next hub must know. Never rejects.
  */
-export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
+export async function publishPlacesOnce(
+  ctx: Pick<FleetContext, "clock" | "hub_id" | "kept" | "kv" | "log" | "sessions">,
+): Promise<void> {
   const sessions = [...ctx.sessions.values()].filter(({ kind }) => kind !== "call");
   await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
   const renewals = sessions
@@ -85,7 +89,7 @@ export async function withdrawPlace(
  * reads of the shared store.
  * @throws AppError unavailable when the shared store does not answer, or has just been emptied: 404 is for good.
  */
-export async function findOwner(ctx: FleetContext, session_id: string): Promise<HubEntry | null> {
+export async function findOwner(ctx: OwnerContext, session_id: string): Promise<HubEntry | null> {
   if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
   const place = await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)));
   if (!place) await demandWhole(ctx);
@@ -116,7 +120,7 @@ const mayComeBack = async (
  * What the shared store lacks belongs to no hub only once all hubs have written their entries.
  * @throws AppError unavailable
  */
-export async function demandWhole(ctx: FleetContext): Promise<void> {
+export async function demandWhole(ctx: ClusterContext): Promise<void> {
   if (await lookUp(ctx, storeIsWhole(ctx))) return;
   throw new AppError("unavailable", "the shared store was emptied; the hubs are filling it again", {
     headers: { "Retry-After": "5" },

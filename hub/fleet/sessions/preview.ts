@@ -5,6 +5,7 @@ import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { callSession, resultOf } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
+import type { SessionCallContext } from "./session-contexts.ts";
 
 /** Pixels; enough for a tile of an overview. */
 const MAX_WIDTH = 640;
@@ -40,7 +41,11 @@ const previewIntervalMs = async (
  * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only on request, one at a time
  * however many ask, and stored where every hub finds it.
  */
-export async function readPreview(ctx: FleetContext, session: HubSession): Promise<Uint8Array> {
+export async function readPreview(
+  ctx: SessionCallContext &
+    Pick<FleetContext, "config" | "db" | "kv" | "previews" | "settings_cache">,
+  session: HubSession,
+): Promise<Uint8Array> {
   const interval_ms = await previewIntervalMs(ctx);
   const kept = await ctx.kv.get<KeptPreview>(previewKey(session.session_id));
   if (kept && ageOf(ctx, kept) < interval_ms) return Buffer.from(kept.jpeg_base64, "base64");

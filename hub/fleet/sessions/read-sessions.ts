@@ -13,6 +13,7 @@ import type { FleetContext } from "../context.ts";
 import { callSession, resultOf, type SessionCall } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
 import { requireSession, sessionRecord } from "./registry.ts";
+import type { SessionCallContext } from "./session-contexts.ts";
 
 /** How long GET /sessions/{sid}/state waits for fresh values; after that it shows the last known ones. */
 const STATE_MS = 1_000;
@@ -40,7 +41,10 @@ export function sessionsWith(
 }
 
 /** GET /sessions/{sid}/state, with the active tab's current URL if the worker reports it in time. */
-export async function readState(ctx: FleetContext, session_id: string): Promise<Session> {
+export async function readState(
+  ctx: SessionCallContext & Pick<FleetContext, "awaited" | "sessions" | "wall_jumps">,
+  session_id: string,
+): Promise<Session> {
   const session = requireSession(ctx, session_id);
   const call = { action: "state", timeout_ms: STATE_MS, counts_as_activity: false };
   const told = callSession(ctx, session, call).catch(() => {});

@@ -1,7 +1,7 @@
-import type { FleetContext } from "../context.ts";
 import { lacksCdpClients } from "./cdp-presence.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./hub-session.ts";
+import type { SessionEndContext } from "./session-contexts.ts";
 
 /**
  * Why the session's time is up; null while it is not (rules/sessions#end-of-a-session). A job's session lives as long
@@ -19,7 +19,7 @@ function overdue(session: HubSession, now: number): string | null {
 }
 
 /** Ends every session whose idle or absolute TTL has passed (rules/sessions#idle-time, rules/sessions#absolute-lifetime). */
-export async function reapSessionsOnce(ctx: FleetContext): Promise<void> {
+export async function reapSessionsOnce(ctx: SessionEndContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const session of [...ctx.sessions.values()]) {
     const reason = overdue(session, now);

@@ -12,6 +12,7 @@ import { comingBack, type HubSession, SessionOver, standsAlone } from "./hub-ses
 import { recordEnded, recordOpened } from "./past.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
+import type { SessionAddContext, SessionEndContext } from "./session-contexts.ts";
 import { createWatchers } from "./watchers.ts";
 
 export interface AddSession {
@@ -49,7 +50,7 @@ export const viewerPath = (session_id: string): string =>
   "&autoconnect=1&resize=scale&reconnect=1";
 
 /** The session's URLs answer from now on, before the promise settles. */
-export async function addSession(ctx: FleetContext, input: AddSession): Promise<HubSession> {
+export async function addSession(ctx: SessionAddContext, input: AddSession): Promise<HubSession> {
   const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, replay, ...rest } = input;
   const ended = new AbortController();
   const now = ctx.clock.monotonic();
@@ -148,7 +149,7 @@ export function touchSession(ctx: Pick<FleetContext, "clock">, session: HubSessi
  * Does not touch the lane. False when the session had ended already.
  */
 export async function dropSession(
-  ctx: FleetContext,
+  ctx: SessionEndContext,
   session: HubSession,
   why: string | SessionOver,
 ): Promise<boolean> {

@@ -5,6 +5,7 @@ import { beginWriting } from "../registries/profile-writers.ts";
 import { profileRecord } from "../registries/profiles.ts";
 import { callSession } from "./calls.ts";
 import type { HubSession } from "./hub-session.ts";
+import type { SessionCallContext } from "./session-contexts.ts";
 
 /** For ending Chromium, packing, sending and storing its directory, and starting Chromium again. */
 export const SAVE_MS = 600_000;
@@ -19,7 +20,7 @@ export const writerOf = (session_id: string): string => `session ${session_id}`;
  *   does.
  */
 export async function saveProfile(
-  ctx: FleetContext,
+  ctx: SessionCallContext & Pick<FleetContext, "db" | "hub_id" | "kv" | "log" | "profile_writers">,
   session: HubSession,
   name: string,
 ): Promise<{ profile: Profile; created: boolean }> {

@@ -1,6 +1,7 @@
 import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
+import type { LaneContext } from "../links/link-contexts.ts";
 import type { LanePlace } from "../links/parts.ts";
 import type { LaneWanted } from "./hub-session.ts";
 
@@ -52,7 +53,7 @@ export async function waitForLane(
  * time. Runs inside `ctx.dispatcher`.
  */
 export async function serveWaiting(
-  ctx: FleetContext,
+  ctx: LaneContext & Pick<FleetContext, "lanes_wanted" | "signal">,
   first: (created_before: number) => Promise<unknown>,
 ): Promise<void> {
   for (const wanted of [...ctx.lanes_wanted]) {

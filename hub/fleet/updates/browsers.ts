@@ -6,6 +6,7 @@ import type { WorkerEntry } from "../links/parts.ts";
 import { orderOf } from "../links/registry.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
+import type { SessionOpenContext } from "../sessions/session-contexts.ts";
 import { createSelfChecks } from "./self-check.ts";
 
 /** Jobs of the canary that are looked at, and jobs of the others beside them. */
@@ -24,7 +25,10 @@ function unwellOf({ lanes }: Pick<WorkerEntry, "lanes">): string | null {
 }
 
 /** Workers with browser lanes, linked to this hub or to another (rules/workers#lanes-of-a-worker). */
-export function browserPart(ctx: FleetContext, rollout: Rollout): FleetPart {
+export function browserPart(
+  ctx: SessionOpenContext & Pick<FleetContext, "session_calls">,
+  rollout: Rollout,
+): FleetPart {
   const checks = createSelfChecks(ctx);
 
   const see = async (): Promise<SeenWorker[]> => {

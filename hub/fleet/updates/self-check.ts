@@ -5,6 +5,7 @@ import type { WorkerLink } from "../links/worker-link.ts";
 import { callSession } from "../sessions/calls.ts";
 import { endSession } from "../sessions/end.ts";
 import { openSession } from "../sessions/open.ts";
+import type { SessionOpenContext } from "../sessions/session-contexts.ts";
 
 /** A lane that is free now is given at once. */
 const LANE_MS = 5_000;
@@ -28,7 +29,10 @@ export const SELF_CHECK = {
  * The hub's own job for a canary that gets no other: a session on one of its lanes, a page written into it and read
  * back, and a screenshot. It needs no site, and goes the way of every session.
  */
-async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | null> {
+async function checkOnce(
+  ctx: SessionOpenContext & Pick<FleetContext, "session_calls">,
+  link: WorkerLink,
+): Promise<string | null> {
   const headless = [...link.lanes.values()].every(({ mode }) => mode === "headless");
   const input = CreateSession.parse({ worker_id: link.worker_id, headless, ttl_s: 120 });
   const { stopping: signal } = ctx;
@@ -62,7 +66,7 @@ interface Running {
 }
 
 /** One check at a time for each worker; a new link, or a new version, begins anew. */
-export function createSelfChecks(ctx: FleetContext) {
+export function createSelfChecks(ctx: SessionOpenContext & Pick<FleetContext, "session_calls">) {
   const checks = new Map<string, Running>();
 
   const run = async (check: Running): Promise<void> => {

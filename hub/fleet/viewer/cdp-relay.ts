@@ -7,6 +7,7 @@ import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { FleetContext } from "../context.ts";
 import { cdpClientCame } from "../sessions/cdp-presence.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
+import type { SessionEndContext } from "../sessions/session-contexts.ts";
 import type { Watcher } from "../sessions/watchers.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
@@ -23,7 +24,7 @@ const FAREWELLS = [1000, 1001, 1005];
  * Losing the client ends its connection to the browser and nothing else.
  */
 export function cdpSocket(
-  ctx: FleetContext,
+  ctx: SessionEndContext & Pick<FleetContext, "streams">,
   session: HubSession,
   bridge: ByteStream,
   name: string | null = null,

@@ -2,7 +2,7 @@ import type { WatchRow } from "#hub/platform/db/rows.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { type Job, SubmitJob } from "#shared/protocol/schema/job.ts";
-import type { FleetContext } from "../context.ts";
+import type { JobCreateContext } from "../jobs/job-contexts.ts";
 import { submitCapture } from "../jobs/submit.ts";
 import { nextTime } from "./next-time.ts";
 
@@ -12,7 +12,7 @@ import { nextTime } from "./next-time.ts";
  * @throws AppError what POST /jobs would refuse
  */
 export async function captureFor(
-  ctx: FleetContext,
+  ctx: JobCreateContext,
   watch: WatchRow,
   due_at: number | null,
 ): Promise<Job | null> {

@@ -8,6 +8,7 @@ import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { ChangePart, JobChanges } from "#shared/protocol/schema/job-changes.ts";
 import type { FleetContext } from "../context.ts";
 import { tell } from "../jobs/events.ts";
+import type { JobRemovalContext } from "../jobs/job-contexts.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { ignoredBy } from "./ignored.ts";
 
@@ -92,7 +93,7 @@ function sentence({ changed, changes, last_error, status }: CaptureOutcome): str
 }
 
 /** Deletes captures that are not to be kept; one that cannot be deleted now goes after a later capture. */
-async function prune(ctx: FleetContext, { watch_id, keep }: WatchRow): Promise<void> {
+async function prune(ctx: JobRemovalContext, { watch_id, keep }: WatchRow): Promise<void> {
   for (const job_id of await ctx.db.watches.beyond(watch_id, keep, PRUNED))
     await removeJob(ctx, job_id).catch((err) => {
       if (err instanceof AppError && err.kind === "not_found") return;
@@ -102,7 +103,7 @@ async function prune(ctx: FleetContext, { watch_id, keep }: WatchRow): Promise<v
 
 /** What follows when this hub has decided. */
 async function announce(
-  ctx: FleetContext,
+  ctx: JobRemovalContext,
   watch: WatchRow,
   row: JobRow,
   outcome: CaptureOutcome,
@@ -129,7 +130,7 @@ async function announce(
  * @throws AppError when it cannot be decided now; the next pass tries again
  */
 export async function decideCapture(
-  ctx: FleetContext,
+  ctx: JobRemovalContext & Pick<FleetContext, "changes" | "comparisons">,
   watch_id: string,
   job_id: string,
 ): Promise<JobRow | null> {

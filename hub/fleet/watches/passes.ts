@@ -3,9 +3,14 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { missingEnd } from "../jobs/events.ts";
+import type { JobCreateContext, JobRemovalContext } from "../jobs/job-contexts.ts";
 import { captureFor } from "./capture.ts";
 import { decideCapture } from "./decide.ts";
 import { nextTime } from "./next-time.ts";
+
+/** What captures a page that is due and decides what came of it. */
+type WatchContext = JobCreateContext &
+  Pick<FleetContext, "changes" | "comparisons" | "disk_room" | "recordings">;
 
 /** The hub that announces the end of a capture decides it within milliseconds; this is for hubs that died. */
 const LEFT_MS = 10_000;
@@ -13,7 +18,11 @@ const LEFT_MS = 10_000;
 const AT_ONCE = 8;
 
 /** What cannot be submitted is refused for a reason that somebody has to read; what may pass is tried again. */
-async function captureDue(ctx: FleetContext, watch_id: string, due_at: number): Promise<void> {
+async function captureDue(
+  ctx: JobCreateContext & Pick<FleetContext, "changes">,
+  watch_id: string,
+  due_at: number,
+): Promise<void> {
   const watch = await ctx.db.watches.get(watch_id);
   if (!watch || watch.next_at !== due_at || watch.capturing !== null) return;
   try {
@@ -34,7 +43,11 @@ function refusal(err: AppError): string {
 }
 
 /** The hub that ended the job is gone, or could not decide; the stream of its events has no end perhaps. */
-async function decideLeft(ctx: FleetContext, watch_id: string, job_id: string): Promise<void> {
+async function decideLeft(
+  ctx: JobRemovalContext & Pick<FleetContext, "changes" | "comparisons">,
+  watch_id: string,
+  job_id: string,
+): Promise<void> {
   const row = await decideCapture(ctx, watch_id, job_id);
   const end = row && (await missingEnd(ctx, row, 0));
   if (!end) return;
@@ -48,7 +61,7 @@ type Pending = Awaited<ReturnType<FleetContext["db"]["watches"]["pending"]>>[num
 const isAhead = ({ capturing, next_at }: Pending): boolean =>
   capturing === null && next_at !== null;
 
-function workFor(ctx: FleetContext, pending: Pending): (() => Promise<void>) | null {
+function workFor(ctx: WatchContext, pending: Pending): (() => Promise<void>) | null {
   const { watch_id, next_at, capturing, job_status, finished_at } = pending;
   const now = ctx.clock.now();
   if (capturing === null)
@@ -65,7 +78,7 @@ function workFor(ctx: FleetContext, pending: Pending): (() => Promise<void>) | n
  * under way waits for it; of several times that passed, one is made up for (rules/watches#missed-times).
  * @returns when the next one is due, epoch ms; Infinity when none is.
  */
-export async function watchOnce(ctx: FleetContext): Promise<number> {
+export async function watchOnce(ctx: WatchContext): Promise<number> {
   const all = await ctx.db.watches.pending();
   const work = all.map((pending) => ({ pending, run: workFor(ctx, pending) }));
   const now = work.filter(({ run }) => run !== null);
@@ -83,5 +96,5 @@ export async function watchOnce(ctx: FleetContext): Promise<number> {
 }
 
 /** The pass of a loop without a wait: captures each watch when it is due. */
-export const createWatcher = (ctx: FleetContext): ((signal: AbortSignal) => Promise<void>) =>
+export const createWatcher = (ctx: WatchContext): ((signal: AbortSignal) => Promise<void>) =>
   createDuePass(ctx.clock, () => watchOnce(ctx));

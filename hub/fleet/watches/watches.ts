@@ -6,6 +6,7 @@ import { WATCH_LIMITS } from "#shared/protocol/limits.ts";
 import { type Job, SubmitOptions } from "#shared/protocol/schema/job.ts";
 import type { PatchWatch, PutWatch, Watch } from "#shared/protocol/schema/watch.ts";
 import type { FleetContext } from "../context.ts";
+import type { JobCreateContext } from "../jobs/job-contexts.ts";
 import { captureFor } from "./capture.ts";
 import { checkTiming, nextTime } from "./next-time.ts";
 import { watchRecord } from "./record.ts";
@@ -162,7 +163,7 @@ export async function deleteWatch(
  * POST /watches/{id}/capture: a capture now, whatever the schedule says.
  * @throws AppError not_found; conflict while another capture is under way; what a submitted job is refused with
  */
-export async function captureNow(ctx: FleetContext, watch_id: string): Promise<Job> {
+export async function captureNow(ctx: JobCreateContext, watch_id: string): Promise<Job> {
   const row = await watchRow(ctx, watch_id);
   const job = await captureFor(ctx, row, null);
   if (job) return job;

@@ -13,6 +13,7 @@ import { openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
 import { viewerPath } from "../sessions/registry.ts";
+import type { SessionAnywhereContext } from "../sessions/session-contexts.ts";
 import { askDriver } from "./ask-driver.ts";
 import { negotiate } from "./capabilities.ts";
 import { clientActed } from "./client-acted.ts";
@@ -27,7 +28,7 @@ type Addressing = Pick<FleetContext, "clock" | "signed_links">;
  * @throws AppError as `openAnywhere` does; WebDriverError. What was opened by then is ended.
  */
 export async function openWebDriver(
-  ctx: Parameters<typeof openAnywhere>[0],
+  ctx: SessionAnywhereContext & Pick<FleetContext, "objects" | "signed_links">,
   c: C,
   { given, passed_on }: { given: unknown; passed_on: boolean },
 ): Promise<Response> {

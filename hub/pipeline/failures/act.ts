@@ -197,7 +197,10 @@ function wakeFor(
  * Retries, cancels, deletes or moves the tasks that a filter finds, or says how many it would be.
  * @throws AppError not_found, invalid
  */
-export async function actOnTasks(ctx: PipelineContext, asked: Asked): Promise<TaskChanges> {
+export async function actOnTasks(
+  ctx: Pick<PipelineContext, "clock" | "db" | "log" | "pipeline">,
+  asked: Asked,
+): Promise<TaskChanges> {
   const { action, workload, fingerprint, to } = asked;
   if (!asked.dry_run)
     checkNarrowed(

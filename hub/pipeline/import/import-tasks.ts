@@ -28,7 +28,7 @@ export interface ImportUpload {
  * @throws AppError not_found, too_large, and invalid naming the lines with faults, unless they are to be left out
  */
 export async function importTasks(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline" | "tracer">,
   slug: string,
   query: ImportQuery,
   { format, body, signal }: ImportUpload,

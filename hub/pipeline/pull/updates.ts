@@ -128,7 +128,9 @@ function createChecks(
   };
 }
 
-export function pullPart(ctx: PipelineContext): FleetPart {
+export function pullPart(
+  ctx: Pick<PipelineContext, "clock" | "db" | "kv" | "log" | "pipeline" | "rollout" | "wall_jumps">,
+): FleetPart {
   const { clock, rollout } = ctx;
   const check = createChecks(ctx);
   return {

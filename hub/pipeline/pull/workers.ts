@@ -124,7 +124,10 @@ export async function requirePuller(
 
 /** Renews the leases of everything in flight, each by its workload's lease; returns what is lost. */
 export async function beatPuller(
-  ctx: PipelineContext,
+  ctx: Pick<
+    PipelineContext,
+    "changes" | "clock" | "db" | "kv" | "log" | "pipeline" | "rollout" | "version"
+  >,
   worker_id: string,
   beat: PullHeartbeat,
 ): Promise<z.infer<typeof PullHeartbeatAnswer>> {

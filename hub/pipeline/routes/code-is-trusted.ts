@@ -8,7 +8,7 @@ import type { PipelineContext } from "../context.ts";
 /** Code that a workload chooses runs on the workers: only those who are trusted with it may set it. */
 export const codeIsTrusted = async (
   c: Context<HttpEnv>,
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "admin" | "logins">,
   { executor_type }: Pick<Workload, "executor_type">,
 ): Promise<void> => {
   if (EXECUTORS[executor_type].runs_code) await trustedOnly(c, ctx);

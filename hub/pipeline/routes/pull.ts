@@ -214,7 +214,7 @@ const asJson = (text: string): Response =>
 
 /** Records the reports and claims in one transaction. */
 async function exchange(
-  ctx: PipelineContext,
+  ctx: Pick<PipelineContext, "clock" | "db" | "disk_room" | "log" | "pipeline" | "tracer">,
   c: Context<HttpEnv>,
   { incarnation, done, failed, released, want }: Exchange,
 ): Promise<Response> {

@@ -122,5 +122,7 @@ function sourcesOf(
 }
 
 /** GET /api/v1/search. */
-export const searchPipeline = (ctx: PipelineContext, query: SearchQuery): Promise<SearchResult> =>
-  askSources(ctx, sourcesOf(ctx), query);
+export const searchPipeline = (
+  ctx: Pick<PipelineContext, "clock" | "db" | "log" | "wall_jumps">,
+  query: SearchQuery,
+): Promise<SearchResult> => askSources(ctx, sourcesOf(ctx), query);
