@@ -1,4 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
@@ -9,9 +9,25 @@ import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 setDefaultTimeout(180_000);
 
 let rig: UiRig;
+/** One address that shows another page after `renewed`: a watch of another address would begin anew. */
+let site: ReturnType<typeof Bun.serve>;
+let renewed = false;
 beforeAll(async () => {
   rig = await uiRig();
+  site = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => {
+      const body = renewed
+        ? "<form><label>Name <input></label><button>Go</button></form>"
+        : "<h1>Hello</h1>";
+      return new Response(`<!doctype html><html lang="en"><title>Test site</title>${body}`, {
+        headers: { "content-type": "text/html; charset=utf-8" },
+      });
+    },
+  });
 });
+afterAll(() => site?.stop(true), 60_000);
 
 const HOSTILE = '"><script>alert(1)</script>';
 const read = (id: string) => rig.api<Watch>("GET", `/watches/${id}`);
@@ -88,9 +104,10 @@ test("a watch is captured, paused, changed and deleted (rules/watches#calls)", a
 });
 
 test("the captures of a watch lead to what changed between two of them (rules/comparison#compare-two-jobs)", async () => {
-  const { watch_id } = await add({ name: "Compared", options: { idle_seconds: 0.5 } });
+  const url = site.url.href;
+  const { watch_id } = await add({ name: "Compared", url, options: { idle_seconds: 0.5 } });
   const first = await capture(watch_id);
-  await rig.api("PATCH", `/watches/${watch_id}`, { url: `${rig.site}/form` });
+  renewed = true;
   const second = await capture(watch_id);
   expect(second).toMatchObject({ changed: true, changes: { against: first.job_id } });
   await using ui = await rig.open("/ui/captures/schedules");
