@@ -6,7 +6,8 @@ import { Glob } from "bun";
  * (shared/kit/call-within.ts): then a deadline can be tested without waiting, and forgives a machine that stood still.
  */
 const RAW: Readonly<Record<string, string>> = {
-  "hub/fleet/extension/files/service-worker.js": "Chromium runs the extension, which has its own files alone",
+  "hub/fleet/extension/files/service-worker.js":
+    "Chromium runs the extension, which has its own files alone",
   "hub/ui/client/lib/http.ts":
     "the app knows a late answer by the name of the reason (connection.ts), and reads its body afterwards",
   "shared/client/jobs.ts":

@@ -1,7 +1,7 @@
 import { actAfter, type Clock, DeadlineError } from "./clock.ts";
 
 /** How long a call may take, and who may end it before. */
-export interface CallLimit {
+interface CallLimit {
   /** What takes the time; the `DeadlineError` names it. */
   what: string;
   ms: number;
@@ -10,7 +10,7 @@ export interface CallLimit {
 }
 
 /** What is called: it ends soon after its signal has aborted. */
-export type Work<T> = (signal: AbortSignal) => Promise<T>;
+type Work<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
  * What `work` comes to, however it takes the end of its time: its signal aborts with a `DeadlineError` after `ms`, or with

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { probeBridge } from "#hub/fleet/viewer/dial.ts";
+import { saveFile } from "#hub/program/cli/save-file.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { newDriverSession } from "#worker/browser/webdriver/new-session.ts";
@@ -72,4 +76,16 @@ test("a chromedriver that ends no answer has no session", async () => {
   const { start_ms } = WEBDRIVER;
   const err = await after(start_ms, (clock) => newDriverSession(clock, url, "127.0.0.1:1", {}));
   expect(err).toMatchObject({ message: `chromedriver timed out after ${start_ms} ms` });
+});
+
+test("a file that never ends is given up, and nothing is left of it", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-silent-"));
+  try {
+    const open = (signal: AbortSignal) => fetch(url, { signal });
+    const err = await after(600_000, (clock) => saveFile(clock, open, join(dir, "a.bin")));
+    expect(err).toMatchObject({ message: "the file timed out after 600000 ms" });
+    expect(await readdir(dir)).toEqual([]);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
 });

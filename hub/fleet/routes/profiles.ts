@@ -118,7 +118,9 @@ export async function storeUpload(
   const length = c.req.header("content-length");
   const size = length === undefined ? undefined : Number(length);
   const limit = { what: "the upload", ms: UPLOAD_MS, signal: ctx.stopping };
-  return windUpWithin(ctx.clock, limit, (signal) => storeProfile(ctx, name, { body, size, signal }));
+  return windUpWithin(ctx.clock, limit, (signal) =>
+    storeProfile(ctx, name, { body, size, signal }),
+  );
 }
 
 /** Takes the archive of a profile. */

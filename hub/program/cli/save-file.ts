@@ -12,7 +12,7 @@ type Open = (signal: AbortSignal) => Promise<Response>;
 
 type Body = NonNullable<Response["body"]>;
 
-/** Gives `take` the body that `open` brings. It is waited for after the deadline too, because it removes what it has begun. */
+/** Gives `take` the body that `open` brings, and waits after the deadline for it to remove what it has begun. */
 const receive = (clock: Clock, open: Open, take: (body: Body) => Promise<void>): Promise<void> =>
   windUpWithin(clock, { what: "the file", ms: FILE_DEADLINE_MS }, async (signal) => {
     const { body } = await open(signal);

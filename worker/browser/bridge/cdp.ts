@@ -52,9 +52,7 @@ export function dialTarget(port: number, path: string): Promise<Socket> {
       socket.destroy();
       reject(err);
     };
-    const cancel = setDeadline(ANSWER_MS, () =>
-      settle(new DeadlineError(ANSWER, ANSWER_MS)),
-    );
+    const cancel = setDeadline(ANSWER_MS, () => settle(new DeadlineError(ANSWER, ANSWER_MS)));
     socket.once("error", (err) => settle(err));
     socket.once("close", () => settle(new Error("the browser closed the connection")));
     socket.once("connect", () =>

@@ -61,8 +61,7 @@ export async function recordedInput(
   const recorder = recorders.get(live);
   if (!recorder) return NOTHING;
   const limit = { what: "recorded input", ms: wait_ms, signal: live.signal };
-  if (wait_ms > 0)
-    await windUpWithin(clock, limit, (signal) => recorder.beyond(revision, signal));
+  if (wait_ms > 0) await windUpWithin(clock, limit, (signal) => recorder.beyond(revision, signal));
   return recorder.state();
 }
 

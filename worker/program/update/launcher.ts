@@ -187,7 +187,8 @@ async function waitForHandshake(deps: LauncherDeps, over: AbortSignal): Promise<
   for (;;) {
     await deps.clock.sleep(deps.handshake_ms, over);
     if (over.aborted) return false;
-    if (deps.hub_url === null || (await hubAnswers(deps.clock, deps.hub_url, over))) return !over.aborted;
+    if (deps.hub_url === null || (await hubAnswers(deps.clock, deps.hub_url, over)))
+      return !over.aborted;
     deps.log.warn(
       { hub: deps.hub_url },
       "the hub does not answer: giving the updated version more time",
