@@ -4,9 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { probeBridge } from "#hub/fleet/viewer/dial.ts";
 import { saveFile } from "#hub/program/cli/save-file.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
+import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { readManifest } from "#worker/browser/video/request.ts";
 import { newDriverSession } from "#worker/browser/webdriver/new-session.ts";
+import { createWorkerPlugins } from "#worker/tasks/plugins.ts";
 import { putPiece } from "#worker/upload/recording-tail.ts";
 
 /** Calls of servers that begin an answer and never end it, by a clock that is moved. */
@@ -86,6 +90,38 @@ test("a file that never ends is given up, and nothing is left of it", async () =
     expect(err).toMatchObject({ message: "the file timed out after 600000 ms" });
     expect(await readdir(dir)).toEqual([]);
   } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+test("a manifest that never ends is not read", async () => {
+  const { signal } = new AbortController();
+  const who = { user_agent: "UA", referer: null, origin: null };
+  const err = await after(30_000, (clock) =>
+    readManifest({ clock, proxy: url, cookies: [], signal }, "http://site.test/a.m3u8", who),
+  );
+  expect(err).toMatchObject({ message: "the manifest timed out after 30000 ms" });
+});
+
+test("the archive of a plugin that never ends is given up, and its folder is not there", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-silent-"));
+  const plugin = { slug: "demo", sha256: "0".repeat(64), path: "main.py", error: null };
+  const workload = { plugin, executor_type: "python_module", executor_config: {} };
+  const { signal } = new AbortController();
+  const access = { control_url: url, secret: null, api_token: null };
+  let close = async () => {};
+  try {
+    const err = await after(120_000, (clock) => {
+      const plugins = createWorkerPlugins({ ...access, dir, clock, log: silentLog, signal });
+      close = plugins.close;
+      return plugins.createExecutor(workload as unknown as WorkloadSettings, () => {
+        throw new Error("there is no code");
+      });
+    });
+    expect(err).toMatchObject({ message: "plugin demo timed out after 120000 ms" });
+    expect(await readdir(join(dir, "plugins"))).toEqual([]);
+  } finally {
+    await close();
     await rm(dir, { recursive: true, force: true });
   }
 });
