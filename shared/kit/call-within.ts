@@ -12,10 +12,13 @@ interface CallLimit {
 /** What is called: it ends soon after its signal has aborted. */
 type Work<T> = (signal: AbortSignal) => Promise<T>;
 
+const ENDED = new Error("the call has ended: its answer is read inside of it");
+
 /**
  * What `work` comes to, however it takes the end of its time: its signal aborts with a `DeadlineError` after `ms`, or with
  * the reason of the outer signal when that aborts, and `work` is waited for all the same. For work that has to leave
- * something tidy before anybody goes on, or whose answer says how far it came. No timer and no listener is left behind.
+ * something tidy before anybody goes on, or whose answer says how far it came. No timer and no listener is left behind,
+ * and what still goes by the signal then ends.
  * @throws what `work` throws
  */
 export async function windUpWithin<T>(
@@ -33,6 +36,8 @@ export async function windUpWithin<T>(
   } finally {
     cancel();
     signal?.removeEventListener("abort", giveUp);
+    // The runtime keeps a signal that `work` has made of this one by `AbortSignal.any` until one of its sources aborts.
+    over.abort(ENDED);
   }
 }
 

@@ -147,13 +147,21 @@ test("no timer and no listener is left of a call, however it ends", async () => 
   expect(listeners(signal)).toBe(0);
 });
 
-test("the signal of a call that has ended never aborts", async () => {
+test("what still goes by the signal of a call that has ended ends with it, and neither time nor caller do so later", async () => {
   const clock = createFakeClock();
   const outer = new AbortController();
-  const signal = await callWithin(clock, { ...limit, signal: outer.signal }, async (one) => one);
-  await clock.advance(1_000);
-  outer.abort();
-  expect(signal.aborted).toBe(false);
+  const reasons: unknown[] = [];
+  const unhandled = await unhandledDuring(async () => {
+    const answer = await callWithin(clock, { ...limit, signal: outer.signal }, async (signal) => {
+      signal.addEventListener("abort", () => reasons.push(signal.reason));
+      return "here";
+    });
+    expect(answer).toBe("here");
+    await clock.advance(1_000);
+    outer.abort(new Error("the hub stops"));
+  });
+  expect(reasons).toEqual([new Error("the call has ended: its answer is read inside of it")]);
+  expect(unhandled).toEqual([]);
 });
 
 test("what a call throws after it was given up is nobody's to handle", async () => {
