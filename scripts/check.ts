@@ -29,6 +29,7 @@ const CHECKS: [string, string[]][] = [
   ["ui-types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit", "-p", "hub/ui/client"]],
   ["layers", script("check-layers")],
   ["sizes", script("check-sizes")],
+  ["deadlines", script("raw-deadlines")],
   // Files, exports and packages that nobody uses.
   [
     "unused",

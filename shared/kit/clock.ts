@@ -72,7 +72,7 @@ export function setDeadline(ms: number, act: () => void): () => void {
 }
 
 /** Acts once `ms` have passed, unless the returned function is called before. */
-function actAfter(clock: Clock, ms: number, act: () => void): () => void {
+export function actAfter(clock: Clock, ms: number, act: () => void): () => void {
   // Every query of a database has a deadline: a signal costs ten times what a timer does.
   if (clock === systemClock) return setDeadline(ms, act);
   const over = new AbortController();

@@ -39,10 +39,10 @@ async function cacheOf(...archives: (TarEntry[] | Uint8Array)[]) {
   const cache = await openPluginCache({
     dir,
     log: silentLog,
-    fetchArchive: async () => {
+    withArchive: async (_slug, take) => {
       const archive = archives[Math.min(fetches, archives.length - 1)] ?? [];
       fetches += 1;
-      return streamed(archive instanceof Uint8Array ? archive : await makeTarGz(archive));
+      return take(streamed(archive instanceof Uint8Array ? archive : await makeTarGz(archive)));
     },
   });
   return { ...cache, fetches: () => fetches };
@@ -122,7 +122,7 @@ describe("plugins on a worker (rules/pipeline-plugins#plugin-archive)", () => {
     const cache = await openPluginCache({
       dir,
       log: silentLog,
-      fetchArchive: async () => streamed(await makeTarGz(files(wanted))),
+      withArchive: async (_slug, take) => take(streamed(await makeTarGz(files(wanted)))),
     });
     for (let round = 0; round < 10; round += 1) {
       const held = [];

@@ -102,6 +102,26 @@ describe("a call of a tool", () => {
     );
   });
 
+  test("says that the hub does not answer when a body stops halfway (rules/mcp#refusals)", async () => {
+    const asked = Promise.withResolvers<void>();
+    const { client, clock } = await connect(() => {
+      asked.resolve();
+      const body = new ReadableStream({ start: (half) => half.enqueue(Buffer.from("half of it")) });
+      return new Response(body, { headers: { "content-type": "text/plain" } });
+    });
+    const read = client.callTool({
+      name: "job_content",
+      arguments: { job_id: "j", name: "a.txt" },
+    });
+    await asked.promise;
+    await clock.advance(60_000);
+    const { isError, ...answer } = await read;
+    expect(isError).toBe(true);
+    expect(textOf(answer)).toBe(
+      "the hub does not answer: reading the body timed out after 60000 ms",
+    );
+  });
+
   test("that acted is done even where the page cannot be shown afterwards (rules/mcp#the-tools)", async () => {
     const blocked = { detail: "blocked", error: { name: "DialogOpen", message: "blocked" } };
     const acted = { ok: true, result: null, url: "http://a/", title: "A", ms: 1 };

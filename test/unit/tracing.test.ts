@@ -199,6 +199,22 @@ test("a process that stops waits for no collector that is away, and 3 s for one 
   expect(told("spans were lost")).toMatchObject([{ dropped: 1 }]);
 });
 
+test("a collector that is silent for 10 s gets the spans again (rules/spans#collectors-that-are-away)", async () => {
+  start();
+  collector.silent = true;
+  tracer.start("unheard", { parent: null }).end();
+  await clock.advance(2_000);
+  await collector.answered.next();
+  await clock.advance(10_000);
+  await clock.sleeperIn(2_000);
+  expect(told("the collector takes no spans; they are sent again")).toMatchObject([
+    { dropped: 0, reason: "the collector timed out after 10000 ms" },
+  ]);
+  collector.silent = false;
+  await clock.advance(2_000);
+  expect((await collector.spans.next()).name).toBe("unheard");
+});
+
 test("the standard variables say where spans go; without the endpoint nothing is traced (rules/spans#on-and-off)", () => {
   const of = (values: { [K in keyof typeof OtelEnv]?: string }) => tracingOf(values);
   expect(of({ OTEL_SERVICE_NAME: "mine" })).toBeNull();

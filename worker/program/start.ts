@@ -193,7 +193,7 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
     config.fetch.spool_max_bytes,
   );
   const sessions = createSessions();
-  const webdriver = scope.add("chromedrivers", webDriversOf(config, egress, log), (w) => w.close());
+  const webdriver = scope.add("chromedrivers", webDriversOf(start, egress), (w) => w.close());
   const bridges = await parts.startBridges({
     host: bridgeHost(hub.host),
     base_port: config.novnc.base_port,
@@ -233,11 +233,12 @@ async function openLanes(start: Start, egress: Egress, secret: StandingSecret) {
   return { pool, profiles, replays, kept, sessions, ways, recordings, traces };
 }
 
-const webDriversOf = ({ browser, lanes }: WorkerConfig, { judge }: Egress, log: Log) =>
+const webDriversOf = ({ config: { browser, lanes }, clock, log }: Start, { judge }: Egress) =>
   createWebDrivers({
     program_path: browser.environment.PATH,
     cdp_port_base: lanes.cdp_port_base,
     refusalOfUrl: judge.refusalOfUrl,
+    clock,
     log,
   });
 

@@ -17,8 +17,11 @@ export interface PluginCacheDeps {
   /** Used by this worker alone. */
   dir: string;
   log: Log;
-  /** The archive of a plugin, as the control plane serves it. */
-  fetchArchive(slug: string): Promise<ReadableStream<Uint8Array>>;
+  /** What `take` makes of the archive of a plugin, as the control plane serves it; it breaks off when it comes too slowly. */
+  withArchive<T>(
+    slug: string,
+    take: (archive: ReadableStream<Uint8Array>) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** Folders of plugins on this worker's disk, by version. */
@@ -48,7 +51,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
     const since = performance.now();
     const temp = join(dir, `${newToken()}.part`);
     try {
-      const files = await unpack(await deps.fetchArchive(version.slug), temp);
+      const files = await deps.withArchive(version.slug, (archive) => unpack(archive, temp));
       // It has changed since the claim; the next claim names the current version.
       if (contentHash(files) !== version.sha256)
         throw new Error(`plugin ${version.slug} arrived in another version than announced`);

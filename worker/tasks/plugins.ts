@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
@@ -7,7 +8,7 @@ import { EXECUTORS } from "#shared/protocol/executors.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
 import { controlHeaders, controlHttp } from "./control-call.ts";
 import type { Executor } from "./executor.ts";
-import { openPluginCache, type PluginCache } from "./plugin-cache.ts";
+import { openPluginCache, type PluginCache, type PluginCacheDeps } from "./plugin-cache.ts";
 import { type PluginStore, startPluginStore } from "./plugin-store.ts";
 
 export interface PluginsDeps {
@@ -41,9 +42,7 @@ const FETCH_MS = 120_000;
 export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   const headers = controlHeaders(deps);
   const http = controlHttp(deps);
-  const fetchArchive = async (slug: string): Promise<ReadableStream<Uint8Array>> => {
-    // Its body has the deadline too.
-    const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(FETCH_MS)]);
+  const openArchive = async (slug: string, signal: AbortSignal) => {
     const given = { params: { slug }, signal, timeout_ms: FETCH_MS };
     try {
       const { body } = await http.open("GET /api/v1/plugins/{slug}/archive", given);
@@ -53,6 +52,11 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
       throw new Error(`plugin ${slug}: ${errorMessage(err)}`, { cause: err });
     }
   };
+  // Its body has the deadline too.
+  const withArchive: PluginCacheDeps["withArchive"] = (slug, take) => {
+    const limit = { what: `plugin ${slug}`, ms: FETCH_MS, signal: deps.signal };
+    return windUpWithin(deps.clock, limit, async (signal) => take(await openArchive(slug, signal)));
+  };
   // Opened for the first plugin, because most workers run none.
   let cache: Promise<PluginCache> | null = null;
   let store: PluginStore | null = null;
@@ -61,7 +65,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
     const { slug, sha256, error } = ref;
     if (sha256 === null) throw new Error(error ?? `plugin ${slug} cannot be run`);
     const dir = join(deps.dir, "plugins");
-    cache ??= openPluginCache({ dir, log: deps.log, fetchArchive }).catch((err) => {
+    cache ??= openPluginCache({ dir, log: deps.log, withArchive }).catch((err) => {
       // A full disk may have room next time.
       cache = null;
       throw err;

@@ -1,4 +1,6 @@
 import { pathOf } from "#shared/client/operation.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
 /** The run at the hub to which a recording belongs. */
@@ -26,23 +28,27 @@ const ANSWER_MS = 10_000;
 
 /** Sends whole frames for the end of the recording (rules/recordings#on-the-way-to-the-hub). Never rejects. */
 export async function putPiece(
+  clock: Clock,
   place: RecordingPlace,
   offset: number,
   piece: Uint8Array,
 ): Promise<PieceAnswer> {
   try {
-    const response = await fetchHub((await place.base_url()) + addressOf(place, offset), {
-      method: "PUT",
-      body: piece as Uint8Array<ArrayBuffer>,
-      headers: {
-        authorization: `Bearer ${place.upload_token()}`,
-        "x-lease-token": String(place.lease_token()),
-        "content-type": "application/octet-stream",
-      },
-      redirect: "manual",
-      signal: AbortSignal.timeout(ANSWER_MS),
+    const url = (await place.base_url()) + addressOf(place, offset);
+    return await callWithin(clock, { what: "a piece", ms: ANSWER_MS }, async (signal) => {
+      const response = await fetchHub(url, {
+        method: "PUT",
+        body: piece as Uint8Array<ArrayBuffer>,
+        headers: {
+          authorization: `Bearer ${place.upload_token()}`,
+          "x-lease-token": String(place.lease_token()),
+          "content-type": "application/octet-stream",
+        },
+        redirect: "manual",
+        signal,
+      });
+      return answerOf(response.status, await response.text());
     });
-    return answerOf(response.status, await response.text());
   } catch (err) {
     return { kind: "later", reason: String(err) };
   }

@@ -1,8 +1,9 @@
 import { pathOf } from "#shared/client/operation.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { openBody } from "./body.ts";
 import { createOutage } from "./outage.ts";
-import { acceptChecksum, putUpload } from "./put.ts";
+import { acceptChecksum, putUpload, type Upload } from "./put.ts";
 
 /** The session at the hub to which a trace belongs. */
 interface SessionPlace {
@@ -22,24 +23,25 @@ export async function putSessionTrace(
   place: SessionPlace,
   { path, size, sha256 }: { path: string; size: number; sha256: string },
 ): Promise<void> {
-  const late = AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]);
   const log = () => {};
   const outage = createOutage(clock, { log });
   const url = pathOf("PUT /workers/{worker_id}/sessions/{session_id}/trace", { params: place });
-  const end = await putUpload(
-    { clock, random: Math.random, signal: late, onRetry: log, outage },
-    {
-      url: (await place.base_url) + url,
-      headers: {
-        authorization: `Bearer ${place.upload_token}`,
-        "x-lease-token": String(place.lease_token),
-        "content-type": "application/octet-stream",
-        "x-sha256": sha256,
-      },
-      size,
-      open: () => openBody({ path, size, sha256 }),
-      accept: acceptChecksum(sha256),
+  const uploadTo = (base_url: string): Upload => ({
+    url: base_url + url,
+    headers: {
+      authorization: `Bearer ${place.upload_token}`,
+      "x-lease-token": String(place.lease_token),
+      "content-type": "application/octet-stream",
+      "x-sha256": sha256,
     },
-  );
+    size,
+    open: () => openBody({ path, size, sha256 }),
+    accept: acceptChecksum(sha256),
+  });
+  const limit = { what: "sending the trace", ms: MOST_MS, signal };
+  const end = await windUpWithin(clock, limit, async (late) => {
+    const deps = { clock, random: Math.random, signal: late, onRetry: log, outage };
+    return putUpload(deps, uploadTo(await place.base_url));
+  });
   if (end.kind !== "stored") throw new Error(end.reason);
 }

@@ -15,7 +15,7 @@ import { screenArchive } from "./screen-archive.ts";
 /** Archives on their way in; the next start removes what a crash leaves there. */
 export const INCOMING = "incoming";
 
-export interface ProfileUpload {
+interface ProfileUpload {
   body: ReadableStream<Uint8Array>;
   /** As announced by the sender. */
   size: number | undefined;

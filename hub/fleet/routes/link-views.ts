@@ -122,7 +122,7 @@ export function addLinkViews(
   const untilItEnds = (c: C, handlers: SocketHandlers) =>
     endingWithLink(ctx, { text: c.req.param("link") ?? "", grant: linkOf(c) }, handlers);
 
-  app.get("/links/:link/", access(page.rules), (c) => viewerPage(c, sessionOf(c)));
+  app.get("/links/:link/", access(page.rules), (c) => viewerPage(ctx, c, sessionOf(c)));
   app.get("/links/:link", access(page.rules), (c) => {
     sessionOf(c);
     // Relative, so that it works behind a proxy with a prefix.

@@ -6,6 +6,7 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { AppError, invalid } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import {
@@ -15,7 +16,7 @@ import {
   ProfileName,
 } from "#shared/protocol/schema/profile.ts";
 import type { FleetContext } from "../context.ts";
-import { deleteProfile, type ProfileUpload, storeProfile } from "../registries/profile-store.ts";
+import { deleteProfile, storeProfile } from "../registries/profile-store.ts";
 import { beginWriting } from "../registries/profile-writers.ts";
 import {
   defaultProfile,
@@ -100,20 +101,26 @@ export function profileName(name: string): string {
   return parsed.data;
 }
 
-/** The body of a call that sends an archive. The answer may take longer than Bun lets a silent connection live. */
-export function archiveUpload(
-  ctx: Pick<FleetContext, "stopping">,
+/**
+ * Stores the archive that a call sends as the profile `name`, for its writer.
+ * @throws AppError as `storeProfile`, also when the time is over
+ */
+export async function storeUpload(
+  ctx: Pick<FleetContext, "clock" | "config" | "db" | "log" | "profile_archives" | "stopping">,
   c: Context<HttpEnv>,
-): ProfileUpload {
+  name: string,
+): Promise<Profile> {
   const { raw } = c.req;
-  if (!raw.body) throw invalid(["body"], "the archive is empty");
+  const { body } = raw;
+  if (!body) throw invalid(["body"], "the archive is empty");
+  // The answer may take longer than Bun lets a silent connection live.
   c.env.server?.timeout(raw, 0);
   const length = c.req.header("content-length");
-  return {
-    body: raw.body,
-    size: length === undefined ? undefined : Number(length),
-    signal: AbortSignal.any([ctx.stopping, AbortSignal.timeout(UPLOAD_MS)]),
-  };
+  const size = length === undefined ? undefined : Number(length);
+  const limit = { what: "the upload", ms: UPLOAD_MS, signal: ctx.stopping };
+  return windUpWithin(ctx.clock, limit, (signal) =>
+    storeProfile(ctx, name, { body, size, signal }),
+  );
 }
 
 /** Takes the archive of a profile. */
@@ -131,7 +138,7 @@ export function profileUploadRoutes(ctx: FleetContext) {
     const done = await beginWriting(ctx, name, "upload");
     try {
       const known = await ctx.db.profiles.get(name);
-      const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
+      const stored = await storeUpload(ctx, c, name);
       return c.json(stored, known ? 200 : 201);
     } finally {
       await done();

@@ -28,8 +28,12 @@ const agreedProtocol = (c: C): string | null =>
     : null;
 
 /** @throws AppError relay_failed when the worker does not answer */
-export async function viewerPage(c: C, session: HubSession): Promise<Response> {
-  await probeBridge(bridgeOf(session));
+export async function viewerPage(
+  { clock }: Pick<FleetContext, "clock">,
+  c: C,
+  session: HubSession,
+): Promise<Response> {
+  await probeBridge(clock, bridgeOf(session));
   return c.html(VIEWER_PAGE, 200, HEADERS);
 }
 

@@ -78,7 +78,7 @@ export function viewerRoutes(ctx: FleetContext) {
   describeRoute(app, stream);
   const sidOf = (c: Context<HttpEnv>) => requireSession(ctx, c.req.param("sid") ?? "");
 
-  app.get("/sessions/:sid/novnc/", access(page.rules), (c) => viewerPage(c, sidOf(c)));
+  app.get("/sessions/:sid/novnc/", access(page.rules), (c) => viewerPage(ctx, c, sidOf(c)));
   app.get("/sessions/:sid/novnc", access(page.rules), (c) => {
     sidOf(c);
     // Relative, so that it works behind a proxy with a prefix; the page's own files are next to it.

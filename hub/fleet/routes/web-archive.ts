@@ -4,6 +4,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { contentDisposition } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, streamed } from "#hub/platform/http/openapi-parts.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { AppError, invalid } from "#shared/kit/errors.ts";
 import { JOB_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { Job } from "#shared/protocol/schema/job.ts";
@@ -96,15 +97,17 @@ export function importRoutes(ctx: FleetContext) {
     const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
     if (!ARCHIVE_TYPES.includes(type))
       throw new AppError("unsupported_media", `Content-Type must be ${ARCHIVE_TYPES.join(" or ")}`);
-    if (!raw.body) throw invalid(["body"], "the archive is empty");
+    const { body } = raw;
+    if (!body) throw invalid(["body"], "the archive is empty");
     // The answer may take longer than Bun lets a silent connection live.
     c.env.server?.timeout(raw, 0);
     const length = c.req.header("content-length");
-    const job = await importArchive({
-      body: raw.body,
-      size: length === undefined ? undefined : Number(length),
-      signal: AbortSignal.any([ctx.stopping, raw.signal, AbortSignal.timeout(UPLOAD_MS)]),
-    });
+    const size = length === undefined ? undefined : Number(length);
+    const given_up = AbortSignal.any([ctx.stopping, raw.signal]);
+    const limit = { what: "the upload", ms: UPLOAD_MS, signal: given_up };
+    const job = await windUpWithin(ctx.clock, limit, (signal) =>
+      importArchive({ body, size, signal }),
+    );
     return c.json(job, 201);
   });
 }

@@ -9,13 +9,12 @@ import { sameSecret } from "#shared/kit/secret.ts";
 import { Profile, ProfileRef } from "#shared/protocol/schema/profile.ts";
 import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
-import { storeProfile } from "../registries/profile-store.ts";
 import { isWriter } from "../registries/profile-writers.ts";
 import { profileKey } from "../registries/profiles.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { writerOf } from "../sessions/save-profile.ts";
 import { SessionProfileParams, WorkerProfileParams } from "./params.ts";
-import { archiveUpload, profileName } from "./profiles.ts";
+import { profileName, storeUpload } from "./profiles.ts";
 
 const tags = ["worker uploads"];
 const description = "With Authorization: Bearer <upload_token> of the link's registration.";
@@ -88,7 +87,7 @@ export function workerProfileRoutes(ctx: FleetContext) {
         const name = profileName(c.req.param("name"));
         if (!isWriter(ctx, name, writerOf(session.session_id)))
           throw conflict(`profile ${name} is not being saved from this session`);
-        return c.json(await storeProfile(ctx, name, archiveUpload(ctx, c)));
+        return c.json(await storeUpload(ctx, c, name));
       },
     );
 }

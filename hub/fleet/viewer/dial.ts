@@ -1,5 +1,7 @@
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { type ByteStream, openStream, placeOf } from "#hub/platform/http/byte-stream.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/kit/host-id.ts";
 import { createTurns } from "#shared/kit/turns.ts";
@@ -136,12 +138,12 @@ export async function dialScreen(target: BridgeTarget, path: string): Promise<By
 }
 
 /** Whether the worker's bridge answers at all. @throws AppError relay_failed (502) */
-export async function probeBridge(target: BridgeTarget): Promise<void> {
+export async function probeBridge(clock: Clock, { base }: BridgeTarget): Promise<void> {
   try {
-    const answer = await fetchDirect(`${target.base}/health`, {
-      signal: AbortSignal.timeout(PROBE_MS),
+    await callWithin(clock, { what: "its answer", ms: PROBE_MS }, async (signal) => {
+      const answer = await fetchDirect(`${base}/health`, { signal });
+      await answer.arrayBuffer();
     });
-    await answer.arrayBuffer();
   } catch (err) {
     throw relayFailed(errorMessage(err));
   }

@@ -5,6 +5,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse, safeMime } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, NOT_MODIFIED, ok } from "#hub/platform/http/openapi-parts.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_BLOB_BYTES,
@@ -217,12 +218,12 @@ export function pluginStoreRoutes(ctx: Pick<PipelineContext, "db" | "clock" | "o
   app.get(blob, access(byKey.readBlob.rules), (c) => answerBlob(ctx, c));
   app.put(blob, access(byKey.writeBlob.rules), async (c) => {
     const place = placeOf(c);
-    const { signal } = c.req.raw;
-    const stored = await putBlob(ctx, place, {
-      body: await announcedBody(c, MAX_BLOB_BYTES, "a blob is at most"),
-      mime: safeMime(c.req.header("content-type") ?? ""),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_MS)]),
-    });
+    const body = await announcedBody(c, MAX_BLOB_BYTES, "a blob is at most");
+    const mime = safeMime(c.req.header("content-type") ?? "");
+    const limit = { what: "the upload", ms: UPLOAD_MS, signal: c.req.raw.signal };
+    const stored = await windUpWithin(ctx.clock, limit, (signal) =>
+      putBlob(ctx, place, { body, mime, signal }),
+    );
     return c.json(stored, 200, { ETag: `"${stored.sha256}"` });
   });
   app.delete(blob, access(byKey.removeBlob.rules), async (c) => {

@@ -6,6 +6,7 @@ import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { limitText } from "#shared/kit/words.ts";
 import {
@@ -87,12 +88,13 @@ export function taskImportRoutes(ctx: PipelineContext) {
         throw new AppError("too_large", `a file is at most ${limitText(IMPORT_LIMITS.bytes)}`);
       // Reading it may take longer than Bun lets a silent connection live.
       c.env.server?.timeout(raw, 0);
-      const signal = AbortSignal.any([
-        ...[raw.signal, ctx.pipeline.stopping],
-        AbortSignal.timeout(UPLOAD_MS),
-      ]);
-      const body = raw.body ? until(chunksOf(raw.body), signal) : nothing();
-      return c.json(await importTasks(ctx, slug, parsed.data, { format, body, signal }), 200);
+      const given_up = AbortSignal.any([raw.signal, ctx.pipeline.stopping]);
+      const limit = { what: "the upload", ms: UPLOAD_MS, signal: given_up };
+      const result = await windUpWithin(ctx.clock, limit, (signal) => {
+        const body = raw.body ? until(chunksOf(raw.body), signal) : nothing();
+        return importTasks(ctx, slug, parsed.data, { format, body, signal });
+      });
+      return c.json(result, 200);
     },
   );
 }

@@ -158,7 +158,7 @@ export async function runFetchCommand(deps: FetchDeps, request: FetchRequest): P
     }
     const of = { params: { id: job_id } };
     const { items: assets } = await client.call("GET /jobs/{id}/assets.json", of);
-    const saved = request.out === null ? null : await saveJob(client, job_id, assets, request.out);
+    const saved = request.out === null ? null : await saveJob(deps, job_id, assets, request.out);
     if (request.json) terminal.out(`${JSON.stringify({ job, assets, saved }, null, 2)}\n`);
     else report(terminal, job, assets, saved);
     return saved && saved.problems.length > 0 ? EXIT.failed : shellExit(job);

@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import { ARCHIVED_DOCUMENTS } from "#shared/protocol/documents.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset } from "#shared/protocol/schema/asset.ts";
@@ -24,13 +25,14 @@ function ownDirectory(dir: string): void {
 
 /** Saves a file of a job; false when the hub has no such file. */
 async function saveNamed(
+  clock: Clock,
   open: (signal: AbortSignal) => Promise<Response>,
   dir: string,
   name: string,
   sha256: string | null,
 ): Promise<boolean> {
   try {
-    await saveFile(open, join(dir, name), sha256);
+    await saveFile(clock, open, join(dir, name), sha256);
     return true;
   } catch (err) {
     if (err instanceof FlotillaError && err.status === 404 && sha256 === null) return false;
@@ -43,7 +45,7 @@ async function saveNamed(
  * before it is complete and its checksum is right.
  */
 export async function saveJob(
-  client: Http,
+  { client, clock }: { client: Http; clock: Clock },
   job_id: string,
   assets: Asset[],
   out: string,
@@ -78,7 +80,8 @@ export async function saveJob(
     for (let item = work.shift(); item; item = work.shift()) {
       try {
         if (!isSafeName(item.name)) throw new Error("is not a safe file name");
-        if (await saveNamed(item.open, item.to, item.name, item.sha)) saved.files.push(item.shown);
+        if (await saveNamed(clock, item.open, item.to, item.name, item.sha))
+          saved.files.push(item.shown);
       } catch (err) {
         saved.problems.push({
           name: item.shown,

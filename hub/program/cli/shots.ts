@@ -153,7 +153,7 @@ async function run(
     throw new UsageError("-o - is for a pipe or a file: it prints the bytes alone");
   const saveBy = (by: Shoot) => async (sid: string) => {
     const open = (late: AbortSignal) => by(sid, AbortSignal.any([late, signal]));
-    await (file === null ? printFile(open, terminal) : saveFile(open, file));
+    await (file === null ? printFile(clock, open, terminal) : saveFile(clock, open, file));
   };
   const progress = startProgress(terminal, clock);
   try {

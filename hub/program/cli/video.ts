@@ -71,7 +71,7 @@ export async function runVideoCommand(
     await waited(deps, calls, made, progress);
     const name = `${isSafeName(id) ? id : "recording"}.${asked.format}`;
     const file = resolve(asked.out ?? name);
-    await saveFile((signal) => calls.open(asked.format, signal), file);
+    await saveFile(clock, (signal) => calls.open(asked.format, signal), file);
     progress.end();
     terminal.out(`${printable(file)} (${humanSize(Bun.file(file).size)})\n`);
     return EXIT.ok;

@@ -92,13 +92,13 @@ const isLong = (action: SessionActionName): boolean =>
   ["text", "markdown", "content", "links", "evaluate", "downloads"].includes(action);
 
 async function act(
-  { http, signal }: Pick<ToolCall, "http" | "signal">,
+  { http, clock, signal }: Pick<ToolCall, "http" | "clock" | "signal">,
   action: SessionActionName,
   sid: string,
   args: Record<string, unknown>,
 ): Promise<ActionReply> {
   const seconds = Number(args.timeout_s ?? ACTION_TIMEOUTS_S[action]);
-  return (await readJson(http, `POST /sessions/{sid}/${action}`, {
+  return (await readJson({ http, clock }, `POST /sessions/{sid}/${action}`, {
     params: { sid },
     json: args as never,
     timeout_ms: seconds * 1_000 + GRACE_MS,

@@ -1,5 +1,6 @@
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { DOCUMENT_NAMES, JOB_DOCUMENTS, type JobDocument } from "#shared/protocol/documents.ts";
 import { ToolRefusal } from "./refusal.ts";
@@ -72,12 +73,17 @@ function decoderOf(mime: string): TextDecoder {
   }
 }
 
-export async function bodyOf(
-  { http, signal }: Pick<ToolCall, "http" | "signal">,
+/** @throws DeadlineError when the piece is not there in time, FlotillaError, ToolRefusal */
+export const bodyOf = (
+  { http, clock, signal }: Pick<ToolCall, "http" | "clock" | "signal">,
   asked: Asked,
-): Promise<Content[]> {
-  const over = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
-  const { response, skip, size } = await openBody(http, asked, over).catch((err: unknown) => {
+): Promise<Content[]> =>
+  callWithin(clock, { what: "reading the body", ms: READ_MS, signal }, (over) =>
+    readBody(http, asked, over),
+  );
+
+async function readBody(http: Http, asked: Asked, signal: AbortSignal): Promise<Content[]> {
+  const { response, skip, size } = await openBody(http, asked, signal).catch((err: unknown) => {
     if (err instanceof FlotillaError && err.status === 416) return nothing;
     throw err;
   });

@@ -1,4 +1,5 @@
 import { FlotillaError } from "#shared/client/errors.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { ofPage, pieceOf, said } from "./results.ts";
 import type { Content } from "./tool.ts";
@@ -13,6 +14,7 @@ const MAX_ERROR_CHARS = 4_000;
 /** Why a tool failed, in words; what the page said about it is marked as content of the page. */
 export function failed(err: unknown): Content[] {
   if (err instanceof ToolRefusal) return [said(err.message)];
+  if (err instanceof DeadlineError) return [said(`the hub does not answer: ${err.message}`)];
   if (!(err instanceof FlotillaError)) return [said(`the tool failed: ${errorMessage(err)}`)];
   if (err.status === 0) return [said(`the hub does not answer: ${err.message}`)];
   const { text } = pieceOf(err.message, { offset: 0, max_chars: MAX_ERROR_CHARS });

@@ -1,6 +1,7 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CancelledNotificationSchema, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
 import type { Http } from "#shared/client/http.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
@@ -32,12 +33,13 @@ const UNKNOWN: Offer = { may: () => true, role: "unknown", fleet: true };
 
 /** The role of this client's token; null: whatever needs no administrator. The page of the app asks the same. */
 async function askRole({ base_url, socket }: Http, signal: AbortSignal): Promise<Role | null> {
-  const late = AbortSignal.timeout(ASK_MS);
-  const given = { ...socket, signal: AbortSignal.any([signal, late]) };
-  const response = await fetch(`${base_url}/ui/caller`, given);
-  if (!response.ok) throw new Error(`the hub answered ${response.status}`);
-  const { role } = (await response.json()) as { role: Role | null };
-  return role;
+  const limit = { what: "the question for the role", ms: ASK_MS, signal };
+  return callWithin(systemClock, limit, async (over) => {
+    const response = await fetch(`${base_url}/ui/caller`, { ...socket, signal: over });
+    if (!response.ok) throw new Error(`the hub answered ${response.status}`);
+    const { role } = (await response.json()) as { role: Role | null };
+    return role;
+  });
 }
 
 /** What the token of this client opens, as its hub says. */

@@ -1,3 +1,4 @@
+import { callWithin } from "../call-within.ts";
 import type { Clock } from "../clock.ts";
 import { errorMessage } from "../errors.ts";
 import { readUpTo } from "../read-up-to.ts";
@@ -39,17 +40,23 @@ export async function postSpans(
   over: AbortSignal,
 ): Promise<NotTaken | null> {
   const lost = spans.length;
-  try {
+  const body = otlpBody(resource, spans);
+  const post = async (signal: AbortSignal) => {
     const answer = await fetch(url, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
-      body: otlpBody(resource, spans),
+      body,
       redirect: "error",
-      signal: AbortSignal.any([AbortSignal.timeout(CALL_MS), over]),
+      signal,
     });
     const { bytes } = await readUpTo(answer, MOST_ANSWER_BYTES);
+    return { answer, text: Buffer.from(bytes).toString() };
+  };
+  try {
+    const limit = { what: "the collector", ms: CALL_MS, signal: over };
+    const { answer, text } = await callWithin(clock, limit, post);
     const { status } = answer;
-    if (answer.ok) return rejectedOf(Buffer.from(bytes).toString(), lost);
+    if (answer.ok) return rejectedOf(text, lost);
     const asked = retryAfterMs(answer.headers.get("retry-after") ?? undefined, clock.now());
     const wait_ms = asked === null ? null : Math.min(MOST_WAIT_MS, asked);
     return { lost, reason: `HTTP ${status}`, later: LATER.includes(status), wait_ms };

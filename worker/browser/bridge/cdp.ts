@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { DeadlineError, setDeadline } from "#shared/kit/clock.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { DeadlineError, setDeadline, systemClock } from "#shared/kit/clock.ts";
 import { createFrameReader, encodeFrame, frameHeader, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { CdpClient } from "../session/cdp-clients.ts";
@@ -11,6 +12,7 @@ import { createFrameGaps } from "./frame-gap.ts";
 
 /** The browser is on this machine. */
 const ANSWER_MS = 3_000;
+const ANSWER = "the browser's debugging port";
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Limit of an event about one target; some contain URLs of megabytes. */
@@ -18,13 +20,12 @@ const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 const CLOSE_NORMAL = Buffer.from([1000 >> 8, 1000 & 255]);
 
 /** What Chromium serves at /json/… of its debugging port. @throws when it does not answer in time. */
-export async function askBrowser(port: number, path: string): Promise<unknown> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-    signal: AbortSignal.timeout(ANSWER_MS),
+export const askBrowser = (port: number, path: string): Promise<unknown> =>
+  callWithin(systemClock, { what: ANSWER, ms: ANSWER_MS }, async (signal) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal });
+    if (!answer.ok) throw new Error(`the browser answered ${answer.status}`);
+    return answer.json();
   });
-  if (!answer.ok) throw new Error(`the browser answered ${answer.status}`);
-  return answer.json();
-}
 
 /** Path of the browser's own target: it has a new one after every start. */
 export async function browserPath(port: number): Promise<string> {
@@ -51,9 +52,7 @@ export function dialTarget(port: number, path: string): Promise<Socket> {
       socket.destroy();
       reject(err);
     };
-    const cancel = setDeadline(ANSWER_MS, () =>
-      settle(new DeadlineError("the browser's debugging port", ANSWER_MS)),
-    );
+    const cancel = setDeadline(ANSWER_MS, () => settle(new DeadlineError(ANSWER, ANSWER_MS)));
     socket.once("error", (err) => settle(err));
     socket.once("close", () => settle(new Error("the browser closed the connection")));
     socket.once("connect", () =>

@@ -11,7 +11,7 @@ import { BrowserLost } from "./trouble.ts";
 
 /** page.html, links.json, title and final URL. If a page does not hand them over, the job loses only these. */
 async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
-  const { run, recorder, outcome } = ctx;
+  const { run, settings, recorder, outcome } = ctx;
   const frames = recorder.targets
     .all()
     .filter((t) => t.type === "iframe" && t.page?.target_id === main.target_id);
@@ -19,7 +19,7 @@ async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
     run.story.log("info", "page", "stopped a navigation that was not answered");
     await main.session.send("Page.stopLoading");
   }
-  const snapshot = await snapshotPage(main, frames).catch((err: unknown) =>
+  const snapshot = await snapshotPage(settings.clock, main, frames).catch((err: unknown) =>
     explainMutePage(ctx, main, err),
   );
   if (!snapshot) return;

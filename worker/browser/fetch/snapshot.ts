@@ -1,3 +1,4 @@
+import type { Clock } from "#shared/kit/clock.ts";
 import { MAX_LINKS } from "#shared/protocol/limits.ts";
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import type { CdpSession, Protocol, SendOptions } from "../cdp/connection.ts";
@@ -57,6 +58,7 @@ const readFrame = (with_html: boolean): string => `(() => {
  * @throws DeadlineError when the page does not answer; CdpError when it is gone.
  */
 export async function snapshotPage(
+  clock: Clock,
   main: Tracked,
   frames: readonly Tracked[],
 ): Promise<{ page: PageSnapshot; links: Link[] }> {
@@ -68,12 +70,12 @@ export async function snapshotPage(
         links.set(link.url, { ...link, page_url: answer.url });
   };
   add({ links: main_links, url: page.url });
-  const deadline = AbortSignal.timeout(FRAMES_TIMEOUT_MS);
+  const until = clock.monotonic() + FRAMES_TIMEOUT_MS;
   const children = await listFrames([main, ...frames], main.target_id);
   const next = children.values();
   const work = async () => {
     for (const { session, frame_id } of next) {
-      if (deadline.aborted) return;
+      if (clock.monotonic() >= until) return;
       const answer = await evaluate(session, frame_id, false, {
         timeout_ms: FRAMES_TIMEOUT_MS,
       }).catch(() => null);

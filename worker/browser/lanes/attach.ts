@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { withDeadline } from "#shared/kit/clock.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { CdpConnection } from "../cdp/connection.ts";
@@ -88,19 +89,17 @@ async function resolve(host: string): Promise<string> {
 }
 
 async function askSocket(raw: string, place: string): Promise<string> {
-  let text: string;
-  try {
-    const answer = await fetch(`http://${place}/json/version`, {
-      redirect: "error",
-      signal: AbortSignal.timeout(ASK_MS),
-    });
+  const ask = async (signal: AbortSignal) => {
+    const answer = await fetch(`http://${place}/json/version`, { redirect: "error", signal });
     const { bytes } = await readUpTo(answer, MAX_ANSWER);
-    text = new TextDecoder().decode(bytes);
-  } catch (err) {
+    return new TextDecoder().decode(bytes);
+  };
+  const limit = { what: "its answer", ms: ASK_MS };
+  const text = await callWithin(systemClock, limit, ask).catch((err: unknown) => {
     throw new Error(
       `attach: nothing answers at ${raw}: start the browser with --remote-debugging-port (${errorMessage(err)})`,
     );
-  }
+  });
   const path = /"webSocketDebuggerUrl":\s*"wss?:\/\/[^/"]+(\/devtools\/browser\/[\w-]+)"/.exec(
     text,
   )?.[1];

@@ -194,7 +194,7 @@ function createSender(deps: RecorderDeps, file: RunFile, onOver: (reason: string
     const piece = await file.read(sent).catch(errorMessage);
     if (typeof piece === "string") return refuse(piece);
     if (piece.length === 0) return false;
-    const answer = await putPiece(deps.place, sent, piece);
+    const answer = await putPiece(deps.clock, deps.place, sent, piece);
     if (answer.kind === "later") return false;
     begun.resolve();
     const is_ahead = answer.kind === "length" && answer.length > file.bytes;

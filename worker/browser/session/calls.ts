@@ -1,3 +1,4 @@
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { type Clock, DeadlineError, withDeadline } from "#shared/kit/clock.ts";
 import { MAX_INLINE_RESULT_BYTES } from "#shared/protocol/limits.ts";
 import {
@@ -118,22 +119,24 @@ async function storeProfile(
   deps: CallDeps,
 ): Promise<null> {
   const { name } = SaveProfile.parse(args);
-  const signal = AbortSignal.any([live.signal, AbortSignal.timeout(timeout_ms)]);
+  const limit = { what: "saving the profile", ms: timeout_ms, signal: live.signal };
   const hub = deps.hubFiles(link);
   let refused: Error | null = null;
-  await live.replaceBrowser(async (browser) => {
-    const saved = await saveProfile({
-      session_id: live.session_id,
-      name,
-      hold: live.hold,
-      browser,
-      hub,
-      timeout_ms,
-      signal,
-    });
-    refused = saved.error;
-    return saved.browser;
-  });
+  await windUpWithin(deps.clock, limit, (signal) =>
+    live.replaceBrowser(async (browser) => {
+      const saved = await saveProfile({
+        session_id: live.session_id,
+        name,
+        hold: live.hold,
+        browser,
+        hub,
+        timeout_ms,
+        signal,
+      });
+      refused = saved.error;
+      return saved.browser;
+    }),
+  );
   if (refused !== null) throw refused as Error;
   return null;
 }
@@ -155,7 +158,7 @@ const onPage =
 function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
   const { action } = call;
   // It waits for what people do, and is no action of anybody.
-  if (action === "recorded_input") return recordedInput(live, call);
+  if (action === "recorded_input") return recordedInput(live, call, deps);
   const answer = OWN[action] ?? (isAction(action) ? onPage(action) : undefined);
   if (!answer)
     throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });

@@ -1,4 +1,5 @@
-import { withDeadline } from "#shared/kit/clock.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import {
   type RecordedInput,
   RecordedInputCall,
@@ -54,12 +55,13 @@ async function turnRecording(live: Live, on: boolean): Promise<RecordedInput> {
 export async function recordedInput(
   live: Live,
   { args }: { args: Record<string, unknown> },
+  { clock }: { clock: Clock },
 ): Promise<RecordedInput> {
   const { revision, wait_ms } = RecordedInputCall.parse(args);
   const recorder = recorders.get(live);
   if (!recorder) return NOTHING;
-  if (wait_ms > 0)
-    await recorder.beyond(revision, AbortSignal.any([live.signal, AbortSignal.timeout(wait_ms)]));
+  const limit = { what: "recorded input", ms: wait_ms, signal: live.signal };
+  if (wait_ms > 0) await windUpWithin(clock, limit, (signal) => recorder.beyond(revision, signal));
   return recorder.state();
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
+import { windUpWithin } from "#shared/kit/call-within.ts";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { TRACE_LIMITS } from "#shared/protocol/limits.ts";
@@ -97,7 +98,7 @@ export function createRunTrace({ of: owner, dir, out, clock, onLimit }: TraceDep
     await inTurn(stop);
     try {
       if (!written) return failed ?? "Playwright was never connected to its browser";
-      const size = await masked(raw, out, secrets);
+      const size = await masked(clock, { from: raw, to: out }, secrets);
       return { path: out, size, sha256: await sha256Of(out), note };
     } catch (err) {
       await rm(out, { force: true }).catch(() => {});
@@ -130,8 +131,14 @@ export function createRunTrace({ of: owner, dir, out, clock, onLimit }: TraceDep
   };
 }
 
-const masked = (from: string, to: string, secrets: ReadonlySet<string>): Promise<number> =>
-  maskTrace({ from, to }, [...secrets], AbortSignal.timeout(MASK_MS));
+const masked = (
+  clock: Clock,
+  files: { from: string; to: string },
+  secrets: ReadonlySet<string>,
+): Promise<number> =>
+  windUpWithin(clock, { what: "masking the trace", ms: MASK_MS }, (signal) =>
+    maskTrace(files, [...secrets], signal),
+  );
 
 const deadlinesBy =
   (clock: Clock) =>

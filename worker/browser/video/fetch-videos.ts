@@ -71,7 +71,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
   });
   try {
     const cookies = await readCookies(run.browser.connection);
-    const deps = { proxy: gate.url, cookies, signal };
+    const deps = { clock: settings.clock, proxy: gate.url, cookies, signal };
     const findings = await inspectCandidates(deps, candidates, run.browser.user_agent);
     let begun = 0;
     for (const finding of findings) {

@@ -2,7 +2,7 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import { parseDash } from "./dash.ts";
 import type { Stream } from "./download.ts";
 import { type HlsPlaylist, type HlsVariant, parseHls } from "./hls.ts";
-import { type RequestDeps, readManifest } from "./request.ts";
+import { type ManifestDeps, readManifest } from "./request.ts";
 import { type Candidate, type RequestIdentity, VideoError } from "./video-settings.ts";
 
 /**
@@ -42,7 +42,7 @@ export function identityOf({ entry }: Candidate, user_agent: string): RequestIde
 
 /** Reads the manifests and separates videos from parts of videos: each video once, in the order of the requests. */
 export async function inspectCandidates(
-  deps: RequestDeps,
+  deps: ManifestDeps,
   candidates: readonly Candidate[],
   user_agent: string,
 ): Promise<Finding[]> {
@@ -89,7 +89,7 @@ export async function inspectCandidates(
 }
 
 async function inspect(
-  deps: RequestDeps,
+  deps: ManifestDeps,
   candidate: Candidate,
   identity: RequestIdentity,
   factsOf: () => Promise<Facts | null>,
@@ -129,7 +129,7 @@ async function dashFacts(text: string): Promise<Facts | null> {
 
 /** A master playlist itself has few facts: the playlists that it names give keys, length and end. */
 async function hlsFacts(
-  deps: RequestDeps,
+  deps: ManifestDeps,
   identity: RequestIdentity,
   playlist: HlsPlaylist | null,
 ): Promise<Facts | null> {

@@ -1,4 +1,5 @@
-import { setDeadline } from "#shared/kit/clock.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { type Clock, setDeadline } from "#shared/kit/clock.ts";
 import { type BrowserCookie, cookieHeader } from "./cookies.ts";
 import { type RequestIdentity, VideoError } from "./video-settings.ts";
 
@@ -7,6 +8,11 @@ export interface RequestDeps {
   proxy: string;
   cookies: readonly BrowserCookie[];
   signal: AbortSignal;
+}
+
+/** What reads manifests. */
+export interface ManifestDeps extends RequestDeps {
+  clock: Clock;
 }
 
 const MAX_HOPS = 5;
@@ -51,15 +57,19 @@ export async function request(
   throw new VideoError("too many redirects");
 }
 
-/** The text of a manifest. @throws VideoError. */
-export async function readManifest(
-  deps: RequestDeps,
+/** The text of a manifest. @throws VideoError, DeadlineError when it does not come in time. */
+export function readManifest(
+  deps: ManifestDeps,
   url: string,
   identity: RequestIdentity,
 ): Promise<string> {
-  const late = AbortSignal.timeout(ANSWER_MS);
-  const signal = AbortSignal.any([deps.signal, late]);
-  const response = await request({ ...deps, signal }, url, identity);
+  const limit = { what: "the manifest", ms: ANSWER_MS, signal: deps.signal };
+  return callWithin(deps.clock, limit, async (signal) =>
+    textOf(await request({ ...deps, signal }, url, identity)),
+  );
+}
+
+async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

@@ -1,3 +1,5 @@
+import { callWithin } from "#shared/kit/call-within.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import { isObject } from "#shared/kit/is-object.ts";
 import { readUpTo } from "#shared/kit/read-up-to.ts";
 import { WEBDRIVER } from "#shared/protocol/limits.ts";
@@ -16,9 +18,10 @@ type Json = Record<string, unknown>;
 
 /**
  * Attaches chromedriver to the browser behind `address`, with capabilities that the hub has judged.
- * @throws WebDriverError with chromedriver's own words
+ * @throws WebDriverError with chromedriver's own words, DeadlineError when it says nothing
  */
 export async function newDriverSession(
+  clock: Clock,
   base: string,
   address: string,
   capabilities: Json,
@@ -28,17 +31,20 @@ export async function newDriverSession(
     ...capabilities,
     [OPTIONS]: { ...options, debuggerAddress: address },
   };
-  const answer = await fetch(`${base}/session`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ capabilities: { alwaysMatch } }),
-    signal: AbortSignal.timeout(WEBDRIVER.start_ms),
-  });
-  const { bytes } = await readUpTo(answer, WEBDRIVER.answer_bytes);
-  const { value } = JSON.parse(new TextDecoder().decode(bytes)) as {
-    value?: Json;
+  const ask = async (signal: AbortSignal) => {
+    const answer = await fetch(`${base}/session`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ capabilities: { alwaysMatch } }),
+      signal,
+    });
+    const { bytes } = await readUpTo(answer, WEBDRIVER.answer_bytes);
+    return { ok: answer.ok, text: new TextDecoder().decode(bytes) };
   };
-  if (!answer.ok || typeof value?.sessionId !== "string")
+  const limit = { what: "chromedriver", ms: WEBDRIVER.start_ms };
+  const { ok, text } = await callWithin(clock, limit, ask);
+  const { value } = JSON.parse(text) as { value?: Json };
+  if (!ok || typeof value?.sessionId !== "string")
     throw new WebDriverError("session not created", wordsOf(value?.message));
   const told = isObject(value.capabilities) ? value.capabilities : {};
   return {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { withDeadline } from "#shared/kit/clock.ts";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { CDP_CLIENT_HEADER, readCdpClient } from "#shared/protocol/cdp-client.ts";
@@ -32,6 +32,7 @@ export interface WebDrivers {
 
 export interface WebDriversDeps extends DialRules {
   program_path?: string | undefined;
+  clock: Clock;
   log: Log;
 }
 
@@ -109,7 +110,9 @@ async function begin(
   const by = name === undefined ? "WebDriver" : `${name}, WebDriver`;
   const found = await start(drivers, { session, by });
   try {
-    found.at = await newDriverSession(found.driver.base, found.relay.address, capabilities);
+    const { driver, relay } = found;
+    const { clock } = drivers.deps;
+    found.at = await newDriverSession(clock, driver.base, relay.address, capabilities);
     return found.at.capabilities;
   } catch (err) {
     await end(drivers.deps, Promise.resolve(found));

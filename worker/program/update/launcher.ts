@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { callWithin } from "#shared/kit/call-within.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
@@ -186,7 +187,8 @@ async function waitForHandshake(deps: LauncherDeps, over: AbortSignal): Promise<
   for (;;) {
     await deps.clock.sleep(deps.handshake_ms, over);
     if (over.aborted) return false;
-    if (deps.hub_url === null || (await hubAnswers(deps.hub_url, over))) return !over.aborted;
+    if (deps.hub_url === null || (await hubAnswers(deps.clock, deps.hub_url, over)))
+      return !over.aborted;
     deps.log.warn(
       { hub: deps.hub_url },
       "the hub does not answer: giving the updated version more time",
@@ -194,16 +196,13 @@ async function waitForHandshake(deps: LauncherDeps, over: AbortSignal): Promise<
   }
 }
 
-async function hubAnswers(hub_url: string, over: AbortSignal): Promise<boolean> {
-  try {
-    const signal = AbortSignal.any([over, AbortSignal.timeout(PROBE_MS)]);
-    const url = hub_url.replace(/^ws/i, "http").replace(/\/+$/, "");
+function hubAnswers(clock: Clock, hub_url: string, over: AbortSignal): Promise<boolean> {
+  const url = hub_url.replace(/^ws/i, "http").replace(/\/+$/, "");
+  return callWithin(clock, { what: "the hub", ms: PROBE_MS, signal: over }, async (signal) => {
     const answer = await fetchHub(`${url}/health`, { signal });
     await answer.body?.cancel();
     return answer.ok;
-  } catch {
-    return false;
-  }
+  }).catch(() => false);
 }
 
 /** Restarts this process under the same pid: nothing of what it ran remains in memory. */

@@ -1,4 +1,6 @@
 import { FlotillaError } from "#shared/client/errors.ts";
+import { windUpWithin } from "#shared/kit/call-within.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
 import { firstLanAddress } from "#shared/kit/lan-address.ts";
 import { workerSecret } from "#shared/kit/secret.ts";
 import { checkTarget } from "../check-target.ts";
@@ -132,25 +134,26 @@ function tell({ terminal, json }: { terminal: Terminal; json: boolean }, rows: M
 export async function runBenchCommand(call: ClientCall): Promise<number> {
   const { client, terminal, clock } = call;
   const asked = askedOf(call);
-  const late = AbortSignal.timeout(asked.timeout_ms);
-  const signal = AbortSignal.any([call.signal, late]);
   const progress = startProgress(terminal, clock);
-  const part: Part = { client, clock, signal, progress };
   const rows: Measured[] = [];
-  try {
-    rows.push(...(await benchFleet(call, part, asked)));
-    if (!signal.aborted) rows.push(...(await benchPipeline(call, part, asked.claims)));
-  } catch (err) {
-    if (!signal.aborted) throw err;
-  } finally {
-    progress.end();
-  }
+  const limit = { what: "the benchmark", ms: asked.timeout_ms, signal: call.signal };
+  const ended_for: unknown = await windUpWithin(clock, limit, async (signal) => {
+    const part: Part = { client, clock, signal, progress };
+    try {
+      rows.push(...(await benchFleet(call, part, asked)));
+      if (!signal.aborted) rows.push(...(await benchPipeline(call, part, asked.claims)));
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    }
+    return signal.reason;
+  }).finally(progress.end);
   tell(call, rows);
   if (call.signal.aborted) return EXIT.interrupted;
-  if (late.aborted) {
+  const is_late = ended_for instanceof DeadlineError;
+  if (is_late) {
     const s = asked.timeout_ms / 1_000;
     terminal.err(`flotilla: the time ran out after ${s} s; --timeout gives more\n`);
   }
-  const failed = late.aborted || rows.some((row) => row.failed > 0);
+  const failed = is_late || rows.some((row) => row.failed > 0);
   return failed ? EXIT.failed : EXIT.ok;
 }

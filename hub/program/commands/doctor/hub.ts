@@ -4,6 +4,7 @@ import type { SharedStore } from "#hub/platform/shared-drivers.ts";
 import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { FlotillaError } from "#shared/client/errors.ts";
 import type { Http } from "#shared/client/http.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
 import { setDeadline, systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { silentLog } from "#shared/kit/log.ts";
@@ -106,11 +107,25 @@ const OWN = { tls: { rejectUnauthorized: false } };
 
 type OwnPlace = Pick<HubConfig, "port" | "host" | "tls">;
 
+interface OwnAnswer {
+  url: string;
+  status: number;
+  /** Whether it is a success. */
+  ok: boolean;
+  /** Null when it is not JSON. */
+  body: unknown;
+}
+
 /** Asks the hub or control plane that runs here on its port, without a token; null when none does. */
-export function askOwn({ port, host, tls }: OwnPlace, path: string): Promise<Response | null> {
+export function askOwn({ port, host, tls }: OwnPlace, path: string): Promise<OwnAnswer | null> {
   const at = /^(0\.0\.0\.0|::|)$/.test(host) ? "127.0.0.1" : host;
   const url = `${tls ? "https" : "http"}://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
-  return fetch(url, { ...OWN, signal: AbortSignal.timeout(HUB_MS) }).catch(() => null);
+  const ask = async (signal: AbortSignal): Promise<OwnAnswer> => {
+    const answer = await fetch(url, { ...OWN, signal });
+    const { status, ok: is_success } = answer;
+    return { url: answer.url, status, ok: is_success, body: await answer.json().catch(() => null) };
+  };
+  return callWithin(systemClock, { what: url, ms: HUB_MS }, ask).catch(() => null);
 }
 
 /** What the hub or control plane that runs here on its port, if any, reports about itself. */
@@ -118,8 +133,8 @@ export async function checkOwnHealth(config: OwnPlace): Promise<Check> {
   const name = "health";
   for (const path of ["/health", "/api/v1/health"]) {
     const answer = await askOwn(config, path);
-    const body = (await answer?.json().catch(() => null)) as HealthBody | null | undefined;
-    if (answer === null || !body || typeof body.version !== "string") continue;
+    const body = answer?.body as HealthBody | null | undefined;
+    if (!answer || !body || typeof body.version !== "string") continue;
     const worst = degradedOf(body);
     if (worst.length > 0)
       return fail(name, worst.map(({ found }) => found).join("; "), worst[0]?.advice ?? LOG);
@@ -267,6 +282,14 @@ export async function checkWorkerVersions({ client, named }: HubTarget): Promise
   }
 }
 
+/** Whether anything answers there, whatever it says. */
+const answersAt = (url: string): Promise<boolean> =>
+  callWithin(systemClock, { what: url, ms: HUB_MS }, async (signal) => {
+    const { body } = await fetchHub(url, { signal });
+    await body?.cancel();
+    return true;
+  }).catch(() => false);
+
 /** The fleet's hubs as registered in the store that they share: they must have one version and addresses that answer. */
 export async function checkHubs(at: SharedStore): Promise<Check> {
   const name = "hubs";
@@ -276,15 +299,8 @@ export async function checkHubs(at: SharedStore): Promise<Check> {
     const hubs = (await ask(shared.kv.list<HubEntry>("hub:"))).map(({ value }) => value);
     const lines = await Promise.all(
       hubs.map(async ({ url, version }) => {
-        const answer = await fetchHub(`${url}/health`, {
-          signal: AbortSignal.timeout(HUB_MS),
-        }).catch(() => null);
-        await answer?.body?.cancel();
-        return {
-          text: `${url} ${version}${answer ? "" : " DOES NOT ANSWER"}`,
-          away: !answer,
-          version,
-        };
+        const away = !(await answersAt(`${url}/health`));
+        return { text: `${url} ${version}${away ? " DOES NOT ANSWER" : ""}`, away, version };
       }),
     );
     const found =

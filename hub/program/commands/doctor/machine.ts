@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { humanSize } from "#shared/kit/words.ts";
@@ -205,11 +207,13 @@ const SERVERS = [
 const ASK_MS = 3_000;
 
 async function versionAt(url: string): Promise<string | null> {
-  try {
-    const signal = AbortSignal.timeout(ASK_MS);
+  const ask = async (signal: AbortSignal) => {
     // On loopback, and only to learn a version: the certificate has other names.
     const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
     return ((await answer.json()) as { version?: string } | null)?.version ?? null;
+  };
+  try {
+    return await callWithin(systemClock, { what: url, ms: ASK_MS }, ask);
   } catch {
     return null; // not one of ours
   }

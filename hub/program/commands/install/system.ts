@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { CommandRefused } from "../refused.ts";
 
@@ -51,9 +53,8 @@ async function spawn(argv: string[], env: EnvSource) {
   return { code, said: `${out}\n${err}`.trim() };
 }
 
-async function health(url: string): Promise<Health | null> {
-  try {
-    const signal = AbortSignal.timeout(HEALTH_MS);
+const health = (url: string): Promise<Health | null> =>
+  callWithin(systemClock, { what: url, ms: HEALTH_MS }, async (signal) => {
     // This machine's own service, at an address that its certificate may not name.
     const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
     const body = (await answer.json()) as { version?: unknown };
@@ -61,10 +62,7 @@ async function health(url: string): Promise<Health | null> {
       status: answer.status,
       version: typeof body.version === "string" ? body.version : null,
     };
-  } catch {
-    return null;
-  }
-}
+  }).catch(() => null);
 
 async function ask(question: string): Promise<string | null> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
