@@ -15,6 +15,7 @@ const recording = (run_id: string, more: Partial<RecordingRow> = {}): RecordingR
   ended_at: null,
   sealed: 0,
   body_bytes: 0,
+  has_screen: false,
   parts: [],
   contents: emptyIndex(),
   ...more,
