@@ -44,4 +44,18 @@ eachDialect((open) => {
     await db.recordings.seal("b", 0, { sealed: 9, parts: [9], state: "whole", ended_at: 2 });
     expect(await db.recordings.get("b")).toMatchObject({ sealed: 9, body_bytes: 5 });
   });
+
+  test("lists learn of a screen with the part that has it, until it turns out that it cannot be drawn (rules/recordings#the-small-picture-of-a-session)", async () => {
+    const db = await open();
+    const screens = async () =>
+      (await db.recordings.ofSessions(["c", "d"])).map(({ has_screen }) => has_screen);
+    await db.recordings.begin(recording("c"));
+    await db.recordings.begin(recording("d", { started_at: 2 }));
+    expect(await screens()).toEqual([false, false]);
+    for (const run_id of ["c", "d"])
+      await db.recordings.seal(run_id, 0, { sealed: 9, parts: [9], has_screen: true });
+    expect(await screens()).toEqual([true, true]);
+    await db.recordings.setScreenless("c");
+    expect(await screens()).toEqual([false, true]);
+  });
 });
