@@ -11,7 +11,7 @@ const CHUNKS_TRIED = 2;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Where the last picture of a recording is looked for. */
-export interface PictureSource {
+interface PictureSource {
   chunks: readonly ChunkPlace[];
   /** The bytes of one chunk; what is missing at its end ends it. */
   read(place: ChunkPlace): Promise<AsyncIterable<Uint8Array>>;

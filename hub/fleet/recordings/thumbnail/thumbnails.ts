@@ -12,7 +12,7 @@ import { smallWebp } from "./small-webp.ts";
 /** The small picture of a recording's last moment (rules/recordings#the-small-picture-of-a-session). */
 
 /** It goes with the recording, below whose prefix it lies. */
-export const thumbnailKey = (run_id: string): string => `${recordingPrefix(run_id)}/thumbnail.webp`;
+const thumbnailKey = (run_id: string): string => `${recordingPrefix(run_id)}/thumbnail.webp`;
 
 /** A picture takes some tenths of a second; a store that hangs must not keep the others waiting. */
 const DRAW_MS = 30_000;
