@@ -9,6 +9,7 @@ import { lastWholeJpeg } from "./last-jpeg.ts";
 const CHUNKS_TRIED = 2;
 /** What a worker writes of a screen before it begins another chunk comes to an eighth of this. */
 const MOST_BYTES = 16 * 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 /** Where the last picture of a recording is looked for. */
 interface PictureSource {
@@ -46,8 +47,13 @@ async function screenOf({ read, signal }: PictureSource, place: ChunkPlace): Pro
   return Buffer.concat(parts);
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<ScreenPiece> {
-  yield { ms: 0, bytes };
+/** Others are served after each piece: what it comes to on the screen takes some milliseconds. */
+async function* pieceByPiece(said: Uint8Array, signal: AbortSignal): AsyncGenerator<ScreenPiece> {
+  for (let at = 0; at < said.length; at += PIECE_BYTES) {
+    await new Promise<void>((served) => setImmediate(served));
+    signal.throwIfAborted();
+    yield { ms: 0, bytes: said.subarray(at, at + PIECE_BYTES) };
+  }
 }
 
 async function drawnLast(
@@ -57,10 +63,7 @@ async function drawnLast(
 ): Promise<Picture | null> {
   let last: Picture | null = null;
   try {
-    for await (const { picture } of drawChunk(place, once(said))) {
-      signal.throwIfAborted();
-      last = picture;
-    }
+    for await (const { picture } of drawChunk(place, pieceByPiece(said, signal))) last = picture;
   } catch (err) {
     if (!(err instanceof PictureError)) throw err;
   }
