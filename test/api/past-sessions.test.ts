@@ -115,7 +115,7 @@ test("the name of the token it was opened with is told, and nothing of the token
 
 test("its small picture is shown to whoever may see its recording (rules/recordings#the-small-picture-of-a-session)", async () => {
   const env = { SVC_API_TOKEN: "t0ken-of-the-test", SVC_ADMIN_PASSWORD: "password-of-the-test" };
-  await start({ env });
+  await start({ env, alone: true });
   const headers = { authorization: "Bearer t0ken-of-the-test" };
   const admin = { ...headers, "x-admin-password": "password-of-the-test" };
   const sid = await open({}, headers);
