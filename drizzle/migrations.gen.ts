@@ -30,6 +30,7 @@ import pg27 from "./pg/0027_attempt_proof.sql" with { type: "text" };
 import pg28 from "./pg/0028_host_browser_options.sql" with { type: "text" };
 import pg29 from "./pg/0029_once_keys.sql" with { type: "text" };
 import pg30 from "./pg/0030_document_bytes.sql" with { type: "text" };
+import pg31 from "./pg/0031_recording_screen.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -62,6 +63,7 @@ import sqlite28 from "./sqlite/0028_host_browser_options.sql" with { type: "text
 import sqlite29 from "./sqlite/0029_once_keys.sql" with { type: "text" };
 import sqlite30 from "./sqlite/0030_document_bytes.sql" with { type: "text" };
 import sqlite31 from "./sqlite/0031_job_texts_due.sql" with { type: "text" };
+import sqlite32 from "./sqlite/0032_recording_screen.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -100,6 +102,7 @@ export const pgMigrations: Migration[] = [
   { name: "0028_host_browser_options", sql: pg28 },
   { name: "0029_once_keys", sql: pg29 },
   { name: "0030_document_bytes", sql: pg30 },
+  { name: "0031_recording_screen", sql: pg31 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -135,4 +138,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0029_once_keys", sql: sqlite29 },
   { name: "0030_document_bytes", sql: sqlite30 },
   { name: "0031_job_texts_due", sql: sqlite31 },
+  { name: "0032_recording_screen", sql: sqlite32 },
 ];

@@ -156,6 +156,8 @@ export function defineTables(c: ColumnKit) {
       sealed: c.big("sealed").notNull(),
       /** Of a session: bytes of the bodies that are kept beside it. */
       body_bytes: c.big("body_bytes").notNull().default(0),
+      /** Whether a picture of the screen is among what is sealed. */
+      has_screen: c.bool("has_screen").notNull().default(false),
       parts: c.json<number[]>("parts").notNull(),
       contents: c.json<RecordingIndex>("contents").notNull(),
     },

@@ -23,6 +23,7 @@ import type { StoresHealth } from "./links/stores-health.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
 import type { FleetMeters } from "./metrics/fleet-meters.ts";
 import type { OpenParts } from "./recordings/open-parts.ts";
+import type { ThumbnailTurns } from "./recordings/thumbnail/turns.ts";
 import type { VideoExports } from "./recordings/video/parts.ts";
 import type { SettingsCache } from "./registries/settings-cache.ts";
 import type { HubSession, LaneWanted, PendingCall } from "./sessions/hub-session.ts";
@@ -53,6 +54,8 @@ export interface FleetContext extends PlatformContext, ClusterContext {
   readonly recordings: OpenParts;
   /** Videos that this hub makes of recordings. */
   readonly video_exports: VideoExports;
+  /** Small pictures that this hub draws of recordings. */
+  readonly thumbnail_turns: ThumbnailTurns;
   /** What the next hub must know of links and sessions (`fleet/links/kept.ts`). */
   readonly kept: KeptEntries;
   /** Workers and sessions of the previous hub that may still be taken up. */

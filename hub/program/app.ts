@@ -36,6 +36,7 @@ import { sessionBodyRoutes } from "#hub/fleet/routes/session-bodies.ts";
 import { sessionCookieRoutes } from "#hub/fleet/routes/session-cookies.ts";
 import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
 import { sessionRecordInputRoutes } from "#hub/fleet/routes/session-record-input.ts";
+import { sessionThumbnailRoutes } from "#hub/fleet/routes/session-thumbnail.ts";
 import { sessionTraceRoutes } from "#hub/fleet/routes/session-traces.ts";
 import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
 import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
@@ -244,6 +245,7 @@ export function createHubApp(ctx: ProgramContext): App {
     recordingExportRoutes(ctx),
     workerRecordingRoutes(ctx),
     sessionTraceRoutes(ctx),
+    sessionThumbnailRoutes(ctx),
     sessionBodyRoutes(ctx),
     workerSourceRoutes(ctx),
     extensionRoutes(),

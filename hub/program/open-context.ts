@@ -19,6 +19,7 @@ import { createFleetMeters } from "#hub/fleet/metrics/fleet-meters.ts";
 import { addFleetReadings } from "#hub/fleet/metrics/fleet-readings.ts";
 import { sealLeftParts } from "#hub/fleet/recordings/keep.ts";
 import { openParts } from "#hub/fleet/recordings/open-parts.ts";
+import { createThumbnailTurns } from "#hub/fleet/recordings/thumbnail/turns.ts";
 import { createVideoExports, sweepExports } from "#hub/fleet/recordings/video/exports.ts";
 import { profileKey } from "#hub/fleet/registries/profiles.ts";
 import { closeSandboxes } from "#hub/fleet/runner/sandbox.ts";
@@ -123,6 +124,7 @@ type Held =
   | "session_calls"
   | "lanes_wanted"
   | "previews"
+  | "thumbnail_turns"
   | "fleet_cache"
   | "settings_cache"
   | "waiters"
@@ -141,6 +143,7 @@ const nothingYet = (): Pick<FleetContext, Held> => ({
   session_calls: new Map(),
   lanes_wanted: new Set(),
   previews: new Map(),
+  thumbnail_turns: createThumbnailTurns(),
   fleet_cache: { last: null },
   settings_cache: new Map(),
   waiters: new Map(),

@@ -1115,6 +1115,12 @@ export interface Operations {
     answer: never;
     refusals: Plain<404 | 416 | 503>;
   };
+  /** Read a small picture of a session that has ended */
+  "GET /sessions/{sid}/thumbnail.webp": {
+    params: { sid: string | number };
+    answer: never;
+    refusals: Plain<404 | 503>;
+  };
   /** Upload a body that a session's pages received */
   "PUT /workers/{worker_id}/sessions/{session_id}/bodies": {
     params: { worker_id: string | number; session_id: string | number };

@@ -129,6 +129,9 @@ export function sessionCalls(http: Http) {
         ...call,
         params: { sid: session_id },
       }),
+    /** A small picture of what the recording of a session that has ended shows last: WebP; 404 where there is none. */
+    thumbnail: (session_id: string, call?: CallOptions): Promise<Response> =>
+      http.open("GET /sessions/{sid}/thumbnail.webp", { ...call, params: { sid: session_id } }),
     /** As `exportRecording`, `recordingExports` and `recordingVideo` of jobs. */
     exportRecording: (
       session_id: string,

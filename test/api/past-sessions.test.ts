@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { retainJobsOnce } from "#hub/fleet/jobs/retention.ts";
 import { endLostSessions, recordCounts } from "#hub/fleet/sessions/past.ts";
 import { PLACE_BEAT_MS } from "#hub/fleet/sessions/places.ts";
+import { emptyIndex } from "#shared/recording/index-of.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
@@ -110,6 +111,40 @@ test("the name of the token it was opened with is told, and nothing of the token
   const answer = await ended("", { headers: owner });
   expect(answer.sessions).toMatchObject([{ session_id: sid, opened_by: "ann's laptop" }]);
   expect(JSON.stringify(answer)).not.toContain(made.token);
+});
+
+test("its small picture is shown to whoever may see its recording (rules/recordings#the-small-picture-of-a-session)", async () => {
+  const env = { SVC_API_TOKEN: "t0ken-of-the-test", SVC_ADMIN_PASSWORD: "password-of-the-test" };
+  await start({ env, alone: true });
+  const headers = { authorization: "Bearer t0ken-of-the-test" };
+  const admin = { ...headers, "x-admin-password": "password-of-the-test" };
+  const sid = await open({}, headers);
+  await hub.call("DELETE", `/sessions/${sid}`, undefined, { headers });
+  const run_id = `s-${sid}`;
+  await hub.ctx.db.recordings.begin({
+    run_id,
+    job_id: null,
+    session_id: sid,
+    mode: "screen",
+    state: "whole",
+    started_at: 1,
+    ended_at: hub.ctx.clock.now(),
+    sealed: 0,
+    body_bytes: 0,
+    has_screen: true,
+    parts: [],
+    contents: emptyIndex(),
+  });
+  await hub.ctx.objects.put(`recordings/${run_id}/thumbnail.webp`, Buffer.from("RIFF"));
+  const [{ thumbnail_href: href }] = (await ended("", { headers })).sessions;
+  expect(href).toBe(`/sessions/${sid}/thumbnail.webp`);
+  const asked = { name: "a visitor", role: "viewer" };
+  const { body: viewer } = await hub.call("POST", "/tokens", asked, { headers: admin });
+  const shown = await hub.call("GET", href, undefined, {
+    headers: { authorization: `Bearer ${viewer.token}` },
+  });
+  expect([shown.status, shown.text]).toEqual([200, "RIFF"]);
+  expect((await hub.call("GET", href)).status).toBe(401);
 });
 
 test("a session whose worker is gone has that as its reason", async () => {

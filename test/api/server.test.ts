@@ -204,6 +204,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /sessions/{sid}/novnc",
       "GET /sessions/{sid}/novnc/websockify",
       "GET /sessions/{sid}/preview.jpg",
+      "GET /sessions/{sid}/thumbnail.webp",
       "GET /sessions/{sid}/trace.zip",
       "GET /sessions/{sid}/record-input",
       "GET /sessions/{sid}/recording",

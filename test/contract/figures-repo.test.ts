@@ -83,6 +83,7 @@ eachDialect((open) => {
       ended_at: AT + 4,
       sealed: 30,
       body_bytes: 10,
+      has_screen: true,
       parts: [],
       contents: {} as never,
     });

@@ -108,6 +108,24 @@ for (const [dialect, target] of Object.entries(TARGETS))
       expect(await target.run(url, APPLIED)).toHaveLength(target.embedded.length + 1);
     });
 
+    test("recordings of earlier versions say whether they have a screen (rules/recordings#the-small-picture-of-a-session)", async () => {
+      const url = await target.create();
+      const at = target.embedded.findIndex(({ name }) => name.endsWith("_recording_screen"));
+      await (await target.open(url, target.embedded.slice(0, at))).close();
+      for (const [run_id, chunks] of [
+        ["with", '[{"at_ms": 1}]'],
+        ["without", "[]"],
+      ])
+        await target.run(
+          url,
+          `insert into recordings (run_id, session_id, mode, state, started_at, sealed, parts, contents)
+           values ('${run_id}', 's', 'screen', 'whole', 1, 0, '[]', '{"chunks": ${chunks}}')`,
+        );
+      await (await target.open(url)).close();
+      const rows = await target.run(url, "select run_id, has_screen from recordings order by run_id");
+      expect(rows.map(({ has_screen }) => Boolean(has_screen))).toEqual([true, false]);
+    });
+
     test("a database newer than the program is refused", async () => {
       const url = await target.create();
       await (await target.open(url, [...target.embedded, extra])).close();

@@ -15,6 +15,7 @@ const recording = (run_id: string, more: Partial<RecordingRow> = {}): RecordingR
   ended_at: null,
   sealed: 0,
   body_bytes: 0,
+  has_screen: false,
   parts: [],
   contents: emptyIndex(),
   ...more,
@@ -42,5 +43,19 @@ eachDialect((open) => {
     await db.recordings.reserveBody("b", 5, 10);
     await db.recordings.seal("b", 0, { sealed: 9, parts: [9], state: "whole", ended_at: 2 });
     expect(await db.recordings.get("b")).toMatchObject({ sealed: 9, body_bytes: 5 });
+  });
+
+  test("lists learn of a screen with the part that has it, until it turns out that it cannot be drawn (rules/recordings#the-small-picture-of-a-session)", async () => {
+    const db = await open();
+    const screens = async () =>
+      (await db.recordings.ofSessions(["c", "d"])).map(({ has_screen }) => has_screen);
+    await db.recordings.begin(recording("c"));
+    await db.recordings.begin(recording("d", { started_at: 2 }));
+    expect(await screens()).toEqual([false, false]);
+    for (const run_id of ["c", "d"])
+      await db.recordings.seal(run_id, 0, { sealed: 9, parts: [9], has_screen: true });
+    expect(await screens()).toEqual([true, true]);
+    await db.recordings.setScreenless("c");
+    expect(await screens()).toEqual([false, true]);
   });
 });

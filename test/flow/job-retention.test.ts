@@ -16,6 +16,7 @@ const RECORDING = {
   state: "live" as const,
   ended_at: null,
   body_bytes: 0,
+  has_screen: false,
   parts: [],
   contents: emptyIndex(),
 };

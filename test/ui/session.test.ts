@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Locator } from "playwright-core";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
 import type { Session, Tab } from "#shared/protocol/schema/session.ts";
+import type { Recording } from "#shared/recording/record.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
@@ -202,8 +204,20 @@ test("an ended session says so and leads on (rules/sessions#ended-sessions-are-4
   await ui.judge(/404/);
 });
 
-test("past sessions have their last page with host and port, and one opens beside the list and on a phone over it (rules/web-app#past-sessions)", async () => {
+/** Waits until the picture is there, and not only its place. */
+const isLoaded = async (picture: Locator) => {
+  await picture.waitFor();
+  await until("the picture", 60_000, () =>
+    picture.evaluate((img) => (Reflect.get(img, "naturalWidth") as number) > 0),
+  );
+};
+
+test("past sessions have a picture and their last page with host and port, and one opens beside the list and on a phone over it (rules/web-app#past-sessions)", async () => {
   const opened = await rig.api<Session>("POST", "/sessions", { url: `${rig.site}/page?past` });
+  await until("a picture of it", 60_000, async () => {
+    const answer = await fetch(`${rig.url}/sessions/${opened.session_id}/recording`);
+    return ((await answer.json()) as Partial<Recording>).chunks?.length;
+  });
   await rig.api("DELETE", `/sessions/${opened.session_id}`);
   await using ui = await rig.open("/ui/browsers/past");
   const { page } = ui;
@@ -214,13 +228,17 @@ test("past sessions have their last page with host and port, and one opens besid
   await row.getByText(new URL(rig.site).host, { exact: true }).waitFor();
   await row.getByText("Test site").waitFor();
   await row.getByText("Ended", { exact: true }).waitFor();
+  // It is there once the recording has ended.
+  await isLoaded(row.locator("img"));
   await row.click();
   await page.waitForURL(`**/ui/browsers/past?session=${opened.session_id}`);
   const detail = page.getByRole("region", { name: "Test site" });
   await detail.getByText(opened.session_id).waitFor();
+  await isLoaded(detail.getByRole("img", { name: "What its screen showed last" }));
   await ui.judge();
   await page.setViewportSize({ width: 390, height: 844 });
   const drawer = page.getByRole("dialog", { name: "Test site" });
+  await isLoaded(drawer.getByRole("img", { name: "What its screen showed last" }));
   // Less where the page has a scroll bar.
   const too_wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
   expect(too_wide).toBeLessThanOrEqual(0);

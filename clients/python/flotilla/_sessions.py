@@ -127,6 +127,11 @@ class Sessions:
         path = f"/sessions/{quoted(session_id)}/trace.zip"
         return self._http.open("GET", path, timeout_s=TRACE_S)
 
+    def thumbnail(self, session_id: str) -> Any:
+        """A small picture of what the recording of a session that has ended shows last: WebP, to be read and closed; 404 where there is none."""
+        path = f"/sessions/{quoted(session_id)}/thumbnail.webp"
+        return self._http.open("GET", path)
+
     def export_recording(self, session_id: str, format: str, speed: int = 1) -> Json:
         """Asks for a video of the recording, ``mp4`` or ``webm``, which the hub makes in the background."""
         path = f"/sessions/{quoted(session_id)}/recording/exports"

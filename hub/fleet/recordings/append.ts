@@ -136,6 +136,7 @@ function begin(
     ended_at: null,
     sealed: 0,
     body_bytes: 0,
+    has_screen: false,
     parts: [],
     contents: emptyIndex(),
   });
@@ -164,7 +165,9 @@ export async function sealPart(
   if (bytes.length > 0) await putPart(ctx, run_id, base, bytes);
   const parts = bytes.length > 0 ? [...part.parts, sealed] : part.parts;
   const ended_at = state === "live" ? null : ctx.clock.now();
-  const now = { sealed, parts, contents: part.contents, state, ended_at };
+  const { contents } = part;
+  const has_screen = contents.chunks.length > 0;
+  const now = { sealed, parts, contents, has_screen, state, ended_at };
   const row = await ctx.db.recordings.seal(run_id, base, now);
   if (!row || state !== "live") return forgetPart(ctx, part);
   await removePart(ctx.recordings, part);

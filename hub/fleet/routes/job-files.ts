@@ -21,6 +21,7 @@ import { warcName } from "../jobs/warc.ts";
 import { notedHar } from "../recordings/har.ts";
 import { assetAnswer } from "./asset-answer.ts";
 import { AssetParams, JobParams } from "./params.ts";
+import { PICTURE_HEADERS } from "./picture-headers.ts";
 
 const tags = ["job files"];
 const request = { params: JobParams };
@@ -94,11 +95,7 @@ const asDownload = (name: string) => ({
   "Content-Disposition": contentDisposition(name, "attachment"),
 });
 
-/** Lists show it for every row, and it never changes. */
-const asPicture = () => ({
-  "Cache-Control": "private, max-age=600",
-  "Content-Security-Policy": "sandbox",
-});
+const asPicture = () => PICTURE_HEADERS;
 
 /** Headers of one document on top of those of all. */
 const HEADERS: Partial<Record<JobDocument, (job_id: string) => Record<string, string>>> = {

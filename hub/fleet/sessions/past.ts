@@ -79,11 +79,11 @@ export async function endLostSessions(
   }
 }
 
-const recordOf = (
-  row: PastSessionRow,
-  ended_at: number,
-  recording: PastSession["recording"],
-): PastSession => ({
+/** What lists show of a session's recording. */
+type Recorded = Pick<PastSession, "recording" | "thumbnail_href">;
+const NOTHING: Recorded = { recording: null, thumbnail_href: null };
+
+const recordOf = (row: PastSessionRow, ended_at: number, recorded: Recorded): PastSession => ({
   session_id: row.session_id,
   state: "ended",
   worker_id: row.worker_id,
@@ -98,20 +98,26 @@ const recordOf = (
   url: row.url,
   title: row.title,
   actions: row.actions,
-  recording,
+  recording: recorded.recording,
+  thumbnail_href: recorded.thumbnail_href,
 });
+
+const thumbnailHref = (session_id: string): string => `/sessions/${session_id}/thumbnail.webp`;
 
 /** The recordings of these sessions, as `GET /sessions/{sid}/recording` finds them: its own before that of its job. */
 async function recordingsOf(
   { db }: Pick<FleetContext, "db">,
   session_ids: readonly string[],
-): Promise<ReadonlyMap<string, PastSession["recording"]>> {
+): Promise<ReadonlyMap<string, Recorded>> {
   const rows = await db.recordings.ofSessions(session_ids);
   const own_last = rows.toSorted((a, b) => Number(a.job_id === null) - Number(b.job_id === null));
   return new Map(
-    own_last.map(({ session_id, state, mode, sealed, body_bytes }) => [
+    own_last.map(({ session_id, state, mode, sealed, body_bytes, has_screen }) => [
       session_id,
-      { state, mode, bytes: sealed + body_bytes },
+      {
+        recording: { state, mode, bytes: sealed + body_bytes },
+        thumbnail_href: state !== "live" && has_screen ? thumbnailHref(session_id) : null,
+      },
     ]),
   );
 }
@@ -133,7 +139,7 @@ export async function listPast(
     page.map(({ session_id }) => session_id),
   );
   const sessions = page.map((row) =>
-    recordOf(row, row.ended_at ?? 0, recordings.get(row.session_id) ?? null),
+    recordOf(row, row.ended_at ?? 0, recordings.get(row.session_id) ?? NOTHING),
   );
   return { sessions, next_cursor };
 }

@@ -14,7 +14,7 @@ interface EndedRecordings {
 /** What lists show of a recording. */
 type RecordingSummary = Pick<
   RecordingRow,
-  "session_id" | "job_id" | "state" | "mode" | "sealed" | "body_bytes"
+  "session_id" | "job_id" | "state" | "mode" | "sealed" | "body_bytes" | "has_screen"
 >;
 
 /** Recordings of runs, without their bytes (rules/recordings#storage). */
@@ -34,6 +34,8 @@ export interface RecordingsRepo {
   seal(run_id: string, from: number, now: Partial<RecordingRow>): Promise<RecordingRow | null>;
   /** Makes room for a body beside the recording; false when it has no room for so much, or is gone. Negative: gives it back. */
   reserveBody(run_id: string, bytes: number, most: number): Promise<boolean>;
+  /** There is no picture of its screen after all. */
+  setScreenless(run_id: string): Promise<void>;
   /** Ends a live recording with what is sealed of it; false when it was not live. */
   end(run_id: string, state: "whole" | "cut", ended_at: number): Promise<boolean>;
   /** Live ones, the first to begin first. */
@@ -47,8 +49,8 @@ export interface RecordingsRepo {
 }
 
 export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
-  const { run_id, job_id, session_id, state, mode, sealed, body_bytes, started_at, ended_at } =
-    recordings;
+  const { run_id, job_id, session_id, state, mode, started_at, ended_at } = recordings;
+  const { sealed, body_bytes, has_screen } = recordings;
   const get = async (id: string) => {
     const [row] = await q.select().from(recordings).where(eq(run_id, id));
     return row ?? null;
@@ -66,7 +68,7 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
       q.select().from(recordings).where(eq(session_id, id)).orderBy(desc(started_at), desc(run_id)),
     ofSessions: async (ids) =>
       q
-        .select({ session_id, job_id, state, mode, sealed, body_bytes })
+        .select({ session_id, job_id, state, mode, sealed, body_bytes, has_screen })
         .from(recordings)
         .where(inArray(session_id, [...ids]))
         .orderBy(asc(started_at), asc(run_id)),
@@ -79,6 +81,9 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
       return row ?? null;
     },
     reserveBody: (id, bytes, most) => reserveBody({ q, recordings }, id, bytes, most),
+    setScreenless: async (id) => {
+      await q.update(recordings).set({ has_screen: false }).where(eq(run_id, id));
+    },
     end: async (id, as, at) => {
       const ended = await q
         .update(recordings)

@@ -166,6 +166,10 @@ export const PastSession = z
         description:
           "What is recorded of it, for GET /sessions/{sid}/recording; null: nothing, or no longer.",
       }),
+    thumbnail_href: z.string().nullable().optional().meta({
+      description:
+        "A small picture of what its recording shows last, for lists; null: there is none, or it is not there yet.",
+    }),
   })
   .openapi("PastSession");
 export type PastSession = z.infer<typeof PastSession>;

@@ -1,8 +1,7 @@
-import { createFrameReader, FRAME } from "#shared/recording/frames.ts";
 import type { ChunkPlace, RecordingIndex } from "#shared/recording/index-of.ts";
-import type { ScreenPiece } from "./byte-reader.ts";
 import { drawChunk } from "./draw-chunk.ts";
 import { blackPicture, fitted, type Picture, PictureError } from "./picture.ts";
+import { screenPieces } from "./screen-pieces.ts";
 import { createTiming } from "./timing.ts";
 
 /** A picture and its moment in the video, in milliseconds. The pixels change when the next frame is asked for. */
@@ -73,14 +72,4 @@ async function* drawn(
       `the screen cannot be drawn after ${(at_ms / 1_000).toFixed(1)} s: ${err.message}`,
     );
   }
-}
-
-async function* screenPieces(
-  bytes: AsyncIterable<Uint8Array>,
-  offset: number,
-): AsyncGenerator<ScreenPiece> {
-  const take = createFrameReader(offset);
-  for await (const piece of bytes)
-    for (const { kind, ms, payload } of take(piece))
-      if (kind === FRAME.rfb) yield { ms, bytes: payload };
 }

@@ -17,6 +17,7 @@ import { Empty, Loadable, NothingMatches } from "../parts/states.tsx";
 import { sessionLook } from "../parts/status/session.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
+import { Thumb } from "../parts/thumb.tsx";
 import { TypedFilter } from "../parts/typed-filter.tsx";
 import { SavedSessions } from "./saved-sessions.tsx";
 
@@ -50,6 +51,12 @@ const Card = ({ session }: { session: PastSession }) => (
 );
 
 const COLUMNS: Column<PastSession>[] = [
+  {
+    key: "picture",
+    title: "",
+    width: "86px",
+    cell: ({ thumbnail_href = null }) => <Thumb src={thumbnail_href} />,
+  },
   {
     key: "card",
     title: "Last page",
@@ -113,9 +120,18 @@ const COLUMNS: Column<PastSession>[] = [
 ];
 
 function Record({ session }: { session: PastSession }) {
-  const { session_id, job_id } = session;
+  const { session_id, job_id, thumbnail_href } = session;
   return (
     <Stack gap="md">
+      {thumbnail_href && (
+        <Thumb
+          key={thumbnail_href}
+          src={thumbnail_href}
+          alt="What its screen showed last"
+          width={320}
+          height={180}
+        />
+      )}
       <Group>
         <Button
           component={Link}
