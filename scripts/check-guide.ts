@@ -5,7 +5,10 @@ import MarkdownIt from "markdown-it";
 import { readContents } from "#hub/guide/contents.ts";
 import { parsePage, sectionsOf } from "#hub/guide/markdown.ts";
 
-/** Every link and every citation leads somewhere, and nothing cites a text that is not in the repository. */
+/**
+ * Every link and every citation leads somewhere, every command is run by somebody or says that nobody runs it, and nothing
+ * cites a text that is not in the repository.
+ */
 
 const ROOT = join(import.meta.dir, "..");
 const GUIDE = "hub/guide";
@@ -19,6 +22,15 @@ const LEFT_OUT =
   /(^|\/)node_modules\/|^scripts\/bench\/peers\/|^(scripts|test\/unit)\/check-guide\./;
 /** What a server has beside the guide, as pages of the guide may link to it. */
 const SERVED = /^\/($|guide($|[/#])|docs$|openapi\.json$|llms\.txt$|ui\/)/;
+
+/**
+ * Pages with commands that name what has to be there first, marked `sh seeded`, and the test that makes it and runs each of
+ * them. Blocks that are marked `sh` are run by whoever pastes the page (test/support/rigs/guide-reader.ts), and those marked
+ * `sh no-run` by nobody.
+ */
+const SEEDED_BY: Readonly<Record<string, string>> = {
+  [`${GUIDE}/reference/cli.md`]: "test/e2e/cli-examples.test.ts",
+};
 
 /** Files by their path from the root. */
 export type Texts = ReadonlyMap<string, string>;
@@ -99,6 +111,24 @@ function judgePage([path, text]: [string, string]): string[] {
   return problems.map((problem) => `${path}: ${problem}`);
 }
 
+/** Marks that say nothing of who runs the commands, and commands that are left to a test which is not there. */
+function judgeCommands({ exists }: Look, [path, text]: [string, string]): string[] {
+  const test = SEEDED_BY[path];
+  const marked = parsePage(text)
+    .filter(({ type, info }) => type === "fence" && /^sh\s/.test(info))
+    .map(({ info, map }) => ({ mark: info.replace(/^sh\s+/, ""), line: (map?.[0] ?? 0) + 1 }));
+  const seeded = marked.filter(({ mark }) => mark === "seeded");
+  const problems = marked
+    .filter(({ mark }) => mark !== "seeded" && mark !== "no-run")
+    .map(({ mark, line }) => `nothing is known of the mark "${mark}" at line ${line}`);
+  if (test === undefined)
+    for (const { line } of seeded)
+      problems.push(`no test runs the seeded commands at line ${line}`);
+  else if (!exists(test)) problems.push(`${test}, which runs its seeded commands, is not there`);
+  else if (seeded.length === 0) problems.push(`it has no seeded commands for ${test}`);
+  return problems.map((problem) => `${path}: ${problem}`);
+}
+
 const CITATION = /(?<![\w./-])(rules\/[\w-]+)#([\w-]+)/g;
 /** In code that runs: an address of the guide as a text of its own. */
 const ADDRESS = /["'`]\/guide\/([\w-]+\/[\w/-]+)(?:#([\w-]+))?["'`]/g;
@@ -152,6 +182,7 @@ export function judgeGuide(texts: Texts, exists: Look["exists"]): string[] {
   return [
     ...judgeContents(look),
     ...pages.flatMap(judgePage),
+    ...pages.flatMap((page) => judgeCommands(look, page)),
     ...judgeLinks(look),
     ...judgeCitations(look),
     ...judgeForeign(look),

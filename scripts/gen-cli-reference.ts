@@ -15,7 +15,7 @@ const row = (flag: Flag): string[] => [
 ];
 
 /** Their examples can be pasted anywhere; those of others name what has to be there first, or take minutes. */
-const RUN_AS_THEY_STAND: readonly string[] = ["screenshot", "pdf"];
+const RUN_AS_THEY_STAND: readonly string[] = ["screenshot", "pdf", "completions"];
 
 const section = ({ name, about, words, flags, examples }: Topic): string[] => [
   `### flotilla ${name}`,
@@ -27,13 +27,11 @@ const section = ({ name, about, words, flags, examples }: Topic): string[] => [
   "```",
   "",
   ...(flags.length > 0 ? [...table(["Flag", "Variable", "Meaning"], flags.map(row)), ""] : []),
-  ...(examples.length > 0
-    ? [fenceOf(name), ...examples.map((line) => `flotilla ${line}`), "```", ""]
-    : []),
+  ...(examples.length > 0 ? [fenceOf(name), ...examples, "```", ""] : []),
 ];
 
 const fenceOf = (name: string): string =>
-  RUN_AS_THEY_STAND.includes(name) ? "```sh" : "```sh no-run";
+  RUN_AS_THEY_STAND.includes(name) ? "```sh" : "```sh seeded";
 
 const sections = (kind: Topic["kind"]) =>
   TOPICS.filter((topic) => topic.kind === kind).flatMap(section);

@@ -61,7 +61,7 @@ const topicLines = ({ name, about, words, flags, examples }: Topic): string[] =>
         ".PP",
         ".nf",
         ".RS 4",
-        ...examples.map((line) => guarded(escaped(`flotilla ${line}`))),
+        ...examples.map((line) => guarded(escaped(line))),
         ".RE",
         ".fi",
       ]

@@ -44,7 +44,7 @@ const BINARY_TESTS = "test/e2e/binary*.test.ts";
 /** Whole programs, scripts, recipes, and disks that fail. */
 const PROGRAMS = inParts("programs", [
   "test/e2e/{ask-agent,codegen*,extension,full-disk,pipeline,read-only-database}.test.ts",
-  "test/e2e/{cli-dev,cli-shots,client,mcp,profiles,session-loads}.test.ts",
+  "test/e2e/{cli-dev,cli-examples,cli-shots,client,mcp,profiles,session-loads}.test.ts",
   "test/e2e/{guide-how-to,guide-pipeline,guide-start,recipes,tasks,update}.test.ts",
 ]);
 /** Pages and browsers that hang, crash or never end: most of their time these tests wait for a deadline of the product. */

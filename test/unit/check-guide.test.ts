@@ -13,9 +13,9 @@ const WHOLE: Record<string, string> = {
     "# R\n\n[a](hub/guide/rules/jobs.md#its-states) [b](#r) [c](https://a.test/) ![d](p.png)\n",
   "hub/a.ts": '/** (rules/jobs#its-states) */\nconst at = "/guide/rules/files#names";\n',
 };
-const judge = (changes: Record<string, string> = {}) => {
+const judge = (changes: Record<string, string> = {}, others = ["p.png"]) => {
   const texts = new Map(Object.entries({ ...WHOLE, ...changes }));
-  return judgeGuide(texts, (path) => texts.has(path) || path === "p.png");
+  return judgeGuide(texts, (path) => texts.has(path) || others.includes(path));
 };
 const page = (text: string) => ({
   "hub/guide/rules/files.md": `# Files\n\nA file.\n\n## Names\n\n${text}\n`,
@@ -68,6 +68,16 @@ test.each([
   ["code without a language", page("```\nx\n```"), "the code at line 7 does not say its language"],
   ["HTML", page("a <br> b"), "it has HTML: <br>"],
   [
+    "a mark that nobody knows",
+    page("```sh later\nx\n```"),
+    'nothing is known of the mark "later" at line 7',
+  ],
+  [
+    "commands that are left to no test",
+    page("```sh seeded\nx\n```"),
+    "no test runs the seeded commands at line 7",
+  ],
+  [
     "a rule that is not there",
     { "hub/b.ts": "// (rules/jobs#none)" },
     "hub/b.ts: rules/jobs#none leads nowhere",
@@ -86,6 +96,21 @@ test.each([
   const problems = judge(changes);
   expect(problems).toHaveLength(1);
   expect(problems[0]).toContain(told);
+});
+
+test("seeded commands of a page need the test that runs them, and that test needs them", () => {
+  const cli = (mark: string) => ({
+    "hub/guide/index.md": `${WHOLE["hub/guide/index.md"]}- [C](reference/cli.md): c.\n`,
+    "hub/guide/reference/cli.md": `# C\n\nc\n\n\`\`\`${mark}\nflotilla retry JOB\n\`\`\`\n`,
+  });
+  const runner = "test/e2e/cli-examples.test.ts";
+  expect(judge(cli("sh seeded"), ["p.png", runner])).toEqual([]);
+  expect(judge(cli("sh seeded"))).toEqual([
+    `hub/guide/reference/cli.md: ${runner}, which runs its seeded commands, is not there`,
+  ]);
+  expect(judge(cli("sh no-run"), ["p.png", runner])).toEqual([
+    `hub/guide/reference/cli.md: it has no seeded commands for ${runner}`,
+  ]);
 });
 
 test("lines that cite other texts are told; RFCs and the guide's own chapters are none", () => {

@@ -16,8 +16,7 @@ function topicHelp({ name, kind, about, words, flags, examples }: Topic): string
   const lines = [`${usage}: ${about}`];
   if (flags.length > 0)
     lines.push("", "Flags [variable they set; the flag wins]:", ...flagLines(flags));
-  if (examples.length > 0)
-    lines.push("", "Examples:", ...examples.map((line) => `  flotilla ${line}`));
+  if (examples.length > 0) lines.push("", "Examples:", ...examples.map((line) => `  ${line}`));
   if (kind === "mode")
     lines.push("", "The guide lists all variables, in /guide/reference/variables of every hub.");
   return lines.join("\n");

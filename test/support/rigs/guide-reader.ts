@@ -32,7 +32,10 @@ export interface Block {
   seen: string[];
 }
 
-/** The blocks of a page that are marked `sh`, with the `text` that stands after each. Those that say `no-run` are left out. */
+/**
+ * The blocks of a page that are marked `sh`, with the `text` that stands after each. Those with a mark more are left out:
+ * scripts/check-guide.ts says who runs them.
+ */
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let shown = false;
@@ -132,6 +135,8 @@ const SOURCES = [
 export interface Reader extends AsyncDisposable {
   /** Pastes the blocks into a fresh shell; what is wrong, one line each. */
   read(blocks: readonly Block[]): Promise<string[]>;
+  /** A fresh shell that has these commands pasted and ends with them, or with the first that fails. */
+  shell(commands: string): Program;
 }
 
 /** Dev mode as `quickstart` leaves it, and a home and a checkout for who reads. */
@@ -182,13 +187,10 @@ export async function startReader(): Promise<Reader> {
     TMPDIR: process.env.TMPDIR ?? "/tmp",
     ...lanePorts(),
   };
+  const shell = (commands: string) => startShell(here(commands), checkout, env);
   return {
-    read: (blocks) =>
-      readBlocks(
-        blocks.map((block) => ({ ...block, commands: here(block.commands) })),
-        checkout,
-        env,
-      ),
+    read: (blocks) => readBlocks(blocks, shell),
+    shell,
     [Symbol.asyncDispose]: async () => {
       dev.kill("SIGTERM");
       await dev.exited;
@@ -201,30 +203,20 @@ export async function startReader(): Promise<Reader> {
   };
 }
 
-async function readBlocks(
-  blocks: readonly Block[],
-  cwd: string,
-  env: Record<string, string>,
-): Promise<string[]> {
+function startShell(script: string, cwd: string, env: Record<string, string>): Program {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const argv = ["env", "-i", ...variables, "bash", "-eo", "pipefail", "-c", script];
+  return startProgram(argv, { cwd });
+}
+
+async function readBlocks(blocks: readonly Block[], start: Reader["shell"]): Promise<string[]> {
   const script = blocks
     .map(
       ({ commands }, i) =>
         `printf '\\n${BLOCK}${i}\\n'; printf '\\n${BLOCK}${i}\\n' >&2\n${commands}`,
     )
     .join("\n");
-  const shell = startProgram(
-    [
-      "env",
-      "-i",
-      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
-      "bash",
-      "-eo",
-      "pipefail",
-      "-c",
-      script,
-    ],
-    { cwd },
-  );
+  const shell = start(script);
   const code = await ended(shell);
   const [out, err] = [shell.stdout, shell.stderr].map((text) =>
     text.split(new RegExp(`^${BLOCK}\\d+\n`, "m")).slice(1),
@@ -264,7 +256,7 @@ function wrongStatuses(commands: string, stderr: string): string[] {
 }
 
 /** The exit code of a shell that is killed when it prints nothing any more. */
-async function ended(shell: Program): Promise<number | string> {
+export async function ended(shell: Program): Promise<number | string> {
   let printed = -1;
   for (;;) {
     const code = await Promise.race([shell.exited, Bun.sleep(SILENT_MS).then(() => null)]);

@@ -11,7 +11,7 @@ export interface CommandEntry {
   /** The words that follow it; one in brackets may be left out, one with … stands for any number. */
   words: readonly string[];
   flags: readonly Flag[];
-  /** Lines to begin with, each as it is typed after `flotilla`. */
+  /** Lines to begin with, each as it is typed, one after the other. */
   examples?: readonly string[];
 }
 

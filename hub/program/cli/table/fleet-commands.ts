@@ -47,9 +47,9 @@ export const FLEET_COMMANDS = {
       ...OUTPUT,
     ],
     examples: [
-      "sessions open https://example.com/ --option idle_ttl_s=600",
-      "sessions list --ended --limit 10",
-      "sessions close ID",
+      "flotilla sessions open https://example.com/ --option idle_ttl_s=600",
+      "flotilla sessions list --ended --limit 10",
+      "flotilla sessions close ID",
     ],
   },
   screenshot: {
@@ -73,7 +73,7 @@ export const FLEET_COMMANDS = {
       ...SESSION_FLAGS.filter(({ name }) => name !== "headless"),
       ...OUTPUT,
     ],
-    examples: ["screenshot https://example.com/ --full-page -o page.png"],
+    examples: ["flotilla screenshot https://example.com/ --full-page -o page.png"],
   },
   pdf: {
     kind: "client",
@@ -94,7 +94,7 @@ export const FLEET_COMMANDS = {
       ...SESSION_FLAGS.filter(({ name }) => name !== "headless"),
       ...OUTPUT,
     ],
-    examples: ["pdf https://example.com/ --landscape -o page.pdf"],
+    examples: ["flotilla pdf https://example.com/ --landscape -o page.pdf"],
   },
   workers: {
     kind: "client",

@@ -20,7 +20,11 @@ export const HUB_COMMANDS = {
       ...LOG_FILTERS,
       ...OUTPUT,
     ],
-    examples: ["logs JOB -f", "logs thumbnails page-1 -f", "logs -f --level warn"],
+    examples: [
+      "flotilla logs JOB -f",
+      "flotilla logs thumbnails page-1 -f",
+      "flotilla logs -f --level warn",
+    ],
   },
   top: {
     kind: "client",
@@ -67,7 +71,10 @@ export const HUB_COMMANDS = {
       { name: "keep", help: "do not delete the jobs" },
       ...OUTPUT,
     ],
-    examples: ["bench --jobs 50 --sessions 10", "bench --jobs 20 --url https://example.com/"],
+    examples: [
+      "flotilla bench --jobs 50 --sessions 10",
+      "flotilla bench --jobs 20 --url https://example.com/",
+    ],
   },
   link: {
     kind: "client",
@@ -110,6 +117,9 @@ export const HUB_COMMANDS = {
     about: "print the completions of flotilla for a shell; needs no hub",
     words: ["bash|zsh|fish"],
     flags: [],
-    examples: ["completions bash > ~/.local/share/bash-completion/completions/flotilla"],
+    examples: [
+      "mkdir -p ~/.local/share/bash-completion/completions",
+      "flotilla completions bash > ~/.local/share/bash-completion/completions/flotilla",
+    ],
   },
 } as const satisfies CommandTable;

@@ -48,7 +48,11 @@ export const PIPELINE_COMMANDS = {
       "retry a job, tasks by their keys, the task of a run, or what a filter finds after it said how many",
     words: ["[ID|SLUG]", "[KEY…]"],
     flags: [...CLIENT, ...FAILURE_FLAGS],
-    examples: ["retry JOB", "retry SLUG KEY", "retry --workload SLUG --text timeout"],
+    examples: [
+      "flotilla retry JOB",
+      "flotilla retry SLUG KEY",
+      "flotilla retry --workload SLUG --text timeout",
+    ],
   },
   workloads: {
     kind: "client",
@@ -66,7 +70,10 @@ export const PIPELINE_COMMANDS = {
       { name: "force", help: "with delete: also while tasks are claimed" },
       ...OUTPUT,
     ],
-    examples: ["workloads create -f thumbnails.yaml", "workloads pause thumbnails"],
+    examples: [
+      "flotilla workloads create -f thumbnails.yaml",
+      "flotilla workloads pause thumbnails",
+    ],
   },
   tasks: {
     kind: "client",
@@ -83,6 +90,9 @@ export const PIPELINE_COMMANDS = {
       WITH_LABEL,
       ...OUTPUT,
     ],
-    examples: ["tasks list thumbnails --state failed", "tasks cancel thumbnails page-1 page-2"],
+    examples: [
+      "flotilla tasks list thumbnails --state failed",
+      "flotilla tasks cancel thumbnails page-1 page-2",
+    ],
   },
 } as const satisfies CommandTable;
