@@ -4,6 +4,7 @@ import type { Watch } from "#shared/protocol/schema/watch.ts";
 import { jobHref } from "../../lib/links.ts";
 import { countText, timeText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";
+import { Moment } from "../../parts/panel-parts.tsx";
 import { scheduleText } from "./watch-words.ts";
 
 /** What a watch captures, when, and how it goes. */
@@ -15,7 +16,9 @@ export function WatchFacts({ watch }: { watch: Watch }) {
         {watch.url}
       </Fact>
       <Fact name="Schedule">{scheduleText(watch)}</Fact>
-      <Fact name="Next">{watch.next_at === null ? "–" : timeText(watch.next_at)}</Fact>
+      <Fact name="Next">
+        <Moment at={watch.next_at} />
+      </Fact>
       {capturing !== null && (
         <Fact name="Under way">
           <Anchor component={Link} href={jobHref(capturing)} size="sm">
