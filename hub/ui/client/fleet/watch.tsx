@@ -7,18 +7,17 @@ import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { differenceHref, jobHref } from "../lib/links.ts";
 import { useChange, useGet } from "../lib/query.ts";
-import { countText, timeText } from "../lib/units.ts";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
-import { Fact, FactList } from "../parts/facts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { Picture, Size, Target } from "./jobs/columns.tsx";
 import { CaptureResult, Result } from "./watches/result.tsx";
+import { WatchFacts } from "./watches/watch-facts.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
-import { changesText, scheduleText } from "./watches/watch-words.ts";
+import { changesText } from "./watches/watch-words.ts";
 
 const LIMIT = 50;
 
@@ -207,39 +206,6 @@ function Actions({ watch, onEdit }: { watch: Watch; onEdit: () => void }) {
   );
 }
 
-function Facts({ watch }: { watch: Watch }) {
-  const { failures, failing_since, last_error, capturing } = watch;
-  return (
-    <FactList label="Watch">
-      <Fact name="Address" copy={watch.url}>
-        {watch.url}
-      </Fact>
-      <Fact name="Schedule">{scheduleText(watch)}</Fact>
-      <Fact name="Next">{watch.next_at === null ? "–" : timeText(watch.next_at)}</Fact>
-      {capturing !== null && (
-        <Fact name="Under way">
-          <Anchor component={Link} href={jobHref(capturing)} size="sm">
-            {capturing}
-          </Anchor>
-        </Fact>
-      )}
-      <Fact name="Counts as a change">{watch.compare.join(", ")}</Fact>
-      <Fact name="Completed">
-        {countText(watch.captures)}, of which {countText(watch.changes)} had changed
-      </Fact>
-      {failing_since !== null && (
-        <Fact name="Failing">
-          since {timeText(failing_since)}, captures in a row: {countText(failures)}
-        </Fact>
-      )}
-      {last_error !== null && <Fact name="Last error">{last_error}</Fact>}
-      <Fact name="Watch" copy={watch.watch_id}>
-        {watch.watch_id}
-      </Fact>
-    </FactList>
-  );
-}
-
 /** One watch: its state, its captures, and its form under `?edit=yes`. */
 export function Page({ params: { watch_id = "" } }: { params: Record<string, string> }) {
   const [{ edit }, set] = useFilters({ edit: "" });
@@ -259,7 +225,7 @@ export function Page({ params: { watch_id = "" } }: { params: Record<string, str
           </PageHead>
           {edit === "" ? (
             <Stack>
-              <Facts watch={watch} />
+              <WatchFacts watch={watch} />
               <Captures watch_id={watch_id} />
             </Stack>
           ) : (

@@ -1,4 +1,4 @@
-import { Alert, Badge, Box, Button, Code, Group, Stack, Tabs, Text } from "@mantine/core";
+import { Badge, Box, Button, Code, Group, Stack, Tabs, Text } from "@mantine/core";
 import { pathOf } from "#shared/client/operation.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../lib/filters.ts";
@@ -7,6 +7,7 @@ import { Copy } from "../parts/copy.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Blobs } from "./plugin/blobs.tsx";
+import { PluginErrors } from "./plugin/plugin-errors.tsx";
 import { States } from "./plugin/states.tsx";
 
 /**
@@ -146,15 +147,7 @@ export function Page({ params }: { params: Record<string, string> }) {
             </Empty>
           ) : (
             <Stack gap="md">
-              {plugin.errors.length > 0 && (
-                <Alert color="red" title="It cannot be used" role="alert">
-                  {plugin.errors.map((text) => (
-                    <Text key={text} size="sm" className="wrap">
-                      {text}
-                    </Text>
-                  ))}
-                </Alert>
-              )}
+              <PluginErrors errors={plugin.errors} />
               <PluginTabs plugin={plugin} />
             </Stack>
           )

@@ -2,6 +2,12 @@ import { refusalOf } from "#shared/client/errors.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 
+/** What the button says that runs the job again. */
+export function runAgainWords({ mode, attempts }: Job): string {
+  if (mode === "fetch" || attempts === 0) return "Run again";
+  return mode === "rerun" ? "Run the script again" : "Run its script again";
+}
+
 /** Options with which the job is run again, without what the hub itself added. */
 export function optionsAgain({ mode, options, job_id, attempts }: Job): Record<string, unknown> {
   const { fetch_recipe: _recipe, ...given } = options;

@@ -26,16 +26,7 @@ export function AnswerBand({ job, attempts }: AnswerBandProps) {
     <section className="verdict answer-band" aria-label="Answer">
       <div className="answer-words">
         <p className="answer-question">{String(job.options.goal ?? "")}</p>
-        {json ? (
-          <pre className="answer-json">{raw}</pre>
-        ) : (
-          <p className="answer-text">
-            {partsOf(text).map(({ text: part, figure }, i) =>
-              // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
-              figure ? <b key={i}>{part}</b> : <span key={i}>{part}</span>,
-            )}
-          </p>
-        )}
+        {json ? <pre className="answer-json">{raw}</pre> : <AnswerText text={text} />}
       </div>
       <Proof attempts={attempts} />
       <div className="answer-actions">
@@ -58,6 +49,18 @@ export function AnswerBand({ job, attempts }: AnswerBandProps) {
         </Button>
       </div>
     </section>
+  );
+}
+
+/** An answer in words, its figures marked. */
+export function AnswerText({ text }: { text: string }) {
+  return (
+    <p className="answer-text">
+      {partsOf(text).map(({ text: part, figure }, i) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
+        figure ? <b key={i}>{part}</b> : <span key={i}>{part}</span>,
+      )}
+    </p>
   );
 }
 

@@ -3,13 +3,14 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { withQuery } from "../../lib/http.ts";
-import { differenceHref, sessionHref, watchHref, workersHref } from "../../lib/links.ts";
+import { sessionHref, workersHref } from "../../lib/links.ts";
 import { bytesText, countText, timeText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { LabelLinks } from "../../parts/labels.tsx";
 import { Replayed } from "../replay/replay.tsx";
 import { Capture } from "./capture.tsx";
 import { LongText } from "./long-text.tsx";
+import { OfWatch } from "./of-watch.tsx";
 import { JobDuration } from "./state.tsx";
 
 /** Everything that is known of the job: its answer, its capture, its facts and its options. */
@@ -125,25 +126,6 @@ function Facts({ job }: { job: Job }) {
     <Part title="Facts">
       <FactList facts={facts} />
     </Part>
-  );
-}
-
-/** The watch that made it, and what it says of it. */
-function OfWatch({ job: { watch_id, job_id, changed, changes } }: { job: Job }) {
-  return (
-    <>
-      <Anchor component={Link} href={watchHref(watch_id ?? "")} size="sm">
-        {watch_id}
-      </Anchor>
-      {changes && (
-        <>
-          {", "}
-          <Anchor component={Link} href={differenceHref(changes.against, job_id)} size="sm">
-            {changed ? "changed" : "unchanged"}
-          </Anchor>
-        </>
-      )}
-    </>
   );
 }
 

@@ -22,17 +22,13 @@ import { ConfirmDialog } from "../../parts/confirm.tsx";
 import type { MoreAction } from "../../parts/more-menu.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { copyMoment } from "../player/moment-link.ts";
+import { runAgainWords } from "./again.ts";
 import { Compare } from "./compare.tsx";
 import { SmallPicture } from "./pictures.tsx";
 import { JobState } from "./state.tsx";
-import { useJobActions } from "./use-job-actions.ts";
+import { CANCEL_JOB, useJobActions } from "./use-job-actions.ts";
 
 const CRUMBS = [{ title: "Captures", href: "/ui/captures" }];
-
-function runAgainWords({ mode, attempts }: Job): string {
-  if (mode === "fetch" || attempts === 0) return "Run again";
-  return mode === "rerun" ? "Run the script again" : "Run its script again";
-}
 
 /** What the job is, and everything that can be done to it. */
 export function JobHead({ job }: { job: Job }) {
@@ -93,9 +89,9 @@ export function JobHead({ job }: { job: Job }) {
       <ConfirmDialog
         opened={asked === "cancel"}
         onClose={close}
-        question="Cancel this job?"
-        text="Its browser is stopped. What it has stored so far is kept."
-        confirm="Cancel the job"
+        question={CANCEL_JOB.question}
+        text={CANCEL_JOB.text}
+        confirm={CANCEL_JOB.confirm}
         onConfirm={() => actions.cancel.mutate(undefined)}
       />
       <ConfirmDialog

@@ -3,10 +3,18 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { call } from "../../lib/http.ts";
 import { jobHref, sessionHref } from "../../lib/links.ts";
 import { useChange } from "../../lib/query.ts";
+import type { Question } from "../../parts/confirm.tsx";
 import { OPEN_MS } from "../session/new-session.ts";
 import { optionsAgain, submitAgain } from "./again.ts";
 
 const PICTURE_MS = 60_000;
+
+/** Asked before a job is cancelled. */
+export const CANCEL_JOB: Question = {
+  question: "Cancel this job?",
+  text: "Its browser is stopped. What it has stored so far is kept.",
+  confirm: "Cancel the job",
+};
 
 /** Everything that the page of a job does to it. */
 export function useJobActions(job: Job) {

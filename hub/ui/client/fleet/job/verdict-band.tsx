@@ -11,27 +11,34 @@ import { JobDuration } from "./state.tsx";
 
 const failuresHref = (group: string): string => withQuery("/ui/captures/failures", { group });
 
-/** What became of the job in one sentence, with the facts beside it. */
-export function VerdictBand({ job }: { job: Job }) {
+/** What became of the job, in words; of a failure its whole error, and what helps. */
+export function JobSentence({ job }: { job: Job }) {
   const waited = useNowText((now) =>
     job.status === "queued" ? durationText(Math.max(0, now - Date.parse(job.created_at))) : "",
   );
-  const { tone, point, more } = sentenceFor(job, waited);
-  const { icon: Mark, word } = jobLook(job);
+  const { point, more } = sentenceFor(job, waited);
+  return (
+    <p className="verdict-said">
+      <b>{point}</b> {more}{" "}
+      {job.fingerprint !== null && (
+        <Anchor component={Link} href={failuresHref(job.fingerprint)}>
+          What failed alike
+        </Anchor>
+      )}
+    </p>
+  );
+}
+
+/** What became of the job in one sentence, with the facts beside it. */
+export function VerdictBand({ job }: { job: Job }) {
+  const { icon: Mark, word, tone } = jobLook(job);
   return (
     <section className="verdict state-band" data-tone={tone} aria-label="What became of it">
       <span className="verdict-mark state" data-tone={tone}>
         <Mark size={16} stroke={2} aria-hidden />
         <span className="state-word">{word}</span>
       </span>
-      <p className="verdict-said">
-        <b>{point}</b> {more}{" "}
-        {job.fingerprint !== null && (
-          <Anchor component={Link} href={failuresHref(job.fingerprint)}>
-            What failed alike
-          </Anchor>
-        )}
-      </p>
+      <JobSentence job={job} />
       <JobFacts job={job} />
     </section>
   );
