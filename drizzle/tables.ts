@@ -21,7 +21,6 @@ import type { JobChanges } from "#shared/protocol/schema/job-changes.ts";
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
-import type { RecordingIndex } from "#shared/recording/index-of.ts";
 import { defineAccessTables } from "./access-tables.ts";
 import { defineFileTables } from "./file-tables.ts";
 import { defineFindTables } from "./find-tables.ts";
@@ -30,6 +29,7 @@ import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
+import { defineSessionTables } from "./session-tables.ts";
 import { defineVersionTables } from "./version-tables.ts";
 import { defineWatchTables } from "./watch-tables.ts";
 
@@ -112,61 +112,6 @@ export function defineTables(c: ColumnKit) {
     proxy: c.json<ProxyOption>("proxy").notNull(),
     created_at: c.time("created_at").notNull(),
   });
-
-  /** A session that was no job's own (rules/sessions#past-sessions); `ended_at` is null while it is open. */
-  const sessions = c.table(
-    "sessions",
-    {
-      session_id: c.str("session_id").primaryKey(),
-      kind: c.str("kind").$type<"sdk" | "kept">().notNull(),
-      /** The job that left it open, or that ran in it last. */
-      job_id: c.str("job_id"),
-      worker_id: c.str("worker_id").notNull(),
-      lane_idx: c.int("lane_idx").notNull(),
-      /** Who opened it, as the audit log calls it; null for one that a job left open. */
-      opened_by: c.str("opened_by"),
-      headless: c.bool("headless").notNull(),
-      created_at: c.time("created_at").notNull(),
-      ended_at: c.time("ended_at"),
-      end_reason: c.str("end_reason"),
-      /** Of the active tab at the end. */
-      url: c.str("url").notNull(),
-      title: c.str("title").notNull(),
-      actions: c.int("actions").notNull().default(0),
-    },
-    (t) => [c.index("sessions_ended_idx").on(t.ended_at, t.session_id)],
-  );
-
-  /**
-   * The recording of a run (rules/recordings#storage): its sealed parts, which are in the object store under
-   * `recordings/<run_id>/`. What follows them is on the disk of the hub to which the worker sends it.
-   */
-  const recordings = c.table(
-    "recordings",
-    {
-      run_id: c.str("run_id").primaryKey(),
-      /** Null for a session that no job owns. */
-      job_id: c.str("job_id"),
-      session_id: c.str("session_id").notNull(),
-      mode: c.str("mode").$type<RecordMode>().notNull(),
-      state: c.str("state").$type<"live" | "whole" | "cut">().notNull(),
-      started_at: c.time("started_at").notNull(),
-      ended_at: c.time("ended_at"),
-      /** Bytes of all parts, and where each of them ends. */
-      sealed: c.big("sealed").notNull(),
-      /** Of a session: bytes of the bodies that are kept beside it. */
-      body_bytes: c.big("body_bytes").notNull().default(0),
-      /** Whether a picture of the screen is among what is sealed. */
-      has_screen: c.bool("has_screen").notNull().default(false),
-      parts: c.json<number[]>("parts").notNull(),
-      contents: c.json<RecordingIndex>("contents").notNull(),
-    },
-    (t) => [
-      c.index("recordings_job_idx").on(t.job_id, t.started_at),
-      c.index("recordings_session_idx").on(t.session_id),
-      c.index("recordings_ended_idx").on(t.ended_at, t.run_id),
-    ],
-  );
 
   /** Stored events of a job (rules/events#stored-events); log.txt is rendered from them. */
   const job_events = c.table(
@@ -257,14 +202,13 @@ export function defineTables(c: ColumnKit) {
   return {
     jobs,
     job_proxies,
-    sessions,
-    recordings,
     job_events,
     attempts,
     workers,
     hosts,
     profiles,
     ...found_by,
+    ...defineSessionTables(c),
     ...defineFileTables(c, jobs),
     ...defineLibraryTables(c),
     ...defineQueueTables(c),

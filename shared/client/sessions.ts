@@ -4,22 +4,18 @@ import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
 import type {
   ActionReply,
   CreateSessionInput,
-  ExportRecordingInput,
-  Har,
   NetworkLog,
   PastSession,
   Profile,
   RecordedInput,
-  Recording,
-  RecordingExport,
   Session,
   SessionActionInputs,
   SessionActionResults,
   SessionCookie,
   SessionFile,
-  VideoFormat,
 } from "./client-types.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
+import { sessionRecordings } from "./session-recordings.ts";
 
 type SessionActionName = keyof SessionActionInputs;
 type SessionActionInput<A extends SessionActionName> = SessionActionInputs[A];
@@ -81,7 +77,6 @@ export interface OpenOptions extends CallOptions {
 }
 
 const OPEN_MS = 60_000;
-const TRACE_MS = 60_000;
 /** A profile of hundreds of megabytes is packed and sent. */
 const SAVE_MS = 600_000;
 const OPEN_PATIENCE_MS = 60_000;
@@ -92,6 +87,7 @@ const GRACE_MS = 10_000;
 export function sessionCalls(http: Http) {
   const bind = (record: Session): OpenSession => openSession(http, record);
   return {
+    ...sessionRecordings(http),
     open: async (
       input: CreateSessionInput = {},
       options: OpenOptions = {},
@@ -110,55 +106,6 @@ export function sessionCalls(http: Http) {
       const all = await everyItem(http, "GET /sessions", "sessions", call);
       return all.filter((one) => one.state === "active");
     },
-    /** What is recorded of a session, also of one that has ended. */
-    recording: (session_id: string, call?: CallOptions): Promise<Recording> =>
-      http.call("GET /sessions/{sid}/recording", { ...call, params: { sid: session_id } }),
-    /** What a session requested, as HAR 1.2, also of one that has ended. */
-    har: (session_id: string, call?: CallOptions): Promise<Har> =>
-      http.call("GET /sessions/{sid}/har.json", { ...call, params: { sid: session_id } }),
-    /** A body that a session with `capture` received, streamed; its HAR names it as `content._body`. */
-    body: (session_id: string, sha256: string, call?: CallOptions): Promise<Response> =>
-      http.open("GET /sessions/{sid}/bodies/{sha256}", {
-        ...call,
-        params: { sid: session_id, sha256 },
-      }),
-    /** The Playwright trace of a session that was opened with `trace` and has ended, streamed; 404 until it is there. */
-    trace: (session_id: string, call?: CallOptions): Promise<Response> =>
-      http.open("GET /sessions/{sid}/trace.zip", {
-        timeout_ms: TRACE_MS,
-        ...call,
-        params: { sid: session_id },
-      }),
-    /** A small picture of what the recording of a session that has ended shows last: WebP; 404 where there is none. */
-    thumbnail: (session_id: string, call?: CallOptions): Promise<Response> =>
-      http.open("GET /sessions/{sid}/thumbnail.webp", { ...call, params: { sid: session_id } }),
-    /** As `exportRecording`, `recordingExports` and `recordingVideo` of jobs. */
-    exportRecording: (
-      session_id: string,
-      json: ExportRecordingInput,
-      call?: CallOptions,
-    ): Promise<RecordingExport> =>
-      http.call("POST /sessions/{sid}/recording/exports", {
-        ...call,
-        params: { sid: session_id },
-        json,
-      }),
-    recordingExports: async (
-      session_id: string,
-      call?: CallOptions,
-    ): Promise<RecordingExport[]> => {
-      const asked = { ...call, params: { sid: session_id } };
-      return (await http.call("GET /sessions/{sid}/recording/exports", asked)).items;
-    },
-    recordingVideo: (
-      session_id: string,
-      format: VideoFormat,
-      call?: CallOptions,
-    ): Promise<Response> =>
-      http.open(`GET /sessions/{sid}/recording/video.${format}`, {
-        ...call,
-        params: { sid: session_id },
-      }),
     /** One page of the records of sessions that have ended, the last one first. */
     ended: async (
       query: { limit?: number; cursor?: string; q?: string; worker_id?: string } = {},

@@ -122,7 +122,10 @@ for (const [dialect, target] of Object.entries(TARGETS))
            values ('${run_id}', 's', 'screen', 'whole', 1, 0, '[]', '{"chunks": ${chunks}}')`,
         );
       await (await target.open(url)).close();
-      const rows = await target.run(url, "select run_id, has_screen from recordings order by run_id");
+      const rows = await target.run(
+        url,
+        "select run_id, has_screen from recordings order by run_id",
+      );
       expect(rows.map(({ has_screen }) => Boolean(has_screen))).toEqual([true, false]);
     });
 

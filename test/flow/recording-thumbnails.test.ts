@@ -3,7 +3,15 @@ import { sealPart } from "#hub/fleet/recordings/append.ts";
 import { retainRecordings } from "#hub/fleet/recordings/keep.ts";
 import { createClient } from "#shared/client/index.ts";
 import { jpegUpdate } from "#test/support/rigs/made-recording.ts";
-import { BLUE, made, near, RED, type VideoRig, videoRig, whole } from "#test/support/rigs/video-rig.ts";
+import {
+  BLUE,
+  made,
+  near,
+  RED,
+  type VideoRig,
+  videoRig,
+  whole,
+} from "#test/support/rigs/video-rig.ts";
 import { lookAtWebp } from "#test/support/rigs/webp-colour.ts";
 
 /** The small pictures of sessions that have ended (rules/recordings#the-small-picture-of-a-session). */

@@ -29,7 +29,8 @@ import { wasPassedOn } from "./pass-on.ts";
 
 const tags = ["sessions"];
 /** What remains of a session that has ended. */
-const LASTING = /^\/sessions\/[^/]+\/(recording(\/|$)|bodies\/|(har\.json|trace\.zip|thumbnail\.webp)$)/;
+const LASTING =
+  /^\/sessions\/[^/]+\/(recording(\/|$)|bodies\/|(har\.json|trace\.zip|thumbnail\.webp)$)/;
 
 /**
  * Any call for a session that does not exist is 404, before anything else is checked

@@ -106,12 +106,7 @@ export function recordingsRepo({ q, t: { recordings } }: Conn): RecordingsRepo {
         .where(isAmong(recordings, which))
         .orderBy(asc(ended_at), asc(run_id))
         .limit(which.limit),
-    totalBytes: async () => {
-      const [row] = await q
-        .select({ bytes: sql<string | number | null>`sum(${sealed} + ${body_bytes})` })
-        .from(recordings);
-      return Number(row?.bytes ?? 0);
-    },
+    totalBytes: () => totalBytes({ q, recordings }),
     endedCount: async () => {
       const [row] = await q.select({ ended: count() }).from(recordings).where(isNotNull(ended_at));
       return row?.ended ?? 0;
@@ -131,8 +126,18 @@ function isAmong(
   return and(isNotNull(ended_at), old, behind);
 }
 
+type OfRecordings = Pick<Conn, "q"> & { recordings: Conn["t"]["recordings"] };
+
+async function totalBytes({ q, recordings }: OfRecordings): Promise<number> {
+  const { sealed, body_bytes } = recordings;
+  const [row] = await q
+    .select({ bytes: sql<string | number | null>`sum(${sealed} + ${body_bytes})` })
+    .from(recordings);
+  return Number(row?.bytes ?? 0);
+}
+
 async function reserveBody(
-  { q, recordings }: Pick<Conn, "q"> & { recordings: Conn["t"]["recordings"] },
+  { q, recordings }: OfRecordings,
   id: string,
   bytes: number,
   most: number,

@@ -6,7 +6,17 @@ const u16 = (n: number): number[] => [n >> 8, n & 255];
 
 /** How an update begins that is the whole screen as one JPEG in Tight encoding, up to the length of the JPEG. */
 const headOf = ({ width, height }: { width: number; height: number }): Buffer =>
-  Buffer.from([0, 0, ...u16(1), ...u16(0), ...u16(0), ...u16(width), ...u16(height), ...TIGHT, JPEG]);
+  Buffer.from([
+    0,
+    0,
+    ...u16(1),
+    ...u16(0),
+    ...u16(0),
+    ...u16(width),
+    ...u16(height),
+    ...TIGHT,
+    JPEG,
+  ]);
 
 /**
  * The last whole JPEG of a chunk whose updates are all the whole screen as one JPEG each, as workers record a page without a

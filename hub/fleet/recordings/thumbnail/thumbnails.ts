@@ -96,9 +96,6 @@ async function keep(ctx: RecordingsContext, run_id: string, webp: Uint8Array): P
 }
 
 /** @throws AppError not_found */
-async function requireRecording(
-  { db }: Pick<FleetContext, "db">,
-  run_id: string,
-): Promise<void> {
+async function requireRecording({ db }: Pick<FleetContext, "db">, run_id: string): Promise<void> {
   if ((await db.recordings.get(run_id)) === null) throw notFound("recording");
 }
