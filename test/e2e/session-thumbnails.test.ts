@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { lastPicture } from "#hub/fleet/recordings/thumbnail/last-picture.ts";
+import { smallWebp } from "#hub/fleet/recordings/thumbnail/small-webp.ts";
 import type { PastSession } from "#shared/protocol/schema/session.ts";
 import type { Recording } from "#shared/recording/record.ts";
-import { TAG_SWITCH } from "#worker/browser/process/tagged.ts";
 import {
   type FleetProcesses,
   processesOf,
@@ -9,6 +10,7 @@ import {
   until,
 } from "#test/support/rigs/fleet-process.ts";
 import { lookAtWebp } from "#test/support/rigs/webp-colour.ts";
+import { TAG_SWITCH } from "#worker/browser/process/tagged.ts";
 
 /** What remains to be seen of sessions of real browsers (rules/recordings#the-small-picture-of-a-session). */
 
@@ -45,17 +47,30 @@ async function greenSession(headless: boolean): Promise<string> {
     body: JSON.stringify({ url: site.url.href, headless }),
     headers: { "content-type": "application/json" },
   });
-  const path = `/sessions/${session_id}/recording`;
-  // The page was open before, and a screen that has changed is looked at again within two seconds.
-  const shown = await until("the first picture", LONG_MS, async () => {
-    const { chunks } = await json<Partial<Recording>>(path);
-    return chunks?.[0];
-  });
-  await until("what came after it", LONG_MS, async () => {
-    const { ms = 0 } = await json<Partial<Recording>>(path);
-    return ms > shown.at_ms;
-  });
+  // A browser that is new is recorded while it is still white.
+  await until("the page in the recording", LONG_MS, async () =>
+    isGreen(await recordedLast(session_id)),
+  );
   return session_id;
+}
+
+/** What a recording that goes on shows last, as a WebP; null while it has no picture. */
+async function recordedLast(session_id: string): Promise<Uint8Array | null> {
+  const path = `/sessions/${session_id}/recording`;
+  const { chunks = [] } = await json<Partial<Recording>>(path);
+  const bytes = new Uint8Array(await (await fetch(`${fleet.url}${path}/data`)).arrayBuffer());
+  const picture = await lastPicture({
+    chunks,
+    read: async ({ offset, length }) => new Blob([bytes.slice(offset, offset + length)]).stream(),
+    signal: new AbortController().signal,
+  });
+  return picture && smallWebp(picture);
+}
+
+async function isGreen(webp: Uint8Array | null): Promise<boolean> {
+  if (webp === null) return false;
+  const { colour } = await lookAtWebp(webp);
+  return colour.every((n, i) => Math.abs(n - (GREEN[i] ?? 0)) < 10);
 }
 
 /** Its record in the list of past sessions, once its recording has ended. */
