@@ -41,6 +41,7 @@ test("without the stream of changes and without WebSockets a jobs table, a runni
   await rig.api("POST", `/jobs/${other.job_id}/cancel`);
 
   await rows.last().click();
+  await page.getByRole("link", { name: "Open capture" }).click();
   await page.getByRole("tab", { name: "Log" }).click();
   await page.locator("[data-feed=polling]").waitFor();
   const log = page.getByRole("list", { name: "Log" });
@@ -57,4 +58,25 @@ test("without the stream of changes and without WebSockets a jobs table, a runni
   expect(proxy.turned_away).toContain("/ui/changes");
   expect(proxy.turned_away).toContain(`/jobs/${job_id}/events`);
   expect(ui.complaints(/501|WebSocket|noVNC|connecting|novnc/)).toEqual([]);
+});
+
+test("a stream of changes that was closed and opens again has the page read what it shows, as nobody told what changed meanwhile (rules/web-app#pages-follow-changes)", async () => {
+  await using ui = await rig.open("/ui/captures?q=nothing-of-this-name");
+  const { page } = ui;
+  await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
+  let opened = 0;
+  let read = 0;
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname === "/jobs") read += 1;
+  });
+  // It ends at once, and asks for the next one in a fifth of a second.
+  await page.route("**/ui/changes", (route) => {
+    opened += 1;
+    return route.fulfill({ contentType: "text/event-stream", body: "retry: 200\n\n" });
+  });
+  await page.reload();
+  await until("ten streams", 60_000, async () => opened >= 10);
+  // Pages that poll read once in seconds.
+  expect(read).toBeGreaterThanOrEqual(opened / 2);
+  expect(ui.complaints()).toEqual([]);
 });

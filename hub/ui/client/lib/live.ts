@@ -57,10 +57,17 @@ function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
 export function startLive(client: QueryClient): void {
   let stream: EventSource | null = null;
   let again: ReturnType<typeof setTimeout> | undefined;
+  let followed = false;
+  const opened = () => {
+    setLive(true);
+    // What changed while it was closed was told to nobody.
+    if (followed) void client.invalidateQueries({ type: "active" }, { cancelRefetch: false });
+    followed = true;
+  };
   const open = () => {
     if (stream !== null) return;
     stream = new EventSource("/ui/changes");
-    stream.addEventListener("open", () => setLive(true));
+    stream.addEventListener("open", opened);
     stream.addEventListener("error", () => {
       setLive(false);
       // A stream that a server refused is not opened again by the browser.
