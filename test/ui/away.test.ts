@@ -158,6 +158,7 @@ test("every page says since when its hub is away, keeps what it showed and count
   const still = new Map<string, string[]>();
   for (const [name, { page }] of open) still.set(name, await linesOf(page));
   await at("/ui/browsers/:sid").getByText(NOT_LIVE).waitFor();
+  await at("/ui/system/logs").getByText("waiting for the server").waitFor();
   // They have asked in vain again meanwhile.
   await Promise.all(
     [...open.values()].map(({ page }) =>

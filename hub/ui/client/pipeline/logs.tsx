@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useFilters } from "../lib/filters.ts";
 import { useChange } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
+import { useOffline } from "../lib/use-offline.ts";
 import { LogView } from "../parts/log-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -16,6 +17,7 @@ export function Page() {
   const { follow, ...query } = filters;
   // A range that ends in the past gets no new lines.
   const following = follow === "on" && filters.until === "";
+  const offline = useOffline() !== null;
   const tail = useTail(query, following);
   const older = useChange(tail.older, { failed: "Older lines were not loaded" });
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
@@ -58,7 +60,7 @@ export function Page() {
                 <Group justify="space-between">
                   <Text size="sm" c="dimmed" role="status">
                     {lines.length === 1 ? "1 line" : `${countText(lines.length)} lines`},{" "}
-                    {following ? "following" : "paused"}
+                    {offline ? "waiting for the server" : following ? "following" : "paused"}
                   </Text>
                   {cut ? (
                     <Text size="sm" c="dimmed">
