@@ -123,7 +123,8 @@ function bareRun(job: Job) {
   const until = job.finished_at === null ? serverNow() : Date.parse(job.finished_at);
   const ms = Math.max(0, until - Date.parse(started_at));
   // Every few seconds is often enough: nothing moves by it.
-  return { started_at, ms: Math.round(ms), live: job.status === "running" };
+  // One that waits is followed too, into what its browser will show.
+  return { started_at, ms: Math.round(ms), live: job.finished_at === null };
 }
 
 const FEEDS: Record<JobEvents["state"], string> = {
