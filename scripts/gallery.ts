@@ -8,8 +8,9 @@ import { ROOT } from "./build.ts";
 import { startGallerySite } from "./gallery-site.ts";
 
 /**
- * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md and of the guide from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
- * every page in the sizes of `WINDOWS`, light and dark, to be looked at before a change of the UI is done.
+ * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md and of the guide from dev mode at work;
+ * `bun scripts/gallery.ts --all DIR` takes every page in the sizes of `WINDOWS`, light and dark, to be looked at before a
+ * change of the UI is done. Names at the end take those pages alone.
  */
 
 const GALLERY = join(ROOT, "hub/ui/gallery");
@@ -166,6 +167,8 @@ const SHOTS: Shot[] = [
   { name: "fleet", path: () => "/ui/browsers", guide: { width: 1_280, height: 640 } },
   page("submit", "/ui/captures/new", true),
   page("jobs", "/ui/captures", true),
+  { name: "jobs-beside", path: ({ job_id }) => `/ui/captures?show=${job_id}` },
+  { name: "failed-beside", path: ({ failed_job_id }) => `/ui/captures?show=${failed_job_id}` },
   ...["overview", "log", "assets", "har", "page"].map(
     (tab): Shot => ({
       name: `job-${tab}`,
@@ -182,6 +185,7 @@ const SHOTS: Shot[] = [
   { name: "session", path: ({ session_id }) => `/ui/browsers/${session_id}`, gallery: true },
   page("browser-workers", "/ui/system/workers?kind=browser"),
   page("hosts", "/ui/library/hosts"),
+  page("hosts-beside", "/ui/library/hosts?show=shop.example"),
   page("host", "/ui/library/hosts/shop.example?recipe=0", true),
   ...["profiles", "engines", "presets", "skills", "conventions", "plugins"].map((name) =>
     page(name, `/ui/library/${name}`),
@@ -189,7 +193,9 @@ const SHOTS: Shot[] = [
   page("overview", "/ui/home", true),
   page("workloads", "/ui/pipelines"),
   page("workload", "/ui/pipelines/invoices", true),
+  page("workloads-beside", "/ui/pipelines?show=invoices"),
   page("runs", "/ui/pipelines/runs"),
+  { name: "runs-beside", path: ({ run_id }) => `/ui/pipelines/runs?run=${run_id}` },
   { name: "run", path: ({ run_id }) => `/ui/pipelines/invoices?run=${run_id}`, gallery: true },
   page("pull-workers", "/ui/system/workers?kind=pipeline"),
   page("load", "/ui/system/workers?kind=load"),
@@ -248,7 +254,7 @@ async function take(
 const args = process.argv.slice(2);
 const all = args.indexOf("--all");
 const dir = all >= 0 ? args[all + 1] : GALLERY;
-const only = args.find((arg, i) => !arg.startsWith("--") && (all < 0 || i !== all + 1));
+const only = args.filter((arg, i) => !arg.startsWith("--") && (all < 0 || i !== all + 1));
 if (dir === undefined) throw new Error("--all needs a directory");
 mkdirSync(dir, { recursive: true });
 const rig = await uiRig({ screens: true });
@@ -256,7 +262,7 @@ const site = startGallerySite();
 const demo_page = listenDemo("127.0.0.1", 0);
 try {
   const seeds = await seed(rig);
-  for (const shot of SHOTS.filter(({ name }) => only === undefined || name === only)) {
+  for (const shot of SHOTS.filter(({ name }) => only.length === 0 || only.includes(name))) {
     if (all < 0) {
       if (shot.gallery) await take(rig, shot, seeds, join(dir, `${shot.name}.png`));
       if (shot.guide) await take(rig, shot, seeds, join(GUIDE, `${shot.name}.png`), shot.guide);
