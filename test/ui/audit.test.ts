@@ -24,7 +24,7 @@ test("the administrator reads who changed what, by filters that stand in the add
   await row.waitFor();
   expect(await table.getByText("POST", { exact: false }).count()).toBe(0);
   await row.press("Enter");
-  const panel = page.getByRole("dialog", { name: "Call" });
+  const panel = page.getByRole("region", { name: "Call" });
   await panel.getByText("/hosts/:host").waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
   await page.getByRole("textbox", { name: "Caller or address" }).fill("10.9.9.9");

@@ -18,13 +18,13 @@ beforeAll(async () => {
   worker = connected;
 });
 
-test("a worker is set to drain, standby and active from its drawer, whose address can be passed on (rules/workers#status-of-a-worker)", async () => {
+test("a worker is set to drain, standby and active beside the list, whose address can be passed on (rules/workers#status-of-a-worker)", async () => {
   await using ui = await rig.open("/ui/system/workers?kind=browser");
   const { page } = ui;
   await page.getByRole("row", { name: worker.worker_id }).click();
   await page.waitForURL(`**/ui/system/workers?kind=browser&worker=${worker.worker_id}`);
   await page.reload();
-  const drawer = page.getByRole("dialog", { name: `Worker ${worker.worker_id}` });
+  const drawer = page.getByRole("region", { name: `Worker ${worker.worker_id}` });
   await drawer.getByText("Lane 0", { exact: true }).waitFor();
   for (const status of ["drain", "standby", "active"] as const) {
     await drawer.getByText(status, { exact: true }).click();
@@ -79,7 +79,7 @@ test("a worker of another version says what comes of it; one that has gone is fo
   const row = page.getByRole("row", { name: "a-odd" });
   await row.getByText("failed").waitFor();
   await row.press("Enter");
-  const drawer = page.getByRole("dialog", { name: "Worker a-odd" });
+  const drawer = page.getByRole("region", { name: "Worker a-odd" });
   await drawer.getByText(/^Its update to .* failed: its disk is full\./).waitFor();
   await drawer.getByText(hostile, { exact: true }).waitFor();
   await drawer.getByText('it said "><script>alert(2)</script>').waitFor();

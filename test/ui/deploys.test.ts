@@ -43,7 +43,7 @@ test("the administrator starts a deploy, sees its output while it runs, and how 
   await dialog.getByLabel("Target").fill("waits");
   await dialog.getByLabel("Arguments").fill(`--fast\n${HOSTILE}`);
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
-  const panel = page.getByRole("dialog", { name: /of waits/ });
+  const panel = page.getByRole("region", { name: /of waits/ });
   await panel.getByText(`deploys waits --fast ${HOSTILE}`).waitFor();
   await panel.getByText("Running", { exact: true }).waitFor();
   await ui.judge(/401|409|422/);
@@ -77,7 +77,7 @@ test("a deploy that fails is shown as failed, with its exit code and what it pri
   const dialog = page.getByRole("dialog", { name: "Deploy", exact: true });
   await dialog.getByLabel("Target").fill("fails");
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
-  const failed = page.getByRole("dialog", { name: /of fails/ });
+  const failed = page.getByRole("region", { name: /of fails/ });
   await failed.getByText("Failed", { exact: true }).waitFor();
   await failed.getByText("deploys fails", { exact: true }).waitFor();
   const exit = failed.getByRole("term").filter({ hasText: "Exit code" });

@@ -43,6 +43,7 @@ test("two clicks lead from the start page to the action that failed, with its pi
     .click();
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   await rows.filter({ hasText: "failed" }).first().click();
+  await page.getByRole("link", { name: "Open capture" }).click();
   await page.waitForURL(`**/ui/captures/${job.job_id}`);
 
   // It opens there by itself.

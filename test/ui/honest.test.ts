@@ -33,6 +33,8 @@ test("a page that answered with an error is not green, and nothing captured is n
   // Two servers of one machine differ in their ports alone.
   expect(await row.getByText("127.0.0.1:8620", { exact: true }).count()).toBe(1);
   await row.click();
+  expect(await ui.page.getByText("100 %").count()).toBe(0);
+  await ui.page.getByRole("link", { name: "Open capture" }).click();
   const band = ui.page.getByRole("region", { name: "What became of it" });
   await band.getByText("The page answered 500.").waitFor();
   await ui.page.locator("header").getByText("completed · 500").waitFor();

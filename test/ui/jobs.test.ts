@@ -140,13 +140,17 @@ test("jobs are narrowed by when they were made, in the browser's time zone, and 
   await rig.api("DELETE", `/jobs/${old.job_id}`);
 });
 
-test("a row leads to its job, with the keyboard too (rules/web-app#every-page)", async () => {
+test("the keyboard shows a job beside the list, and a second Enter opens its page (rules/web-app#beside-a-list)", async () => {
   await using ui = await rig.open(`/ui/captures?q=${OURS}=job3`);
   const [, second] = await ours("=job3");
-  await ui.page.locator(".row.body").first().focus();
-  await ui.page.keyboard.press("ArrowDown");
-  await ui.page.keyboard.press("Enter");
-  await ui.page.waitForURL(`**/ui/captures/${second?.job_id}`);
+  const { page } = ui;
+  await page.locator(".row.body").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**show=${second?.job_id}`);
+  await page.getByRole("link", { name: "Open capture" }).waitFor();
+  await page.locator(".row.body[aria-current]").press("Enter");
+  await page.waitForURL(`**/ui/captures/${second?.job_id}`);
 });
 
 test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cancel-a-job)", async () => {

@@ -42,8 +42,9 @@ test("a person gets from / to why a run failed with the keyboard alone (rules/pi
   expect(await onRow.count()).toBe(1);
   await ui.judge();
   await keyboard.press("Enter");
-  const drawer = page.getByRole("dialog", { name: "key-1" });
+  const drawer = page.getByRole("region", { name: "key-1" });
   await drawer.getByText("what the keys lead to").first().waitFor();
   await keyboard.press("Escape");
   await drawer.waitFor({ state: "detached" });
+  expect(await onRow.count()).toBe(1);
 });

@@ -61,7 +61,7 @@ test("runs are filtered by a label, of all workloads and of one; a run shows tho
   await rows.filter({ hasText: "theirs" }).waitFor({ state: "detached" });
   expect(await rows.count()).toBe(1);
   await rows.first().click();
-  const drawer = page.getByRole("dialog", { name: "ours" });
+  const drawer = page.getByRole("region", { name: "ours" });
   await drawer.getByRole("link", { name: "ticket:OPS-41" }).first().waitFor();
   await ui.judge();
 
@@ -78,7 +78,7 @@ test("tasks of a queue are filtered by a label, which a task leads to", async ()
   const rows = page.getByRole("table", { name: "Tasks: failed" }).locator(".row.body");
   await rows.nth(1).waitFor();
   await rows.filter({ hasText: "theirs" }).click();
-  const drawer = page.getByRole("dialog", { name: "theirs" });
+  const drawer = page.getByRole("region", { name: "theirs" });
   await drawer.locator("dl[aria-label=Task]").getByRole("link", { name: "team:sales" }).click();
   await page.waitForURL("**/ui/pipelines/f-labels?tab=failed&label=team%3Asales");
   await rows.filter({ hasText: "ours" }).waitFor({ state: "detached" });

@@ -41,6 +41,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
     .waitFor();
   await ui.judge();
   await page.getByText(HOSTILE).first().click();
+  await page.getByRole("link", { name: "Open plugin" }).click();
   await page.waitForURL("**/ui/library/plugins/e-plugin");
   await page.frameLocator("iframe").getByText("kept apart").waitFor();
   await page.getByRole("tab", { name: "Manifest" }).click();
@@ -48,7 +49,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
 
   await page.getByRole("tab", { name: "State" }).click();
   await page.getByRole("button", { name: "New key" }).click();
-  const created = page.getByRole("dialog", { name: "New key" });
+  const created = page.getByRole("region", { name: "New key" });
   await created.getByLabel("Key").fill("totals/words");
   await created.getByLabel("Value").fill('{"words": 1');
   await created.getByText("This is not JSON").waitFor();
@@ -58,7 +59,7 @@ test("a plugin shows its page in a frame that reaches nothing, its manifest, its
   const at = "/api/v1/plugins/e-plugin/state/totals/words";
   expect((await rig.api<PluginState>("GET", at)).value).toEqual({ words: 1 });
   await page.getByRole("row", { name: /totals\/words/ }).press("Enter");
-  const edited = page.getByRole("dialog", { name: "totals/words" });
+  const edited = page.getByRole("region", { name: "totals/words" });
   await edited.getByLabel("Value").fill('{"words": 2}');
   await rig.api("PUT", at, { words: 9 });
   await edited.getByRole("button", { name: "Save" }).click();
@@ -113,7 +114,7 @@ test("what is downloaded are the bytes that were stored, of a plugin and of a bl
 
   await page.getByRole("tab", { name: "State" }).click();
   await page.getByRole("row", { name: /seen/ }).press("Enter");
-  const edited = page.getByRole("dialog", { name: "seen" });
+  const edited = page.getByRole("region", { name: "seen" });
   await edited.getByLabel("Value").fill('{"n": 2}');
   await edited.getByRole("button", { name: "Save" }).click();
   await edited.waitFor({ state: "hidden" });

@@ -47,7 +47,7 @@ test("the list leads to a worker's slots, leases, output and load; a hostile hos
   expect(ui.page.url()).toContain("q=g-hold");
   await row.focus();
   await ui.page.keyboard.press("Enter");
-  const drawer = ui.page.getByRole("dialog");
+  const drawer = ui.page.getByRole("region", { name: /g-holder/ });
   await drawer.getByText('"><script>alert(1)</script>').waitFor();
   await drawer
     .getByText(/^(\d+ min|\d+ s)$/)
@@ -74,7 +74,7 @@ test("drain, resume, recycle and stop are told to the worker (rules/pipeline-pul
   };
   const state = async () => (await worker.read())?.state;
   await using ui = await rig.open("/ui/system/workers?kind=pipeline&worker=g-told");
-  const drawer = ui.page.getByRole("dialog", { name: /g-told/ });
+  const drawer = ui.page.getByRole("region", { name: /g-told/ });
   await drawer.getByRole("button", { name: "Drain" }).click();
   await until("the drain", 60_000, async () => (await state()) === "draining");
   await drawer.getByRole("button", { name: "Resume" }).click();
@@ -92,7 +92,7 @@ test("the filter is added to, taken from, replaced, and taken away (rules/pipeli
   const worker = await uiPuller(rig, "g-filtered", {}, ["g-filter-a"]);
   const filter = async () => (await worker.read())?.filter ?? null;
   await using ui = await rig.open("/ui/system/workers?kind=pipeline&worker=g-filtered");
-  const drawer = ui.page.getByRole("dialog", { name: /g-filtered/ });
+  const drawer = ui.page.getByRole("region", { name: /g-filtered/ });
   const change = async (op: string, slug: string) => {
     await drawer.getByText(op, { exact: true }).click();
     await drawer.getByRole("combobox", { name: "Workloads" }).click();

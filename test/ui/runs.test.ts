@@ -72,11 +72,11 @@ test("runs are narrowed by when they ended; the address keeps it through a reloa
   expect(ui.complaints()).toEqual([]);
 });
 
-test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {
+test("a task that waits is deleted beside the list (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {
   await tasks.make("f-runs-waits", "true", { enabled: false });
   await tasks.submit("f-runs-waits", "w1", "w2");
   await using ui = await rig.open("/ui/pipelines/runs?task=f-runs-waits/w1");
-  const drawer = ui.page.getByRole("dialog", { name: "w1" });
+  const drawer = ui.page.getByRole("region", { name: "w1" });
   // In the line of the attempt ahead, and as its state.
   await drawer.getByText("Ready", { exact: true }).nth(1).waitFor();
   await drawer.getByRole("button", { name: "Delete" }).click();
@@ -88,7 +88,7 @@ test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-
 test("a link opens a run with its output as a tree, and hostile values are text (rules/pipeline-runs#read-a-run)", async () => {
   const [run] = await tasks.runs("f-runs-good");
   await using ui = await rig.open(`/ui/pipelines/runs?run=${run?.run_id}`);
-  const drawer = ui.page.getByRole("dialog", { name: "good/1" });
+  const drawer = ui.page.getByRole("region", { name: "good/1" });
   const tree = drawer.getByRole("group", { name: "Output" });
   await tree.getByText("list:").click();
   await tree.getByText("deep:").waitFor({ state: "detached" });
@@ -104,7 +104,7 @@ test("a link opens a run with its output as a tree, and hostile values are text 
 test("a failed task is tried again or deleted from its run (rules/pipeline-tasks#retry-one-failed-task)", async () => {
   const run = (await tasks.runs("f-runs-bad")).find(({ pk }) => pk === "bad-1");
   await using ui = await rig.open(`/ui/pipelines/runs?run=${run?.run_id}`);
-  const drawer = ui.page.getByRole("dialog", { name: "bad-1" });
+  const drawer = ui.page.getByRole("region", { name: "bad-1" });
   await drawer.getByRole("log", { name: "stdout" }).getByText("some line").waitFor();
   await drawer.getByRole("log", { name: "stderr" }).getByText("a warning").waitFor();
   await drawer.getByRole("button", { name: "Retry" }).click();
@@ -125,7 +125,7 @@ test("what a running task prints is shown as it comes, and cancelling ends it (r
   await tasks.submit("f-runs-slow", "slow-1");
   await tasks.settled("f-runs-slow", { claimed: 1 });
   await using ui = await rig.open("/ui/pipelines/runs?task=f-runs-slow/slow-1");
-  const drawer = ui.page.getByRole("dialog", { name: "slow-1" });
+  const drawer = ui.page.getByRole("region", { name: "slow-1" });
   await drawer.getByRole("log", { name: "stdout" }).getByText("first line").waitFor();
   await drawer.getByRole("button", { name: "Cancel" }).click();
   await ui.page.getByRole("button", { name: "Cancel the task" }).click();

@@ -33,7 +33,7 @@ test("the administrator stores engines and tests one; a setting goes back to its
   });
   await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_engines");
   const { page } = ui;
-  const panel = page.getByRole("dialog", { name: "llm_engines" });
+  const panel = page.getByRole("region", { name: "llm_engines" });
   await panel.getByRole("button", { name: "Add an engine" }).click();
   await panel.getByLabel("Name").fill("e-llm");
   await panel.getByLabel("URL").fill("nowhere");
@@ -67,7 +67,7 @@ test("the administrator stores engines and tests one; a setting goes back to its
 test("several engines keep their order; what is wrong with the second is said at its field (rules/pipeline-operations#write-a-setting)", async () => {
   await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_engines");
   const { page } = ui;
-  const panel = page.getByRole("dialog", { name: "llm_engines" });
+  const panel = page.getByRole("region", { name: "llm_engines" });
   const nth = (n: number) => panel.getByRole("group").nth(n);
   const save = panel.getByRole("button", { name: "Save" });
   for (const [n, name] of ["e-first", "e-second", "e-third"].entries()) {
@@ -132,7 +132,7 @@ test("numbers, levels and names are stored; an engine that is described here is 
   await using ui = await rig.open("/ui/system/settings?part=pipeline&edit=llm_timeout_s");
   const { page } = ui;
   const edit = async (key: string, act: (panel: Locator) => Promise<unknown>) => {
-    const panel = page.getByRole("dialog", { name: key });
+    const panel = page.getByRole("region", { name: key });
     if (!(await panel.isVisible())) await page.getByRole("row", { name: key }).press("Enter");
     await act(panel);
     await panel.getByRole("button", { name: "Save" }).click();
@@ -178,9 +178,9 @@ test("numbers, levels and names are stored; an engine that is described here is 
   });
   for (const key of ["llm_timeout_s", "service_log_level"]) {
     await page.getByRole("row", { name: key }).press("Enter");
-    await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+    await page.getByRole("region", { name: key }).getByRole("button", { name: "Reset" }).click();
     await page.getByRole("button", { name: "Go back to it" }).click();
-    await page.getByRole("dialog", { name: key }).waitFor({ state: "hidden" });
+    await page.getByRole("region", { name: key }).waitFor({ state: "hidden" });
     expect((await read(key))?.source).toBe("default");
   }
   expect(ui.complaints(/401|422/)).toEqual([]);

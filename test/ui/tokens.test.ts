@@ -22,7 +22,7 @@ test("the first token closes the server, is shown once, and leaves the browser t
   const { page } = ui;
   await page.getByText("This server is open").waitFor();
   await page.getByRole("button", { name: "New token" }).first().click();
-  const form = page.getByRole("dialog", { name: "New token" });
+  const form = page.getByRole("region", { name: "New token" });
   await form.getByLabel("Name").fill("me");
   await form.getByRole("button", { name: "Create the token" }).click();
   const token = await page.getByText(/^flt_[\w-]{43}$/).textContent();

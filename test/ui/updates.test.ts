@@ -117,7 +117,7 @@ test("a failure is a red banner on the pages of workers and on the overview, and
   }
   await using ui = await rig.open("/ui/system/workers?kind=browser&worker=u-canary");
   const { page } = ui;
-  const drawer = page.getByRole("dialog", { name: "Worker u-canary" });
+  const drawer = page.getByRole("region", { name: "Worker u-canary" });
   await drawer.getByText(`Its update to ${version} failed: ${HOSTILE}.`).waitFor();
   await drawer.getByText(/^This began/).waitFor();
   await page.keyboard.press("Escape");

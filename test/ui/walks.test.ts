@@ -110,6 +110,7 @@ await session.click("#never-there", { timeout_s: 1 });`;
     await one.click(place(one, "Captures"));
     const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
     await one.click(rows.filter({ hasText: "failed" }).first());
+    await one.click(page.getByRole("link", { name: "Open capture" }));
     await page.waitForURL(`**/ui/captures/${job.job_id}`);
     await page.locator(".player-act[data-failed][data-now]").waitFor();
     await page.locator("canvas[data-shown]:not([data-shown='0'])").waitFor();
@@ -221,6 +222,7 @@ test("two captures are compared (rules/web-app#ten-tasks)", async () => {
     await one.click(place(one, "Captures"));
     const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
     await one.click(rows.filter({ hasText: "Prices of today" }).first());
+    await one.click(page.getByRole("link", { name: "Open capture" }));
     await one.click(page.getByRole("button", { name: "Compare" }));
     await one.click(page.getByRole("menuitem", { name: /ago|now/ }).first());
     await page.waitForURL(`**/ui/captures/${first.job_id}/diff/${second.job_id}`);

@@ -113,6 +113,7 @@ test("the captures of a watch lead to what changed between two of them (rules/co
   await using ui = await rig.open("/ui/captures/schedules");
   const { page } = ui;
   await page.getByText("Compared", { exact: true }).click();
+  await page.getByRole("link", { name: "Open watch" }).click();
   await page.waitForURL(`**/ui/captures/schedules/${watch_id}`);
   const difference = page.getByRole("link", { name: `Difference of capture ${second.job_id}` });
   await page.setViewportSize({ width: 390, height: 844 });

@@ -30,6 +30,8 @@ test("workloads are listed, filtered in the address, and a name is text (rules/p
   await rows.filter({ hasText: "f-list-one" }).waitFor({ state: "detached" });
   await ui.judge();
   await rows.first().press("Enter");
+  const detail = ui.page.getByRole("region", { name: "f-list-two" });
+  await detail.getByRole("link", { name: "Open workload" }).click();
   await ui.page.waitForURL("**/ui/pipelines/f-list-two");
 });
 

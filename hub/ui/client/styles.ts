@@ -9,6 +9,7 @@ import "./styles/page-head.css";
 import "./styles/rail.css";
 import "./styles/slim-head.css";
 import "./styles/parts.css";
+import "./styles/beside.css";
 import "./styles/app.css";
 import "./styles/session-page.css";
 import "./styles/job-forms.css";

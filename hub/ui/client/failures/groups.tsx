@@ -1,13 +1,14 @@
 import { Anchor, Button, Code, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useDebouncedCallback, useMediaQuery } from "@mantine/hooks";
+import { useDebouncedCallback } from "@mantine/hooks";
 import { IconRefresh, IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { countText } from "../lib/units.ts";
 import { useWho } from "../lib/use-who.ts";
+import { useBesideRoom } from "../parts/beside/use-beside-room.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { MoreMenu } from "../parts/more-menu.tsx";
-import { Panels } from "../parts/panels.tsx";
 import { Ago } from "../parts/text.tsx";
 import { ActDialog } from "./act-dialog.tsx";
 import { type Act, type Action, HOURS, whyNotAct } from "./acting.ts";
@@ -213,18 +214,15 @@ interface GroupPanelsProps extends Omit<DetailProps, "group" | "offers" | "act">
 /** Groups on the left, the open one on the right. */
 export function GroupPanels(props: GroupPanelsProps) {
   const { groups, chosen, choose, offers, act, counted_since, ...rest } = props;
-  // The width from which on `Panels` has it beside the list. A drawer covers the list, so only who chose a group gets it.
-  const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
+  // A drawer covers the list, so only who chose a group gets it.
+  const roomy = useBesideRoom();
   const found = groups.find(({ fingerprint }) => fingerprint === chosen);
   const open = found ?? (roomy ? groups[0] : undefined);
   return (
-    <Panels
+    <Beside
       name={`failures-${rest.what}`}
-      title="Groups"
-      height="auto"
-      phone="drawer"
-      rightTitle="Failure"
-      right={
+      title="Failure"
+      detail={
         open && (
           <Detail
             key={open.fingerprint}
@@ -235,7 +233,7 @@ export function GroupPanels(props: GroupPanelsProps) {
           />
         )
       }
-      {...(roomy ? {} : { onCloseRight: () => choose("") })}
+      onClose={roomy ? undefined : () => choose("")}
     >
       <DataTable
         label="Failures"
@@ -252,6 +250,6 @@ export function GroupPanels(props: GroupPanelsProps) {
           time shows all.
         </Text>
       )}
-    </Panels>
+    </Beside>
   );
 }

@@ -4,9 +4,9 @@ import type { Profile } from "#shared/protocol/schema/profile.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { bytesText, countText } from "../lib/units.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Panels } from "../parts/panels.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { ExtensionNote } from "./profiles/extension-note.tsx";
@@ -89,13 +89,11 @@ export function Page() {
       />
       <Loadable query={profiles}>
         {({ profiles: rows }) => (
-          <Panels
+          <Beside
             name="profiles"
-            title="Profiles"
-            phone="drawer"
-            right={detailOf(rows)}
-            rightTitle={upload ? UPLOAD : profile}
-            onCloseRight={close}
+            detail={detailOf(rows)}
+            title={upload ? UPLOAD : profile}
+            onClose={close}
           >
             <Stack gap="lg">
               {rows.length === 0 ? (
@@ -115,7 +113,7 @@ export function Page() {
               )}
               <ExtensionNote />
             </Stack>
-          </Panels>
+          </Beside>
         )}
       </Loadable>
     </>

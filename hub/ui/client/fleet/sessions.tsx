@@ -7,18 +7,20 @@ import { useFilters } from "../lib/filters.ts";
 import { jobHref, sessionHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { bytesText, countText, durationText, timeText } from "../lib/units.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Fact, FactList } from "../parts/facts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { PageName } from "../parts/page-name.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
-import { Panels } from "../parts/panels.tsx";
+import { RowLink } from "../parts/row-link.tsx";
 import { Empty, Loadable, NothingMatches } from "../parts/states.tsx";
 import { sessionLook } from "../parts/status/session.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { Thumb } from "../parts/thumb.tsx";
 import { TypedFilter } from "../parts/typed-filter.tsx";
+import { SmallPicture } from "./job/pictures.tsx";
 import { SavedSessions } from "./saved-sessions.tsx";
 
 const LIMIT = 100;
@@ -39,7 +41,9 @@ const State = ({ session: { end_reason } }: { session: PastSession }) => (
 /** All of it in one cell, where there is no room for columns. */
 const Card = ({ session }: { session: PastSession }) => (
   <span className="job-card">
-    <PageName title={session.title} url={session.url} />
+    <RowLink href={sessionHref(session.session_id)}>
+      <PageName title={session.title} url={session.url} />
+    </RowLink>
     <span className="job-card-foot">
       <State session={session} />
       <span className="job-card-facts">
@@ -69,7 +73,11 @@ const COLUMNS: Column<PastSession>[] = [
     title: "Last page",
     width: "minmax(150px, 3fr)",
     from: "sm",
-    cell: ({ title, url }) => <PageName title={title} url={url} />,
+    cell: ({ session_id, title, url }) => (
+      <RowLink href={sessionHref(session_id)}>
+        <PageName title={title} url={url} />
+      </RowLink>
+    ),
   },
   {
     key: "state",
@@ -124,12 +132,11 @@ function Record({ session }: { session: PastSession }) {
   return (
     <Stack gap="md">
       {thumbnail_href && (
-        <Thumb
+        <SmallPicture
           key={thumbnail_href}
+          className="thumb panel-picture"
           src={thumbnail_href}
           alt="What its screen showed last"
-          width={320}
-          height={180}
         />
       )}
       <Group>
@@ -176,40 +183,38 @@ export function Page() {
     query: { status: "ended", q, worker_id: worker, limit: LIMIT, cursor: cursorOf(page) },
   });
   const filtered = q !== "" || worker !== "";
+  const rows = (query.data?.sessions ?? []).filter((one) => one.state === "ended");
+  const shown = rows.find(({ session_id }) => session_id === session);
   return (
     <>
       <PageHead title="Past sessions" note="Open sessions are under Live." />
-      <SavedSessions filters={{ status: "ended", worker, q }} />
-      <Group mb="sm" align="flex-end">
-        <TypedFilter
-          size="xs"
-          label="Address or title has"
-          filter
-          w={220}
-          value={q}
-          onChange={(typed) => set({ q: typed, page: "", session: "" })}
-        />
-        <TypedFilter
-          size="xs"
-          label="Worker"
-          w={160}
-          value={worker}
-          onChange={(typed) => set({ worker: typed, page: "", session: "" })}
-        />
-      </Group>
-      <Loadable query={query}>
-        {({ sessions, next_cursor }) => {
-          const rows = sessions.filter((one) => one.state === "ended");
-          const shown = rows.find(({ session_id }) => session_id === session);
-          return (
-            <Panels
-              name="past-sessions"
-              title="Past sessions"
-              phone="drawer"
-              right={shown && <Record session={shown} />}
-              rightTitle={shown && (shown.title || addressParts(shown.url).host)}
-              onCloseRight={() => set({ session: "" })}
-            >
+      <Beside
+        name="past-sessions"
+        detail={shown && <Record session={shown} />}
+        title={shown ? shown.title || addressParts(shown.url).host : ""}
+        onClose={() => set({ session: "" })}
+      >
+        <SavedSessions filters={{ status: "ended", worker, q }} />
+        <Group mb="sm" align="flex-end">
+          <TypedFilter
+            size="xs"
+            label="Address or title has"
+            filter
+            w={220}
+            value={q}
+            onChange={(typed) => set({ q: typed, page: "", session: "" })}
+          />
+          <TypedFilter
+            size="xs"
+            label="Worker"
+            w={160}
+            value={worker}
+            onChange={(typed) => set({ worker: typed, page: "", session: "" })}
+          />
+        </Group>
+        <Loadable query={query}>
+          {({ next_cursor }) => (
+            <>
               {rows.length > 0 ? (
                 <DataTable
                   label="Past sessions"
@@ -218,6 +223,7 @@ export function Page() {
                   rows={rows}
                   rowKey={({ session_id }) => session_id}
                   current={session}
+                  href={({ session_id }) => sessionHref(session_id)}
                   onOpen={({ session_id }) => set({ session: session_id }, { push: true })}
                 />
               ) : filtered ? (
@@ -234,10 +240,10 @@ export function Page() {
                 shown={rows.length}
                 onGo={(trail) => set({ page: trail }, { push: true })}
               />
-            </Panels>
-          );
-        }}
-      </Loadable>
+            </>
+          )}
+        </Loadable>
+      </Beside>
     </>
   );
 }

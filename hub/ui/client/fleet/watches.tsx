@@ -2,16 +2,20 @@ import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useLocation } from "wouter";
 import type { Watch } from "#shared/protocol/schema/watch.ts";
+import { usePeek } from "../lib/chosen.ts";
 import { useFilters } from "../lib/filters.ts";
 import { watchHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { RowLink } from "../parts/row-link.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { Result } from "./watches/result.tsx";
 import { WatchForm } from "./watches/watch-form.tsx";
+import { WatchPanel } from "./watches/watch-panel.tsx";
 import { scheduleText } from "./watches/watch-words.ts";
 
 const example = () =>
@@ -29,7 +33,11 @@ const COLUMNS: Column<Watch>[] = [
     key: "name",
     title: "Watch",
     width: "minmax(120px, 2fr)",
-    cell: ({ name, url }) => <Clip text={name || url} />,
+    cell: ({ watch_id, name, url }) => (
+      <RowLink href={watchHref(watch_id)}>
+        <Clip text={name || url} />
+      </RowLink>
+    ),
   },
   {
     key: "url",
@@ -75,6 +83,8 @@ export function Page() {
   const [{ add }, set] = useFilters({ add: "" });
   const [, navigate] = useLocation();
   const query = useGet("/watches");
+  const { chosen, choose, close } = usePeek();
+  const shown = query.data?.watches.find(({ watch_id }) => watch_id === chosen);
   const create = () => set({ add: "yes" }, { push: true });
   if (add !== "")
     return (
@@ -96,23 +106,32 @@ export function Page() {
           New watch
         </Button>
       </PageHead>
-      <Loadable query={query}>
-        {({ watches }) =>
-          watches.length === 0 ? (
-            <Empty title="There are no watches yet" command={example()}>
-              A watch captures a page again and again and tells what has changed.
-            </Empty>
-          ) : (
-            <DataTable
-              label="Watches"
-              columns={COLUMNS}
-              rows={watches}
-              rowKey={({ watch_id }) => watch_id}
-              href={({ watch_id }) => watchHref(watch_id)}
-            />
-          )
-        }
-      </Loadable>
+      <Beside
+        name="watches"
+        title={shown ? shown.name || shown.url : ""}
+        detail={shown && <WatchPanel key={chosen} watch={shown} />}
+        onClose={close}
+      >
+        <Loadable query={query}>
+          {({ watches }) =>
+            watches.length === 0 ? (
+              <Empty title="There are no watches yet" command={example()}>
+                A watch captures a page again and again and tells what has changed.
+              </Empty>
+            ) : (
+              <DataTable
+                label="Watches"
+                columns={COLUMNS}
+                rows={watches}
+                rowKey={({ watch_id }) => watch_id}
+                href={({ watch_id }) => watchHref(watch_id)}
+                current={chosen}
+                onOpen={choose && (({ watch_id }) => choose(watch_id))}
+              />
+            )
+          }
+        </Loadable>
+      </Beside>
     </>
   );
 }

@@ -1,9 +1,10 @@
-import { Anchor, Badge, Drawer, Group, Select, Text, TextInput } from "@mantine/core";
+import { Anchor, Badge, Group, Select, Text, TextInput } from "@mantine/core";
 import { Link } from "wouter";
 import { useFilters } from "../lib/filters.ts";
 import { withQuery } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { DataTable } from "../parts/data-table.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { COLUMNS, filterWorkers, SHOWN } from "./workers/columns.tsx";
@@ -20,8 +21,19 @@ export function BrowserWorkers() {
   const opened = all.find(({ worker_id }) => worker_id === filter.worker);
   const skewed = all.filter((one) => one.alive && isSkewed(one, hub_version)).length;
   const close = () => setFilter({ worker: "" });
+  const detail = opened ? (
+    <WorkerDetail worker={opened} hub_version={hub_version} onForgotten={close} />
+  ) : (
+    workers.data && <Empty title="There is no such worker">It may have been forgotten.</Empty>
+  );
   return (
-    <>
+    <Beside
+      name="browser-workers"
+      usual={520}
+      title={`Worker ${filter.worker}`}
+      detail={filter.worker !== "" && detail}
+      onClose={close}
+    >
       <Group gap="sm" mb="sm">
         <Text size="sm" c="dimmed">
           The hub's version is {hub_version}.
@@ -80,6 +92,7 @@ export function BrowserWorkers() {
                   columns={COLUMNS(hub_version)}
                   rows={shown}
                   rowKey={({ worker_id }) => worker_id}
+                  current={filter.worker}
                   onOpen={({ worker_id }) => setFilter({ worker: worker_id }, { push: true })}
                 />
               )}
@@ -87,19 +100,6 @@ export function BrowserWorkers() {
           );
         }}
       </Loadable>
-      <Drawer
-        opened={filter.worker !== ""}
-        onClose={close}
-        position="right"
-        size="lg"
-        title={`Worker ${filter.worker}`}
-      >
-        {opened ? (
-          <WorkerDetail worker={opened} hub_version={hub_version} onForgotten={close} />
-        ) : (
-          workers.data && <Empty title="There is no such worker">It may have been forgotten.</Empty>
-        )}
-      </Drawer>
-    </>
+    </Beside>
   );
 }

@@ -5,6 +5,7 @@ import {
   type MouseEvent,
   startTransition,
   useCallback,
+  useContext,
   useEffect,
   useMemo,
   useRef,
@@ -13,6 +14,7 @@ import {
 } from "react";
 import { useLocation } from "wouter";
 import { density, subscribeDensity } from "../lib/density.ts";
+import { RoomTaken } from "./beside/room-taken.ts";
 import { type Column, FROM_PX, rowPx, shownAt } from "./data-table/column.ts";
 import { Check, Row } from "./data-table/row.tsx";
 
@@ -24,10 +26,10 @@ interface DataTableProps<T> {
   columns: Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
-  /** Where a row leads to. */
+  /** The page of a row. */
   href?: (row: T) => string;
-  /** What a row opens instead. */
-  onOpen?: (row: T) => void;
+  /** Shows a row beside the table; its page then opens with a double click, or with Enter on the row that is shown. */
+  onOpen?: ((row: T) => void) | undefined;
   selected?: ReadonlySet<string>;
   onSelect?: (keys: Set<string>) => void;
   /** Key of the row whose detail is shown beside the table. */
@@ -47,9 +49,9 @@ const subscribeWidth = (heard: () => void) => {
   window.addEventListener("resize", heard);
   return () => window.removeEventListener("resize", heard);
 };
-/** The largest breakpoint that the window reaches: a table is drawn again only when that changes. */
-const reachedPx = () =>
-  Object.values(FROM_PX).findLast((px) => window.matchMedia(`(min-width: ${px}px)`).matches) ?? 0;
+/** The largest breakpoint that what is left of the window reaches: a table is drawn again only when that changes. */
+const reachedPx = (taken: number): number =>
+  Object.values(FROM_PX).findLast((px) => px <= window.innerWidth - taken) ?? 0;
 
 /** How many rows are drawn by now. */
 function useDrawn(rows: number): number {
@@ -65,6 +67,10 @@ function rowAt(event: MouseEvent | KeyboardEvent): HTMLElement | null {
   const element = (event.target as HTMLElement).closest<HTMLElement>("[data-index]");
   return element && event.currentTarget.contains(element) ? element : null;
 }
+
+/** The link of a row's name acts as the row does, unless it was clicked to open another tab or window. */
+const isPlainName = (control: Element, { ctrlKey, metaKey, shiftKey }: MouseEvent): boolean =>
+  control.classList.contains("row-link") && !ctrlKey && !metaKey && !shiftKey;
 
 /** Chooses rows. The function stays the same while the table stands, so that rows need not be drawn again for it. */
 function useToggle(
@@ -90,7 +96,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const media = props.media ?? false;
   const compact = useSyncExternalStore(subscribeDensity, density) === "compact";
   const row_px = rowPx(media, compact);
-  const width = useSyncExternalStore(subscribeWidth, reachedPx);
+  const taken = useContext(RoomTaken);
+  const width = useSyncExternalStore(subscribeWidth, () => reachedPx(taken));
   const columns = useMemo(() => shownAt(props.columns, width), [props.columns, width]);
   const [, navigate] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
@@ -110,9 +117,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const toggle = useToggle(selected, onSelect);
   const opens = Boolean(onOpen || href);
   const open = (row: T) => {
-    if (onOpen) onOpen(row);
-    else if (href) navigate(href(row));
+    if (!onOpen) {
+      if (href) navigate(href(row));
+    } else if (rowKey(row) !== props.current) onOpen(row);
   };
+  const openPage = (row: T) => (href ? navigate(href(row)) : open(row));
   const focusRow = (index: number) => {
     const at = Math.max(0, Math.min(rows.length - 1, index));
     const focus = (): boolean => {
@@ -128,7 +137,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
     const element = rowAt(event);
     const row = rows[Number(element?.dataset.index)];
     if (!opens || !element || row === undefined) return;
-    if (!(event.target as HTMLElement).closest("a,button,input,label")) open(row);
+    const control = (event.target as HTMLElement).closest("a,button,input,label");
+    if (control && !isPlainName(control, event)) return;
+    event.preventDefault();
+    if (event.type === "dblclick") openPage(row);
+    else open(row);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const element = rowAt(event);
@@ -144,8 +157,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
       End: rows.length - 1,
     }[event.key];
     if (to !== undefined) focusRow(to);
-    else if (event.key === "Enter" && opens) open(row);
-    else if (event.key === " " && onSelect) toggle(rowKey(row));
+    else if (event.key === "Enter" && opens) {
+      if (rowKey(row) === props.current) openPage(row);
+      else open(row);
+    } else if (event.key === " " && onSelect) toggle(rowKey(row));
     else return;
     event.preventDefault();
   };
@@ -189,6 +204,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         role="rowgroup"
         style={virtual ? { height: virtualizer.getTotalSize(), position: "relative" } : undefined}
         onClick={onClick}
+        onDoubleClick={href && onOpen && onClick}
         onKeyDown={onKeyDown}
       >
         {drawn.map(({ index, start }) => {

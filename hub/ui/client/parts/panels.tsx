@@ -1,7 +1,8 @@
-import { CloseButton, Drawer, Tabs } from "@mantine/core";
-import { useHotkeys, useMediaQuery } from "@mantine/hooks";
+import { Drawer, Tabs } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { type CSSProperties, type ReactNode, useState } from "react";
 import { useRoom } from "../lib/width.ts";
+import { useBesideRoom } from "./beside/use-beside-room.ts";
 import { Divider } from "./panels/divider.tsx";
 import { type Side, useSizes } from "./panels/sizes.ts";
 
@@ -18,14 +19,10 @@ interface PanelsProps {
   /** The detail of what is chosen; null while nothing is. */
   right?: ReactNode;
   rightTitle?: string;
-  /** Whether the right one is open where it is a drawer; by default whenever there is one. */
-  rightOpen?: boolean;
-  /** Closes the right one: its head has a button for it, and Escape does it too. */
-  onCloseRight?: () => void;
-  /** `tabs` (as they are): below 640 px all are tabs. `drawer`: the left stays the page, the right comes over it. */
-  phone?: "tabs" | "drawer";
-  /** Of the whole, where it does not fill the window below the head. */
-  height?: string;
+  /** Whether the right one is open where it is a drawer. */
+  rightOpen: boolean;
+  /** Closes the drawer. */
+  onCloseRight: () => void;
 }
 
 /**
@@ -33,23 +30,18 @@ interface PanelsProps {
  * fold the sides. Below 1100 px the right one is a drawer, below 640 px they are tabs.
  */
 export function Panels(props: PanelsProps) {
-  const room = useRoom();
-  if (room === "phone" && props.phone !== "drawer") return <TabPanels {...props} />;
-  return <SidePanels {...props} />;
+  return useRoom() === "phone" ? <TabPanels {...props} /> : <SidePanels {...props} />;
 }
 
 function SidePanels(props: PanelsProps) {
   const { name, left, leftTitle = "List", children, title, right, rightTitle = "Detail" } = props;
-  const { rightOpen, onCloseRight, height } = props;
-  // A page that opens the drawer itself has the right one always there where it is beside.
-  const closes = rightOpen === undefined && onCloseRight !== undefined;
-  const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
+  const { rightOpen, onCloseRight } = props;
+  const roomy = useBesideRoom();
   const { sizes, resize, reset, fold, folded } = useSizes(name);
   const beside = roomy && Boolean(right) && !folded.right;
   useHotkeys([
     ["[", () => left && fold("left")],
     ["]", () => right && fold("right")],
-    ["Escape", () => beside && closes && onCloseRight()],
   ]);
   const divider = (side: Side) => (
     <Divider
@@ -61,7 +53,6 @@ function SidePanels(props: PanelsProps) {
     />
   );
   const style = {
-    "--panels-height": height,
     "--left": `${sizes.left}px`,
     "--right": `${sizes.right}px`,
   } as CSSProperties;
@@ -82,20 +73,14 @@ function SidePanels(props: PanelsProps) {
         <>
           {divider("right")}
           <section className="panel panel-right" aria-label={rightTitle}>
-            {closes && (
-              <div className="panel-head">
-                <h2>{rightTitle}</h2>
-                <CloseButton aria-label="Close" onClick={onCloseRight} />
-              </div>
-            )}
             {right}
           </section>
         </>
       )}
       {!roomy && (
         <Drawer
-          opened={Boolean(right) && (rightOpen ?? true)}
-          onClose={() => onCloseRight?.()}
+          opened={Boolean(right) && rightOpen}
+          onClose={onCloseRight}
           position="right"
           size={460}
           title={rightTitle}

@@ -1,8 +1,10 @@
-import { Drawer, type MantineSize } from "@mantine/core";
+import { Drawer, Group, type MantineSize } from "@mantine/core";
 import type { ReactNode } from "react";
 
 interface SidePanelProps {
   title: string;
+  /** After the title. */
+  badge?: ReactNode;
   opened: boolean;
   onClose: () => void;
   size?: MantineSize | number;
@@ -10,7 +12,8 @@ interface SidePanelProps {
 }
 
 /** One thing of a list beside it. A click beside it or Escape in a question on top of it does not lose what was typed. */
-export function SidePanel({ title, opened, onClose, size = 640, children }: SidePanelProps) {
+export function SidePanel(props: SidePanelProps) {
+  const { title, badge, opened, onClose, size = 640, children } = props;
   return (
     <Drawer
       opened={opened}
@@ -20,7 +23,12 @@ export function SidePanel({ title, opened, onClose, size = 640, children }: Side
       closeOnClickOutside={false}
       position="right"
       size={size}
-      title={title}
+      title={
+        <Group component="span" gap="xs">
+          <span className="wrap">{title}</span>
+          {badge}
+        </Group>
+      }
       className="side-panel"
     >
       {children}

@@ -1,15 +1,16 @@
 import { Alert, Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
+import { useChosen } from "../lib/chosen.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Fact, FactList } from "../parts/facts.tsx";
 import { FilterGroup } from "../parts/filter-group.tsx";
 import { MomentField } from "../parts/moment-field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
-import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 
@@ -178,56 +179,57 @@ function Entry({ entry }: { entry: AuditEntry }) {
 /** Who changed what. */
 export function Page() {
   const [{ page, ...filters }, setAll] = useFilters({ ...NONE, page: "" });
-  const [shown, setShown] = useState<AuditEntry | null>(null);
+  const { chosen, choose, close } = useChosen();
   const query = useGet(
     "/audit",
     { query: { ...filters, limit: LIMIT, cursor: cursorOf(page) } }, // Somebody who declined to give the password is not asked again.
     { refetchInterval: ({ state }) => (state.data ? EVERY_MS : false) },
   );
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
+  const shown = query.data?.entries.find(({ id }) => String(id) === chosen);
   return (
     <>
       <PageHead
         title="Audit"
         note="Who changed something, took over a browser or was refused, newest first."
       />
-      <FilterBar filters={filters} set={set} />
-      <Loadable query={query}>
-        {({ entries, next_cursor, dropped }) => (
-          <>
-            {dropped > 0 && (
-              <Alert color="yellow" mb="sm" title="Some calls were not recorded">
-                This hub could not store {dropped} of them since it was started.
-              </Alert>
-            )}
-            {entries.length > 0 ? (
-              <DataTable
-                label="Audit log"
-                columns={COLUMNS}
-                rows={entries}
-                rowKey={({ id }) => String(id)}
-                onOpen={setShown}
+      <Beside name="audit" title="Call" detail={shown && <Entry entry={shown} />} onClose={close}>
+        <FilterBar filters={filters} set={set} />
+        <Loadable query={query}>
+          {({ entries, next_cursor, dropped }) => (
+            <>
+              {dropped > 0 && (
+                <Alert color="yellow" mb="sm" title="Some calls were not recorded">
+                  This hub could not store {dropped} of them since it was started.
+                </Alert>
+              )}
+              {entries.length > 0 ? (
+                <DataTable
+                  label="Audit log"
+                  columns={COLUMNS}
+                  rows={entries}
+                  rowKey={({ id }) => String(id)}
+                  current={chosen}
+                  onOpen={({ id }) => choose(String(id))}
+                />
+              ) : (
+                <Empty
+                  title="No entries"
+                  command={`curl -H 'X-Admin-Password: …' '${location.origin}/audit?limit=20'`}
+                >
+                  Nothing matches the filters. Entries are kept for SVC_AUDIT_DAYS days.
+                </Empty>
+              )}
+              <Pager
+                trail={page}
+                next={next_cursor}
+                shown={entries.length}
+                onGo={(trail) => setAll({ page: trail }, { push: true })}
               />
-            ) : (
-              <Empty
-                title="No entries"
-                command={`curl -H 'X-Admin-Password: …' '${location.origin}/audit?limit=20'`}
-              >
-                Nothing matches the filters. Entries are kept for SVC_AUDIT_DAYS days.
-              </Empty>
-            )}
-            <Pager
-              trail={page}
-              next={next_cursor}
-              shown={entries.length}
-              onGo={(trail) => setAll({ page: trail }, { push: true })}
-            />
-          </>
-        )}
-      </Loadable>
-      <SidePanel title="Call" opened={shown !== null} onClose={() => setShown(null)} size={520}>
-        {shown && <Entry entry={shown} />}
-      </SidePanel>
+            </>
+          )}
+        </Loadable>
+      </Beside>
     </>
   );
 }

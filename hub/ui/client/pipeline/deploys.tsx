@@ -1,4 +1,4 @@
-import { Button, Stack } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
@@ -8,9 +8,9 @@ import { call } from "../lib/http.ts";
 import { isAdmin, loginStore } from "../lib/logins.ts";
 import { getKey } from "../lib/query-key.ts";
 import { durationText } from "../lib/units.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip, Elapsed, Status } from "../parts/text.tsx";
 import { DeployPanel } from "./deploys/deploy-panel.tsx";
@@ -109,7 +109,24 @@ export function Page() {
         {({ deploys }) => {
           const shown = deploys.find(({ deploy_id }) => String(deploy_id) === filters.deploy);
           return (
-            <Stack gap="sm">
+            <Beside
+              name="deploys"
+              usual={560}
+              title={
+                shown ? `Deploy ${shown.deploy_id} of ${shown.target}` : `Deploy ${filters.deploy}`
+              }
+              detail={
+                filters.deploy !== "" &&
+                (shown ? (
+                  <DeployPanel deploy={shown} />
+                ) : (
+                  <Empty title="This deploy is not among the last 100">
+                    The oldest are forgotten after a while.
+                  </Empty>
+                ))
+              }
+              onClose={() => set({ deploy: "" })}
+            >
               {deploys.length === 0 ? (
                 <Empty
                   title="Nothing was deployed yet"
@@ -124,6 +141,7 @@ export function Page() {
                   columns={COLUMNS}
                   rows={deploys}
                   rowKey={({ deploy_id }) => String(deploy_id)}
+                  current={filters.deploy}
                   onOpen={({ deploy_id }) => set({ deploy: String(deploy_id) }, { push: true })}
                 />
               )}
@@ -133,25 +151,7 @@ export function Page() {
                 onClose={() => set({ start: "" })}
                 onStarted={(id) => set({ start: "", deploy: String(id) })}
               />
-              <SidePanel
-                title={
-                  shown
-                    ? `Deploy ${shown.deploy_id} of ${shown.target}`
-                    : `Deploy ${filters.deploy}`
-                }
-                opened={filters.deploy !== ""}
-                onClose={() => set({ deploy: "" })}
-                size={760}
-              >
-                {shown ? (
-                  <DeployPanel deploy={shown} />
-                ) : (
-                  <Empty title="This deploy is not among the last 100">
-                    The oldest are forgotten after a while.
-                  </Empty>
-                )}
-              </SidePanel>
-            </Stack>
+            </Beside>
           );
         }}
       </Loadable>

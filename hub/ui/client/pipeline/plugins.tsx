@@ -1,19 +1,27 @@
 import { Badge, Stack, TextInput } from "@mantine/core";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
+import { usePeek } from "../lib/chosen.ts";
 import { useFilters } from "../lib/filters.ts";
 import { pluginHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { RowLink } from "../parts/row-link.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Clip } from "../parts/text.tsx";
+import { PluginPanel } from "./plugins/plugin-panel.tsx";
 
 const COLUMNS: Column<Plugin>[] = [
   {
     key: "slug",
     title: "Plugin",
     width: "minmax(130px, 1fr)",
-    cell: ({ slug, manifest }) => <Clip text={manifest?.name ?? slug} />,
+    cell: ({ slug, manifest }) => (
+      <RowLink href={pluginHref(slug)}>
+        <Clip text={manifest?.name ?? slug} />
+      </RowLink>
+    ),
   },
   {
     key: "version",
@@ -61,56 +69,67 @@ const COLUMNS: Column<Plugin>[] = [
 export function Page() {
   const query = useGet("/api/v1/plugins/available");
   const [{ q }, set] = useFilters({ q: "" });
+  const { chosen, choose, close } = usePeek();
+  const shown = query.data?.plugins.find(({ slug }) => slug === chosen);
   return (
     <>
       <PageHead
         title="Plugins"
         note="Each folder in the plugins directory is a plugin. It appears here by itself, and workers receive it by themselves."
       />
-      <Loadable query={query}>
-        {({ plugins }) => {
-          const rows = plugins.filter(({ slug, manifest }) =>
-            `${slug} ${manifest?.name} ${manifest?.description}`
-              .toLowerCase()
-              .includes(q.toLowerCase()),
-          );
-          if (plugins.length === 0)
-            return (
-              <Empty
-                title="There is no plugin yet"
-                command={`mkdir -p plugins/hello && cat > plugins/hello/plugin.json <<'JSON'
+      <Beside
+        name="plugins"
+        title={shown?.manifest?.name ?? chosen}
+        detail={shown && <PluginPanel key={chosen} plugin={shown} />}
+        onClose={close}
+      >
+        <Loadable query={query}>
+          {({ plugins }) => {
+            const rows = plugins.filter(({ slug, manifest }) =>
+              `${slug} ${manifest?.name} ${manifest?.description}`
+                .toLowerCase()
+                .includes(q.toLowerCase()),
+            );
+            if (plugins.length === 0)
+              return (
+                <Empty
+                  title="There is no plugin yet"
+                  command={`mkdir -p plugins/hello && cat > plugins/hello/plugin.json <<'JSON'
 {"slug":"hello","name":"Hello","version":"1.0.0","executor":{"type":"command","argv":["echo","hello"]}}
 JSON`}
-              >
-                In the data directory of the server, or where SVC_PLUGINS_DIR says.
-              </Empty>
-            );
-          return (
-            <Stack gap="sm">
-              <TextInput
-                size="xs"
-                w={220}
-                aria-label="Filter plugins"
-                placeholder="Filter"
-                data-filter
-                value={q}
-                onChange={(event) => set({ q: event.currentTarget.value })}
-              />
-              {rows.length === 0 ? (
-                <Empty title="No plugin matches the filter" />
-              ) : (
-                <DataTable
-                  label="Plugins"
-                  columns={COLUMNS}
-                  rows={rows}
-                  rowKey={({ slug }) => slug}
-                  href={({ slug }) => pluginHref(slug)}
+                >
+                  In the data directory of the server, or where SVC_PLUGINS_DIR says.
+                </Empty>
+              );
+            return (
+              <Stack gap="sm">
+                <TextInput
+                  size="xs"
+                  w={220}
+                  aria-label="Filter plugins"
+                  placeholder="Filter"
+                  data-filter
+                  value={q}
+                  onChange={(event) => set({ q: event.currentTarget.value })}
                 />
-              )}
-            </Stack>
-          );
-        }}
-      </Loadable>
+                {rows.length === 0 ? (
+                  <Empty title="No plugin matches the filter" />
+                ) : (
+                  <DataTable
+                    label="Plugins"
+                    columns={COLUMNS}
+                    rows={rows}
+                    rowKey={({ slug }) => slug}
+                    href={({ slug }) => pluginHref(slug)}
+                    current={chosen}
+                    onOpen={choose && (({ slug }) => choose(slug))}
+                  />
+                )}
+              </Stack>
+            );
+          }}
+        </Loadable>
+      </Beside>
     </>
   );
 }

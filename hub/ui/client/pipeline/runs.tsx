@@ -11,8 +11,8 @@ import { SavedLists } from "../parts/saved-lists.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { TypedFilter } from "../parts/typed-filter.tsx";
 import { useShown } from "./run/address.ts";
-import { RunDrawer } from "./run/drawer.tsx";
 import { RunTable } from "./run/run-table.tsx";
+import { RunsBeside } from "./run/shown-run.tsx";
 
 const LIMIT = 50;
 const NONE = {
@@ -135,7 +135,7 @@ function FilterBar({ filters, set }: FilterBarProps) {
 /** Runs of every workload. */
 export function Page() {
   const [{ page, ...filters }, setAll] = useFilters({ ...NONE, page: "" });
-  const { showRun } = useShown();
+  const { run, showRun } = useShown();
   const runs = useRuns(filters, cursorOf(page));
   const filtered = Object.values(filters).some(Boolean);
   const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
@@ -146,46 +146,49 @@ export function Page() {
           Failures grouped
         </Button>
       </PageHead>
-      <SavedLists
-        page="runs"
-        all="All runs"
-        filters={filters}
-        onChoose={(saved) => setAll({ ...knownOf(NONE, saved), page: "" }, { push: true })}
-      />
-      <FilterBar filters={filters} set={set} />
-      <Loadable query={runs}>
-        {({ runs: rows, next_before }) => (
-          <>
-            {rows.length > 0 && <RunTable label="Runs" runs={rows} onOpen={showRun} />}
-            {rows.length === 0 &&
-              (next_before !== null ? (
-                <Text size="sm" c="dimmed" role="status">
-                  None among the runs searched so far: “Older” continues from there.
-                </Text>
-              ) : (
-                <Empty
-                  title={filtered ? "No run matches" : "Nothing has run yet"}
-                  command={
-                    filtered
-                      ? undefined
-                      : `curl -X POST ${location.origin}/api/v1/workloads/WORKLOAD/tasks -H 'content-type: application/json' -d '{"pk": "first"}'`
-                  }
-                >
-                  {filtered
-                    ? "Other filters, or none, may show some."
-                    : "A task that a worker runs shows up here. Create a workload and submit one:"}
-                </Empty>
-              ))}
-            <Pager
-              trail={page}
-              next={next_before === null ? null : String(next_before)}
-              shown={rows.length}
-              onGo={(trail) => setAll({ page: trail }, { push: true })}
-            />
-          </>
-        )}
-      </Loadable>
-      <RunDrawer />
+      <RunsBeside name="runs">
+        <SavedLists
+          page="runs"
+          all="All runs"
+          filters={filters}
+          onChoose={(saved) => setAll({ ...knownOf(NONE, saved), page: "" }, { push: true })}
+        />
+        <FilterBar filters={filters} set={set} />
+        <Loadable query={runs}>
+          {({ runs: rows, next_before }) => (
+            <>
+              {rows.length > 0 && (
+                <RunTable label="Runs" runs={rows} current={run} onOpen={showRun} />
+              )}
+              {rows.length === 0 &&
+                (next_before !== null ? (
+                  <Text size="sm" c="dimmed" role="status">
+                    None among the runs searched so far: “Older” continues from there.
+                  </Text>
+                ) : (
+                  <Empty
+                    title={filtered ? "No run matches" : "Nothing has run yet"}
+                    command={
+                      filtered
+                        ? undefined
+                        : `curl -X POST ${location.origin}/api/v1/workloads/WORKLOAD/tasks -H 'content-type: application/json' -d '{"pk": "first"}'`
+                    }
+                  >
+                    {filtered
+                      ? "Other filters, or none, may show some."
+                      : "A task that a worker runs shows up here. Create a workload and submit one:"}
+                  </Empty>
+                ))}
+              <Pager
+                trail={page}
+                next={next_before === null ? null : String(next_before)}
+                shown={rows.length}
+                onGo={(trail) => setAll({ page: trail }, { push: true })}
+              />
+            </>
+          )}
+        </Loadable>
+      </RunsBeside>
     </>
   );
 }

@@ -2,8 +2,8 @@ import { Badge, Stack, Text, TextInput, Title } from "@mantine/core";
 import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
-import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { pipelineName, unitOf } from "../system/setting-names.ts";
@@ -68,6 +68,15 @@ const COLUMNS: Column<Setting>[] = [
   },
 ];
 
+function Edited({ setting, onDone }: { setting: Setting | undefined; onDone: () => void }) {
+  if (setting?.writable) return <SettingPanel setting={setting} onDone={onDone} />;
+  return (
+    <Empty title="This setting is not changed here">
+      {setting ? setting.description : "There is no setting with this name."}
+    </Empty>
+  );
+}
+
 /** Settings of the control plane. */
 export function PipelineSettings() {
   const query = useGet("/api/v1/settings");
@@ -88,65 +97,61 @@ export function PipelineSettings() {
           const fixed = rows.filter(({ writable }) => !writable);
           const writable = rows.filter((row) => row.writable);
           return (
-            <Stack gap="md">
-              <TextInput
-                size="xs"
-                w={220}
-                aria-label="Filter settings"
-                placeholder="Filter"
-                data-filter
-                value={filters.q}
-                onChange={(event) => set({ q: event.currentTarget.value })}
-              />
-              {rows.length === 0 && <Empty title="No setting matches the filter" />}
-              {writable.length > 0 && (
-                <Stack gap="xs">
-                  <Title order={2} size="h4">
-                    Changed here
-                  </Title>
-                  <DataTable
-                    label="Settings that are changed here"
-                    media
-                    columns={COLUMNS}
-                    rows={writable}
-                    rowKey={({ key }) => key}
-                    onOpen={({ key }) => set({ edit: key }, { push: true })}
-                  />
-                </Stack>
-              )}
-              <LlmPanel settings={settings} />
-              {fixed.length > 0 && (
-                <Stack gap="xs">
-                  <Title order={2} size="h4">
-                    Set by variables
-                  </Title>
-                  <Text size="sm" c="dimmed">
-                    Read when the program starts: change the variable and restart it.
-                  </Text>
-                  <DataTable
-                    label="Settings that variables set"
-                    media
-                    columns={COLUMNS}
-                    rows={fixed}
-                    rowKey={({ key }) => key}
-                  />
-                </Stack>
-              )}
-              <SidePanel
-                key={filters.edit}
-                title={`${pipelineName(filters.edit)} (${filters.edit})`}
-                opened={filters.edit !== ""}
-                onClose={close}
-              >
-                {edited?.writable ? (
-                  <SettingPanel setting={edited} onDone={close} />
-                ) : (
-                  <Empty title="This setting is not changed here">
-                    {edited ? edited.description : "There is no setting with this name."}
-                  </Empty>
+            <Beside
+              name="settings"
+              title={`${pipelineName(filters.edit)} (${filters.edit})`}
+              detail={
+                filters.edit !== "" && <Edited key={filters.edit} setting={edited} onDone={close} />
+              }
+              onClose={close}
+            >
+              <Stack gap="md">
+                <TextInput
+                  size="xs"
+                  w={220}
+                  aria-label="Filter settings"
+                  placeholder="Filter"
+                  data-filter
+                  value={filters.q}
+                  onChange={(event) => set({ q: event.currentTarget.value })}
+                />
+                {rows.length === 0 && <Empty title="No setting matches the filter" />}
+                {writable.length > 0 && (
+                  <Stack gap="xs">
+                    <Title order={2} size="h4">
+                      Changed here
+                    </Title>
+                    <DataTable
+                      label="Settings that are changed here"
+                      media
+                      columns={COLUMNS}
+                      rows={writable}
+                      rowKey={({ key }) => key}
+                      current={filters.edit}
+                      onOpen={({ key }) => set({ edit: key }, { push: true })}
+                    />
+                  </Stack>
                 )}
-              </SidePanel>
-            </Stack>
+                <LlmPanel settings={settings} />
+                {fixed.length > 0 && (
+                  <Stack gap="xs">
+                    <Title order={2} size="h4">
+                      Set by variables
+                    </Title>
+                    <Text size="sm" c="dimmed">
+                      Read when the program starts: change the variable and restart it.
+                    </Text>
+                    <DataTable
+                      label="Settings that variables set"
+                      media
+                      columns={COLUMNS}
+                      rows={fixed}
+                      rowKey={({ key }) => key}
+                    />
+                  </Stack>
+                )}
+              </Stack>
+            </Beside>
           );
         }}
       </Loadable>

@@ -1,14 +1,14 @@
-import { Badge, Button, Stack } from "@mantine/core";
+import { Badge, Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import type { CreatedToken, Token } from "#shared/protocol/schema/token.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { SidePanel } from "../parts/side-panel.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { NewToken } from "./tokens/new-token.tsx";
@@ -117,7 +117,19 @@ export function Page() {
       </PageHead>
       <Loadable query={query}>
         {({ tokens }) => (
-          <Stack gap="sm">
+          <Beside
+            name="tokens"
+            title={made === null ? "New token" : made.name}
+            detail={
+              filters.create !== "" &&
+              (made === null ? (
+                <NewToken first={tokens.length === 0} onMade={setMade} />
+              ) : (
+                <ShownToken made={made} onDone={close} />
+              ))
+            }
+            onClose={close}
+          >
             {tokens.length === 0 ? (
               <Empty
                 title="There is no token yet"
@@ -134,18 +146,7 @@ export function Page() {
                 rowKey={({ token_id }) => token_id}
               />
             )}
-            <SidePanel
-              title={made === null ? "New token" : made.name}
-              opened={filters.create !== ""}
-              onClose={close}
-            >
-              {made === null ? (
-                <NewToken first={tokens.length === 0} onMade={setMade} />
-              ) : (
-                <ShownToken made={made} onDone={close} />
-              )}
-            </SidePanel>
-          </Stack>
+          </Beside>
         )}
       </Loadable>
     </>

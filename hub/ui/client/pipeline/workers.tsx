@@ -3,14 +3,15 @@ import type { PullWorker } from "#shared/protocol/schema/pull.ts";
 import { useFilters } from "../lib/filters.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { workerLook } from "../parts/status/worker.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/update-words.ts";
-import { WorkerDrawer } from "./pull-worker/drawer.tsx";
 import { Share } from "./pull-worker/share.tsx";
+import { WorkerPanel } from "./pull-worker/worker-panel.tsx";
 
 const gpuText = ({ gpus }: PullWorker): string => {
   const used = gpus.flatMap(({ util_percent }) => (util_percent === null ? [] : [util_percent]));
@@ -138,8 +139,16 @@ export function PipelineWorkers() {
       (filters.state === "" || state === filters.state) &&
       [id, host, ...(filter ?? [])].some((text) => text.toLowerCase().includes(word)),
   );
+  const opened = all.find(({ id }) => id === filters.worker);
   return (
-    <>
+    <Beside
+      name="pipeline-workers"
+      usual={520}
+      title={filters.worker}
+      badge={opened && <StatusMark look={workerLook(opened)} />}
+      detail={query.data && filters.worker !== "" && <WorkerPanel worker={opened} />}
+      onClose={() => set({ worker: "" })}
+    >
       {all.length > 0 && (
         <Text size="sm" c="dimmed" mb="sm">
           {summary(all)}
@@ -184,18 +193,14 @@ export function PipelineWorkers() {
                   columns={COLUMNS}
                   rows={rows}
                   rowKey={({ id }) => id}
+                  current={filters.worker}
                   onOpen={({ id }) => set({ worker: id }, { push: true })}
                 />
               )}
-              <WorkerDrawer
-                id={filters.worker}
-                worker={all.find(({ id }) => id === filters.worker)}
-                onClose={() => set({ worker: "" })}
-              />
             </>
           )
         }
       </Loadable>
-    </>
+    </Beside>
   );
 }

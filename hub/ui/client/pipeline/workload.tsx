@@ -9,7 +9,7 @@ import { countText } from "../lib/units.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loadable } from "../parts/states.tsx";
 import { Total } from "./overview/totals.tsx";
-import { RunDrawer } from "./run/drawer.tsx";
+import { RunsBeside } from "./run/shown-run.tsx";
 import { Charts } from "./workload/charts.tsx";
 import { CodeTab } from "./workload/code/code-tab.tsx";
 import { CHECK_CALL_MS, TestPanel, useTestRun } from "./workload/code/test-panel.tsx";
@@ -118,40 +118,41 @@ export function Page({ params }: { params: Record<string, string> }) {
           </Group>
         )}
       </PageHead>
-      <Loadable query={query} lines={10}>
-        {(workload) => (
-          <Stack gap="md">
-            <ExecutorNote
-              workload={workload}
-              waiting={counts.data?.pending}
-              onEdit={() => set({ ...PLACE, tab: "code" })}
-            />
-            <SupervisionNote slug={slug} />
-            <Counts counts={counts.data} />
-            <Charts slug={slug} span={span} onSpan={(value) => set({ span: value })} />
-            <Tabs
-              value={shown}
-              keepMounted={false}
-              onChange={(value) => set({ ...PLACE, tab: value ?? "runs" })}
-            >
-              <Tabs.List className="tabs" aria-label="Parts of the workload">
-                {TABS.map(({ value, title }) => (
-                  <Tabs.Tab key={value} value={value}>
-                    {title}
-                    {value === "failed" && counts.data && counts.data.failed > 0
-                      ? ` (${countText(counts.data.failed)})`
-                      : ""}
-                  </Tabs.Tab>
-                ))}
-              </Tabs.List>
-              <Tabs.Panel value={shown} pt="md">
-                <TabPanel tab={shown} workload={workload} />
-              </Tabs.Panel>
-            </Tabs>
-          </Stack>
-        )}
-      </Loadable>
-      <RunDrawer />
+      <RunsBeside name="workload">
+        <Loadable query={query} lines={10}>
+          {(workload) => (
+            <Stack gap="md">
+              <ExecutorNote
+                workload={workload}
+                waiting={counts.data?.pending}
+                onEdit={() => set({ ...PLACE, tab: "code" })}
+              />
+              <SupervisionNote slug={slug} />
+              <Counts counts={counts.data} />
+              <Charts slug={slug} span={span} onSpan={(value) => set({ span: value })} />
+              <Tabs
+                value={shown}
+                keepMounted={false}
+                onChange={(value) => set({ ...PLACE, tab: value ?? "runs" })}
+              >
+                <Tabs.List className="tabs" aria-label="Parts of the workload">
+                  {TABS.map(({ value, title }) => (
+                    <Tabs.Tab key={value} value={value}>
+                      {title}
+                      {value === "failed" && counts.data && counts.data.failed > 0
+                        ? ` (${countText(counts.data.failed)})`
+                        : ""}
+                    </Tabs.Tab>
+                  ))}
+                </Tabs.List>
+                <Tabs.Panel value={shown} pt="md">
+                  <TabPanel tab={shown} workload={workload} />
+                </Tabs.Panel>
+              </Tabs>
+            </Stack>
+          )}
+        </Loadable>
+      </RunsBeside>
     </>
   );
 }

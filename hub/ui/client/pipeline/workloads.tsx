@@ -3,12 +3,15 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import type { DashboardOverview } from "#shared/protocol/schema/flow.ts";
 import type { Workload, WorkloadList } from "#shared/protocol/schema/workload.ts";
+import { usePeek } from "../lib/chosen.ts";
 import { useFilters } from "../lib/filters.ts";
 import { workloadHref } from "../lib/links.ts";
 import { useGet } from "../lib/query.ts";
 import { countText } from "../lib/units.ts";
+import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { RowLink } from "../parts/row-link.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import type { Look } from "../parts/status/look.ts";
 import { StatusMark } from "../parts/status-mark.tsx";
@@ -18,6 +21,7 @@ import { stateOf } from "./workload/state.ts";
 import { useSeen } from "./workload/use-seen.ts";
 import { CreateDialog } from "./workloads/create.tsx";
 import { createCommand } from "./workloads/examples.ts";
+import { WorkloadPanel } from "./workloads/workload-panel.tsx";
 
 type Depth = DashboardOverview["queue_depths"][number];
 interface Row extends Workload {
@@ -43,7 +47,9 @@ const COLUMNS: Column<Row>[] = [
     width: "minmax(110px, 2fr)",
     cell: ({ slug, name }) => (
       <>
-        <Clip text={slug} />
+        <RowLink href={workloadHref(slug)}>
+          <Clip text={slug} />
+        </RowLink>
         {name !== slug && (
           <Text size="xs" c="dimmed" truncate>
             {name}
@@ -115,6 +121,7 @@ export function Page() {
   const overview = useGet("/api/v1/dashboard/overview");
   const seen = useSeen();
   const openCreate = () => set({ create: "python_module" }, { push: true });
+  const { chosen, choose, close } = usePeek();
   const rowsOf = ({ workloads }: WorkloadList): Row[] =>
     workloads.map((workload) => {
       const { slug, enabled, executor } = workload;
@@ -129,66 +136,88 @@ export function Page() {
         look: stateOf({ slug, enabled, broken, running: depth?.claimed ?? 0 }, seen),
       };
     });
+  const rows = list.data ? rowsOf(list.data) : [];
+  const peeked = rows.find(({ slug }) => slug === chosen);
   return (
     <>
       <PageHead title="Workloads">
         <Button onClick={openCreate}>Create a workload</Button>
       </PageHead>
-      <Loadable query={list}>
-        {(data) => {
-          const rows = rowsOf(data);
-          const shown = rows.filter((row) => matches(row, q, state));
-          if (rows.length === 0)
+      <Beside
+        name="workloads"
+        title={chosen}
+        detail={
+          peeked && (
+            <WorkloadPanel
+              key={chosen}
+              workload={peeked}
+              look={peeked.look}
+              depth={peeked.depth}
+              runs={peeked.runs}
+              rate={peeked.rate}
+            />
+          )
+        }
+        onClose={close}
+      >
+        <Loadable query={list}>
+          {() => {
+            const shown = rows.filter((row) => matches(row, q, state));
+            if (rows.length === 0)
+              return (
+                <Empty title="There is no workload yet" command={createCommand()}>
+                  A workload is a queue of tasks and what runs them. The button above creates one,
+                  or:
+                </Empty>
+              );
             return (
-              <Empty title="There is no workload yet" command={createCommand()}>
-                A workload is a queue of tasks and what runs them. The button above creates one, or:
-              </Empty>
+              <>
+                <Group mb="md" align="end">
+                  <TextInput
+                    label="Filter"
+                    data-filter
+                    placeholder="name, executor"
+                    value={text}
+                    onChange={(event) => {
+                      setText(event.currentTarget.value);
+                      later(event.currentTarget.value);
+                    }}
+                  />
+                  <Select
+                    label="State"
+                    placeholder="all"
+                    clearable
+                    w={160}
+                    data={[
+                      { value: "on", label: "on" },
+                      { value: "off", label: "off" },
+                      { value: "failed", label: "has failed tasks" },
+                    ]}
+                    value={state || null}
+                    onChange={(value) => set({ state: value ?? "" })}
+                  />
+                  <Text size="sm" c="dimmed" pb={6}>
+                    {shown.length} of {rows.length}
+                  </Text>
+                </Group>
+                {shown.length === 0 ? (
+                  <Empty title="No workload matches">Another filter, or none, may show some.</Empty>
+                ) : (
+                  <DataTable
+                    label="Workloads"
+                    columns={COLUMNS}
+                    rows={shown}
+                    rowKey={({ slug }) => slug}
+                    href={({ slug }) => workloadHref(slug)}
+                    current={chosen}
+                    onOpen={choose && (({ slug }) => choose(slug))}
+                  />
+                )}
+              </>
             );
-          return (
-            <>
-              <Group mb="md" align="end">
-                <TextInput
-                  label="Filter"
-                  data-filter
-                  placeholder="name, executor"
-                  value={text}
-                  onChange={(event) => {
-                    setText(event.currentTarget.value);
-                    later(event.currentTarget.value);
-                  }}
-                />
-                <Select
-                  label="State"
-                  placeholder="all"
-                  clearable
-                  w={160}
-                  data={[
-                    { value: "on", label: "on" },
-                    { value: "off", label: "off" },
-                    { value: "failed", label: "has failed tasks" },
-                  ]}
-                  value={state || null}
-                  onChange={(value) => set({ state: value ?? "" })}
-                />
-                <Text size="sm" c="dimmed" pb={6}>
-                  {shown.length} of {rows.length}
-                </Text>
-              </Group>
-              {shown.length === 0 ? (
-                <Empty title="No workload matches">Another filter, or none, may show some.</Empty>
-              ) : (
-                <DataTable
-                  label="Workloads"
-                  columns={COLUMNS}
-                  rows={shown}
-                  rowKey={({ slug }) => slug}
-                  href={({ slug }) => workloadHref(slug)}
-                />
-              )}
-            </>
-          );
-        }}
-      </Loadable>
+          }}
+        </Loadable>
+      </Beside>
       <CreateDialog type={create} onType={(type) => set({ create: type })} />
     </>
   );

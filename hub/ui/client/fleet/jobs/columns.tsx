@@ -1,8 +1,10 @@
 import type { Job } from "#shared/protocol/schema/job.ts";
+import { jobHref } from "../../lib/links.ts";
 import { bytesText, countText } from "../../lib/units.ts";
 import { CaptureRing } from "../../parts/capture-ring.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { PageName } from "../../parts/page-name.tsx";
+import { RowLink } from "../../parts/row-link.tsx";
 import { failureReason } from "../../parts/status/job.ts";
 import { Ago } from "../../parts/text.tsx";
 import { Thumb } from "../../parts/thumb.tsx";
@@ -25,6 +27,12 @@ export const Target = ({ job }: { job: Job }) => (
   />
 );
 
+const NamedTarget = ({ job }: { job: Job }) => (
+  <RowLink href={jobHref(job.job_id)}>
+    <Target job={job} />
+  </RowLink>
+);
+
 /** What became of it; of a failure that its two words do not tell the reason of, what it said. */
 function Result({ job }: { job: Job }) {
   const { status, error } = job;
@@ -43,7 +51,7 @@ function Result({ job }: { job: Job }) {
 /** All of it in one cell, where there is no room for columns. */
 const Card = ({ job }: { job: Job }) => (
   <span className="job-card">
-    <Target job={job} />
+    <NamedTarget job={job} />
     <span className="job-card-foot">
       <JobState job={job} />
       <span className="job-card-facts">
@@ -93,7 +101,7 @@ export const COLUMNS: Column<Job>[] = [
     title: "Page",
     width: "minmax(150px, 1fr)",
     from: "sm",
-    cell: (job) => <Target job={job} />,
+    cell: (job) => <NamedTarget job={job} />,
   },
   {
     key: "result",

@@ -3,9 +3,9 @@ import { IconPlus } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ComponentType, Fragment, type ReactNode } from "react";
 import { useFilters } from "../../lib/filters.ts";
+import { Beside } from "../../parts/beside.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Panels } from "../../parts/panels.tsx";
 import { Empty, Loadable, NothingMatches } from "../../parts/states.tsx";
 
 export interface Named {
@@ -76,13 +76,11 @@ export function RegistryPage<T extends Named, D>(props: RegistryPageProps<T, D>)
             ? form(null)
             : filters.edit && (record ? form(record) : missing);
           return (
-            <Panels
+            <Beside
               name={`library-${noun}`}
-              title={title}
-              phone="drawer"
-              right={detail && <Fragment key={filters.create || filters.edit}>{detail}</Fragment>}
-              rightTitle={filters.create ? `New ${noun}` : filters.edit}
-              onCloseRight={close}
+              detail={detail && <Fragment key={filters.create || filters.edit}>{detail}</Fragment>}
+              title={filters.create ? `New ${noun}` : filters.edit}
+              onClose={close}
             >
               <Stack gap="sm">
                 {(all.length > 0 || props.narrowed) && (
@@ -120,7 +118,7 @@ export function RegistryPage<T extends Named, D>(props: RegistryPageProps<T, D>)
                   />
                 )}
               </Stack>
-            </Panels>
+            </Beside>
           );
         }}
       </Loadable>

@@ -27,13 +27,11 @@ function read(name: string): Kept {
   }
 }
 
-const sizeOf = (kept: Kept, side: Side): number => {
-  const px = kept[side];
-  return typeof px === "number" ? within(side, px) : SIZES[side].usual;
-};
-
-/** Sizes of a page's panels and which are folded, kept in this browser. */
-export function useSizes(name: string) {
+/**
+ * Sizes of a page's panels and which are folded, kept in this browser.
+ * @param usual of this page, where it differs
+ */
+export function useSizes(name: string, usual: Partial<Record<Side, number>> = {}) {
   const [kept, setKept] = useState(() => read(name));
   const keep = useCallback(
     (change: (before: Kept) => Kept) =>
@@ -44,11 +42,16 @@ export function useSizes(name: string) {
       }),
     [name],
   );
+  const usualOf = (side: Side) => usual[side] ?? SIZES[side].usual;
+  const sizeOf = (side: Side) => {
+    const px = kept[side];
+    return typeof px === "number" ? within(side, px) : usualOf(side);
+  };
   return {
-    sizes: { left: sizeOf(kept, "left"), right: sizeOf(kept, "right") },
+    sizes: { left: sizeOf("left"), right: sizeOf("right") },
     folded: { left: kept.folded?.left === true, right: kept.folded?.right === true },
     resize: (side: Side, px: number) => keep((now) => ({ ...now, [side]: within(side, px) })),
-    reset: (side: Side) => keep((now) => ({ ...now, [side]: SIZES[side].usual })),
+    reset: (side: Side) => keep((now) => ({ ...now, [side]: usualOf(side) })),
     fold: (side: Side) =>
       keep((now) => ({ ...now, folded: { ...now.folded, [side]: now.folded?.[side] !== true } })),
   };

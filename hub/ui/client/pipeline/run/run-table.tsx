@@ -71,17 +71,20 @@ interface RunTableProps {
   runs: readonly Run[];
   /** All are of this page's workload. */
   oneWorkload?: boolean;
+  /** The run that is shown. */
+  current?: string;
   onOpen: (run_id: number) => void;
 }
 
-/** Runs, the newest first; one opens in the drawer. */
-export function RunTable({ label, runs, oneWorkload = false, onOpen }: RunTableProps) {
+/** Runs, the newest first; one opens beside them. */
+export function RunTable({ label, runs, oneWorkload = false, current, onOpen }: RunTableProps) {
   return (
     <DataTable
       label={label}
       columns={oneWorkload ? OF_ONE : COLUMNS}
       rows={runs}
       rowKey={({ run_id }) => String(run_id)}
+      current={current}
       onOpen={({ run_id }) => onOpen(run_id)}
     />
   );

@@ -106,7 +106,7 @@ export function Queue({ slug, tab }: { slug: string; tab: QueueTab }) {
   const [{ label, offset: from }, set] = useFilters({ label: "", offset: "" });
   const offset = Number(from) || 0;
   const onOffset = (to: number) => set({ offset: to === 0 ? "" : String(to) }, { push: true });
-  const { showTask } = useShown();
+  const { task, showTask } = useShown();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const peek = useGet("/api/v1/workloads/{slug}/queue/peek", {
     params: { slug },
@@ -153,6 +153,7 @@ export function Queue({ slug, tab }: { slug: string; tab: QueueTab }) {
                 columns={COLUMNS_OF[tab]}
                 rows={rows}
                 rowKey={({ pk }) => pk}
+                current={task?.pk}
                 onOpen={({ pk }) => showTask(slug, pk)}
                 selected={chosen}
                 onSelect={setSelected}

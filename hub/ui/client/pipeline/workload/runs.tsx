@@ -26,7 +26,7 @@ export function useRunsAhead(slug: string): void {
 export function WorkloadRuns({ slug }: { slug: string }) {
   const [filters, set] = useFilters(NONE);
   const { success, key, label, page } = filters;
-  const { showRun } = useShown();
+  const { run, showRun } = useShown();
   const runs = useGet("/api/v1/workloads/{slug}/runs", askFor(slug, filters));
   return (
     <>
@@ -64,7 +64,13 @@ export function WorkloadRuns({ slug }: { slug: string }) {
             {rows.length === 0 ? (
               <Empty title={success || key || label ? "No run matches" : "Nothing has run yet"} />
             ) : (
-              <RunTable label={`Runs of ${slug}`} runs={rows} oneWorkload onOpen={showRun} />
+              <RunTable
+                label={`Runs of ${slug}`}
+                runs={rows}
+                oneWorkload
+                current={run}
+                onOpen={showRun}
+              />
             )}
             <Pager
               trail={page}

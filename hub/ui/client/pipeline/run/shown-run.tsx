@@ -1,8 +1,10 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { workloadHref } from "../../lib/links.ts";
 import { useGet } from "../../lib/query.ts";
+import { Beside } from "../../parts/beside.tsx";
 import { SidePanel } from "../../parts/side-panel.tsx";
 import { Loadable } from "../../parts/states.tsx";
 import { TaskActions } from "./actions.tsx";
@@ -41,8 +43,8 @@ function History({ history }: { history: TaskHistory }) {
 
 const EVERY_MS = 2_000;
 
-/** A run or a task beside the page that it was opened from: the address says which. */
-export function RunDrawer() {
+/** The run or the task that the address names, and what it is called. */
+function useShownRun() {
   const { run, task, close } = useShown();
   const opened = run !== "" || task !== null;
   const { workload: slug = "", pk = "" } = task ?? {};
@@ -60,9 +62,26 @@ export function RunDrawer() {
   // What is read for another address is not shown under this one.
   const fits = task === null ? !query.isPlaceholderData : query.data?.pk === task.pk;
   const title = (fits && query.data?.pk) || task?.pk || (run && `Run ${run}`) || "Run";
+  const detail = <Loadable query={query}>{(history) => <History history={history} />}</Loadable>;
+  return { title, detail: opened && detail, close };
+}
+
+/** Runs or tasks, and beside them the one that the address names. */
+export function RunsBeside({ name, children }: { name: string; children: ReactNode }) {
+  const { title, detail, close } = useShownRun();
   return (
-    <SidePanel title={title} opened={opened} onClose={close} size={760}>
-      <Loadable query={query}>{(history) => <History history={history} />}</Loadable>
+    <Beside name={name} usual={500} title={title} detail={detail} onClose={close}>
+      {children}
+    </Beside>
+  );
+}
+
+/** A run over a page that is no list of runs. */
+export function RunDrawer() {
+  const { title, detail, close } = useShownRun();
+  return (
+    <SidePanel title={title} opened={Boolean(detail)} onClose={close} size={760}>
+      {detail}
     </SidePanel>
   );
 }
