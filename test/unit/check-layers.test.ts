@@ -93,9 +93,10 @@ test("parameters that are a whole context are counted, and their number may only
   const source = [
     "function a(ctx: FleetContext, { db }: FleetContext): void {}",
     'const b = (ctx: Pick<FleetContext, "db">, all: FleetContext[]) => ctx;',
-    "interface C { ctx: FleetContext; }",
+    "const c = (of: () => FleetContext, some: () => SomeContext) => of().db;",
+    "interface D { ctx: FleetContext; }",
   ].join("\n");
-  expect(countWhole(source, "FleetContext")).toBe(2);
+  expect(countWhole(source, "FleetContext")).toBe(3);
   expect(judgeWhole({ FleetContext: 2 }, { FleetContext: 2 })).toEqual([]);
   expect(judgeWhole({ FleetContext: 3 }, { FleetContext: 2 })).toEqual([
     '3 parameters are a whole FleetContext, at most 2: name its fields, as Pick<FleetContext, "db">',

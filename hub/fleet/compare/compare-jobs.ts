@@ -168,7 +168,7 @@ async function compareRows(
 }
 
 /** One pair at a time, because two pages and their texts may take 100 MB. */
-export function createComparisons(of: () => FleetContext): Comparisons {
+export function createComparisons(of: () => ComparedContext): Comparisons {
   const turns = createTurns<"comparison">();
   let waiting = 0;
   const inTurn = async (before: JobRow, after: JobRow, ignored: Ignored | null) => {

@@ -2,8 +2,10 @@ import { eventsChannel } from "#hub/platform/cluster/messages.ts";
 import type { FleetContext } from "../context.ts";
 import type { JobBus } from "./parts.ts";
 
+type BusContext = Pick<FleetContext, "changes" | "cluster" | "hub_id" | "log" | "pubsub">;
+
 /** Streams of this hub are woken directly. This hub listens to the others only while a stream follows the job. */
-export function createJobBus(context: () => FleetContext): JobBus {
+export function createJobBus(context: () => BusContext): JobBus {
   const streams = new Map<string, Set<() => void>>();
   const wake = (job_id: string) => {
     for (const each of streams.get(job_id) ?? []) each();

@@ -76,7 +76,10 @@ function hasAsGood(
   return false;
 }
 
-export function createCandidateTeller(clock: Clock, context: () => FleetContext): CandidateTeller {
+export function createCandidateTeller(
+  clock: Clock,
+  context: () => CandidateContext & Pick<FleetContext, "dispatcher">,
+): CandidateTeller {
   const stopped = new AbortController();
   let told = "";
   let soon = false;

@@ -124,13 +124,16 @@ async function announce(
   );
 }
 
+/** What compares a capture with the one before, and deletes what a watch does not keep. */
+export type CaptureContext = JobRemovalContext & Pick<FleetContext, "changes" | "comparisons">;
+
 /**
  * Decides what a capture that has ended changed, if no other hub does (rules/watches#one-comparison).
  * @returns the row of its job as it is then; null when it was another hub's turn, or the job is gone.
  * @throws AppError when it cannot be decided now; the next pass tries again
  */
 export async function decideCapture(
-  ctx: JobRemovalContext & Pick<FleetContext, "changes" | "comparisons">,
+  ctx: CaptureContext,
   watch_id: string,
   job_id: string,
 ): Promise<JobRow | null> {

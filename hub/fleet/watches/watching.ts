@@ -2,13 +2,15 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { endsWithin } from "#shared/kit/clock.ts";
 import type { FleetContext } from "../context.ts";
 import type { Watching } from "../jobs/parts.ts";
-import { decideCapture } from "./decide.ts";
+import { type CaptureContext, decideCapture } from "./decide.ts";
 
 /** A hub that stops waits this long for comparisons under way; another one makes them again. */
 const STOP_MS = 5_000;
 
+type WatchingContext = CaptureContext & Pick<FleetContext, "stopping">;
+
 /** Follows the captures whose end this hub announces. */
-export function createWatching(of: () => FleetContext): Watching {
+export function createWatching(of: () => WatchingContext): Watching {
   const running = new Set<Promise<void>>();
   const decided = async (row: JobRow): Promise<JobRow> => {
     const ctx = of();
