@@ -22,6 +22,9 @@ const GONE = /net::ERR_|WebSocket connection|Failed when connecting: Connection 
 const GONE_OR_OTHER = new RegExp(`${GONE.source}|404 .*/ui/assets/|503 .*/sessions/`);
 /** Below a screen, in place of that it is live. */
 const NOT_LIVE = "Not live while the server is away";
+/** What pages say of what goes on, and in its place while the hub is away. */
+const GOES_ON = /^Live, |, following$/;
+const WAITS = new RegExp(`^${NOT_LIVE}$|, waiting for the server$`);
 const CODE = "export const run = () => 1;";
 
 let rig: UiRig;
@@ -139,10 +142,10 @@ async function faultsOfAway(page: Page, before: Shown | undefined): Promise<stri
   const [was, is] = [withoutNumbers(before?.lines ?? []), withoutNumbers(now.lines)];
   return [
     ...was
-      .filter((line) => !is.includes(line) && !line.startsWith("Live, "))
+      .filter((line) => !is.includes(line) && !GOES_ON.test(line))
       .map((line) => `lost: ${line}`),
     ...is
-      .filter((line) => !was.includes(line) && line !== NOT_LIVE)
+      .filter((line) => !was.includes(line) && !WAITS.test(line))
       .map((line) => `added: ${line}`),
     ...(now.pictures < (before?.pictures ?? 0) ? ["lost a picture"] : []),
     ...(now.alerts > (before?.alerts ?? 0) ? ["added an alert"] : []),
