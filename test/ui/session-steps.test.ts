@@ -129,15 +129,18 @@ test("an element is picked on the picture, with what each of its selectors match
     result: { selectors: { boxes: { x: number; y: number }[] }[] };
   }>("POST", `/sessions/${sid}/pick`, { selector: "#name" });
   const box = result.selectors[0]?.boxes[0];
-  const canvas = await viewer.locator("#screen canvas").boundingBox();
-  const width = Number(await viewer.locator("#screen canvas").getAttribute("width"));
-  if (!box || !canvas) throw new Error("no picture");
-  const scale = canvas.width / width;
-  const at = [canvas.x + (box.x + 8) * scale, canvas.y + (box.y + 8) * scale] as const;
-  await page.mouse.move(at[0] + 3, at[1]);
-  await page.mouse.move(...at);
   const picked = page.getByRole("region", { name: "Picked element" });
-  await picked.getByText("textbox").first().waitFor();
+  // The picture gets its size while it comes.
+  const at = await until("the field under the pointer", 60_000, async () => {
+    const canvas = await viewer.locator("#screen canvas").boundingBox();
+    const width = Number(await viewer.locator("#screen canvas").getAttribute("width"));
+    if (!box || !canvas) throw new Error("no picture");
+    const scale = canvas.width / width;
+    const place = [canvas.x + (box.x + 8) * scale, canvas.y + (box.y + 8) * scale] as const;
+    await page.mouse.move(place[0] + 3, place[1]);
+    await page.mouse.move(...place);
+    return (await picked.getByText("textbox").first().isVisible()) && place;
+  });
   await page.mouse.click(...at);
   await picked.getByText("1 match").first().waitFor();
   await ui.judge();

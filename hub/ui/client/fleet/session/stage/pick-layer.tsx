@@ -13,7 +13,7 @@ const matchesText = (count: number): string => (count === 1 ? "1 match" : `${cou
 export function PickLayer({ viewer, picker }: PickLayerProps) {
   const { on, picked, chosen, shown } = picker;
   const frame = pictureIn(viewer.current);
-  if (!frame || (!on && picked === null)) return null;
+  if (!on && picked === null) return null;
   const selector = picked?.selectors[shown];
   const { element } = picked ?? {};
   const label = element ? `${element.role ?? element.tag} “${element.name}”` : "";
@@ -25,20 +25,23 @@ export function PickLayer({ viewer, picker }: PickLayerProps) {
       data-on={on || undefined}
       role="presentation"
       onPointerMove={({ clientX, clientY, currentTarget }) => {
+        // Where the picture is now: it may have come, or changed its size, since this was drawn.
+        const now = pictureIn(viewer.current);
         const { left, top } = currentTarget.getBoundingClientRect();
-        if (on) picker.point(toPicture(frame, clientX - left, clientY - top));
+        if (on && now) picker.point(toPicture(now, clientX - left, clientY - top));
       }}
       onClick={() => on && (chosen ? picker.start() : picker.choose())}
     >
-      {boxes.map((box, i) => (
-        <span
-          // biome-ignore lint/suspicious/noArrayIndexKey: boxes are a list of places
-          key={i}
-          className="pick-box"
-          style={onStage(frame, box)}
-        />
-      ))}
-      {element && (
+      {frame &&
+        boxes.map((box, i) => (
+          <span
+            // biome-ignore lint/suspicious/noArrayIndexKey: boxes are a list of places
+            key={i}
+            className="pick-box"
+            style={onStage(frame, box)}
+          />
+        ))}
+      {frame && element && (
         <span className="pick-box" data-main style={onStage(frame, element.box)}>
           <b>
             {label} {selector && `· ${matchesText(selector.matches)}`}
