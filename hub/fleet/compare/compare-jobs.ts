@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/rows.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
 import { AppError, conflict } from "#shared/kit/errors.ts";
-import { createTurns } from "#shared/kit/turns.ts";
+import { createLimitedTurns } from "#shared/kit/turns.ts";
 import { COMPARISON_LIMITS } from "#shared/protocol/limits.ts";
 import type { JobComparison, TextCompared } from "#shared/protocol/schema/comparison.ts";
 import type { FleetContext } from "../context.ts";
@@ -169,18 +169,12 @@ async function compareRows(
 
 /** One pair at a time, because two pages and their texts may take 100 MB. */
 export function createComparisons(of: () => ComparedContext): Comparisons {
-  const turns = createTurns<"comparison">();
-  let waiting = 0;
-  const inTurn = async (before: JobRow, after: JobRow, ignored: Ignored | null) => {
-    if (waiting >= COMPARISON_LIMITS.waiting)
-      throw new AppError("unavailable", "too many comparisons are waiting for their turn");
-    waiting += 1;
-    try {
-      return await turns("comparison", () => compareRows(of(), before, after, ignored));
-    } finally {
-      waiting -= 1;
-    }
-  };
+  const turns = createLimitedTurns(
+    COMPARISON_LIMITS.waiting,
+    () => new AppError("unavailable", "too many comparisons are waiting for their turn"),
+  );
+  const inTurn = (before: JobRow, after: JobRow, ignored: Ignored | null) =>
+    turns(() => compareRows(of(), before, after, ignored));
   return {
     byId: async (before_id, after_id) => {
       const before = await completedRow(of(), before_id);
