@@ -1,4 +1,5 @@
-import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
+import { callWithin } from "#shared/kit/call-within.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import { RecordingError } from "#shared/recording/frames.ts";
 import type { ChunkPlace } from "#shared/recording/index-of.ts";
@@ -64,22 +65,19 @@ async function makeOne(ctx: RecordingsContext, known: KnownRecording): Promise<U
 /** Null where the recording has nothing that can be drawn. @throws AppError unavailable; what the object store throws */
 async function drawn(ctx: RecordingsContext, known: KnownRecording): Promise<Uint8Array | null> {
   const { run_id, contents } = known.row;
-  const over = new AbortController();
   const read = ({ offset, length }: ChunkPlace) =>
     readRecording(ctx, known, { start: offset, end: offset + length - 1 });
-  const draw = async () => {
-    const picture = await lastPicture({ chunks: contents.chunks, read, signal: over.signal });
-    return picture && (await smallWebp(picture));
-  };
+  const limit = { what: "drawing a picture of a recording", ms: DRAW_MS };
   try {
-    return await withDeadline("drawing a picture of a recording", DRAW_MS, draw(), ctx.clock);
+    return await callWithin(ctx.clock, limit, async (signal) => {
+      const picture = await lastPicture({ chunks: contents.chunks, read, signal });
+      return picture && (await smallWebp(picture));
+    });
   } catch (err) {
     if (err instanceof DeadlineError) throw new AppError("unavailable", err.message);
     if (!(err instanceof PictureError || err instanceof RecordingError)) throw err;
     ctx.log.debug({ run_id, err: errorMessage(err) }, "a picture of a recording cannot be drawn");
     return null;
-  } finally {
-    over.abort();
   }
 }
 
