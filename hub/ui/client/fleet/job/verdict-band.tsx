@@ -4,10 +4,9 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { withQuery } from "../../lib/http.ts";
 import { useNowText } from "../../lib/now.ts";
 import { bytesText, durationText } from "../../lib/units.ts";
-import { CaptureRing } from "../../parts/capture-ring.tsx";
 import { jobLook } from "../../parts/status/job.ts";
 import { sentenceFor } from "./sentence.ts";
-import { JobDuration } from "./state.tsx";
+import { JobDuration, JobRing } from "./state.tsx";
 
 const failuresHref = (group: string): string => withQuery("/ui/captures/failures", { group });
 
@@ -52,17 +51,13 @@ function attemptText({ attempts, mode, options }: Job): string | null {
 }
 
 function JobFacts({ job }: { job: Job }) {
-  const { capture, asset_bytes, worker_id, lane_idx, started_at, status } = job;
+  const { capture, asset_bytes, worker_id, lane_idx, started_at } = job;
   if (started_at === null) return null;
   const attempt = attemptText(job);
   return (
     <span className="verdict-facts">
       <span className="verdict-ring">
-        <CaptureRing
-          whole={capture?.captured ?? job.asset_count}
-          of={capture?.seen ?? 0}
-          running={status === "running"}
-        />
+        <JobRing job={job} />
         {capture !== null && capture.seen > 0 && " files whole"}
       </span>
       <span>

@@ -4,23 +4,18 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { withQuery } from "../../lib/http.ts";
 import { hostHref, workersHref } from "../../lib/links.ts";
 import { bytesText, countText } from "../../lib/units.ts";
-import { CaptureRing } from "../../parts/capture-ring.tsx";
 import { Fact, FactList } from "../../parts/facts.tsx";
 import { LabelLinks } from "../../parts/labels.tsx";
 import { Moment } from "../../parts/panel-parts.tsx";
 import { OfWatch } from "../job/of-watch.tsx";
-import { JobDuration } from "../job/state.tsx";
+import { JobDuration, JobRing } from "../job/state.tsx";
 
 /** How many of its files are whole, as the list has it, and how many are not. */
-function FilesWhole({ job: { capture, asset_count, status } }: { job: Job }) {
-  const { partial = 0, lost = 0 } = capture ?? {};
+function FilesWhole({ job }: { job: Job }) {
+  const { partial = 0, lost = 0 } = job.capture ?? {};
   return (
     <>
-      <CaptureRing
-        whole={capture?.captured ?? asset_count}
-        of={capture?.seen ?? 0}
-        running={status === "running"}
-      />
+      <JobRing job={job} />
       {partial > 0 && `, ${countText(partial)} partial`}
       {lost > 0 && `, ${countText(lost)} lost`}
     </>
