@@ -1,4 +1,4 @@
-import { Badge, Stack, TextInput } from "@mantine/core";
+import { Badge, Stack } from "@mantine/core";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { usePeek } from "../lib/chosen.ts";
 import { useFilters } from "../lib/filters.ts";
@@ -7,6 +7,7 @@ import { useGet } from "../lib/query.ts";
 import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { QuickFilter } from "../parts/quick-filter.tsx";
 import { RowLink } from "../parts/row-link.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Clip } from "../parts/text.tsx";
@@ -103,15 +104,7 @@ JSON`}
               );
             return (
               <Stack gap="sm">
-                <TextInput
-                  size="xs"
-                  w={220}
-                  aria-label="Filter plugins"
-                  placeholder="Filter"
-                  data-filter
-                  value={q}
-                  onChange={(event) => set({ q: event.currentTarget.value })}
-                />
+                <QuickFilter label="Filter plugins" value={q} onChange={(q) => set({ q })} />
                 {rows.length === 0 ? (
                   <Empty title="No plugin matches the filter" />
                 ) : (

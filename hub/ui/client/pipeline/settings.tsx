@@ -1,9 +1,10 @@
-import { Badge, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Badge, Stack, Text, Title } from "@mantine/core";
 import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { Beside } from "../parts/beside.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
+import { QuickFilter } from "../parts/quick-filter.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { pipelineName, unitOf } from "../system/setting-names.ts";
@@ -106,14 +107,10 @@ export function PipelineSettings() {
               onClose={close}
             >
               <Stack gap="md">
-                <TextInput
-                  size="xs"
-                  w={220}
-                  aria-label="Filter settings"
-                  placeholder="Filter"
-                  data-filter
+                <QuickFilter
+                  label="Filter settings"
                   value={filters.q}
-                  onChange={(event) => set({ q: event.currentTarget.value })}
+                  onChange={(q) => set({ q })}
                 />
                 {rows.length === 0 && <Empty title="No setting matches the filter" />}
                 {writable.length > 0 && (

@@ -11,6 +11,7 @@ import { bytesText } from "../../lib/units.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
+import { QuickFilter } from "../../parts/quick-filter.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
 
@@ -109,14 +110,11 @@ export function Blobs({ slug }: { slug: string }) {
   return (
     <Stack gap="sm">
       <Group gap="xs">
-        <TextInput
-          size="xs"
-          w={220}
-          aria-label="Keys that begin with"
+        <QuickFilter
+          label="Keys that begin with"
           placeholder="Keys that begin with"
-          data-filter
           value={filters.prefix}
-          onChange={(event) => set({ prefix: event.currentTarget.value, page: "" })}
+          onChange={(prefix) => set({ prefix, page: "" })}
         />
         <TextInput
           size="xs"

@@ -1,10 +1,11 @@
-import { Button, Group, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { pathOf } from "#shared/client/operation.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { useGet } from "../../lib/query.ts";
 import { Beside } from "../../parts/beside.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
+import { QuickFilter } from "../../parts/quick-filter.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { Ago, Clip } from "../../parts/text.tsx";
 import { StateForm, StatePanel } from "./state-panel.tsx";
@@ -32,14 +33,11 @@ export function States({ slug }: { slug: string }) {
     >
       <Stack gap="sm">
         <Group gap="xs">
-          <TextInput
-            size="xs"
-            w={220}
-            aria-label="Keys that begin with"
+          <QuickFilter
+            label="Keys that begin with"
             placeholder="Keys that begin with"
-            data-filter
             value={filters.prefix}
-            onChange={(event) => set({ prefix: event.currentTarget.value, page: "" })}
+            onChange={(prefix) => set({ prefix, page: "" })}
           />
           <Button
             size="xs"
