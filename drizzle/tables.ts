@@ -21,17 +21,17 @@ import type { JobChanges } from "#shared/protocol/schema/job-changes.ts";
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/protocol/schema/recipe.ts";
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
-import { defineAccessTables } from "./access-tables.ts";
-import { defineFileTables } from "./file-tables.ts";
-import { defineFindTables } from "./find-tables.ts";
-import { defineKeyTables } from "./key-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
-import { defineLibraryTables } from "./library-tables.ts";
-import { defineOperationsTables } from "./operations-tables.ts";
-import { defineQueueTables } from "./queue-tables.ts";
-import { defineSessionTables } from "./session-tables.ts";
-import { defineVersionTables } from "./version-tables.ts";
-import { defineWatchTables } from "./watch-tables.ts";
+import { defineAccessTables } from "./tables/access.ts";
+import { defineFileTables } from "./tables/files.ts";
+import { defineFindTables } from "./tables/find.ts";
+import { defineKeyTables } from "./tables/keys.ts";
+import { defineLibraryTables } from "./tables/library.ts";
+import { defineOperationsTables } from "./tables/operations.ts";
+import { defineQueueTables } from "./tables/queue.ts";
+import { defineSessionTables } from "./tables/sessions.ts";
+import { defineVersionTables } from "./tables/versions.ts";
+import { defineWatchTables } from "./tables/watches.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
 export function defineTables(c: ColumnKit) {

@@ -5,7 +5,7 @@ import pg from "../drizzle/config.pg.ts";
 import sqlite from "../drizzle/config.sqlite.ts";
 
 /**
- * `bun scripts/gen-migrations.ts [name]`: writes a migration per dialect for what changed in drizzle/tables.ts, and the
+ * `bun scripts/gen-migrations.ts [name]`: writes a migration per dialect for what changed in drizzle/tables/, and the
  * index that embeds them in the binary. `--check`: exit 1 when either is out of date. Needs no network and no database.
  */
 

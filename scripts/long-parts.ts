@@ -6,9 +6,9 @@
 export const LONG_FILES: Readonly<Record<string, number>> = {};
 
 export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
-  "drizzle/find-tables.ts defineFindTables": 72,
-  "drizzle/operations-tables.ts defineOperationsTables": 201,
-  "drizzle/queue-tables.ts defineQueueTables": 249,
+  "drizzle/tables/find.ts defineFindTables": 72,
+  "drizzle/tables/operations.ts defineOperationsTables": 201,
+  "drizzle/tables/queue.ts defineQueueTables": 249,
   "drizzle/tables.ts defineTables": 185,
   "hub/fleet/archive/har-records.ts createHarRecords": 78,
   "hub/fleet/jobs/offer.ts sendJob": 78,

@@ -1,5 +1,5 @@
 import { asc } from "drizzle-orm";
-import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
 import type {
   AttemptRef,
   Claim,

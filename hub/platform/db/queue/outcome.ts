@@ -1,4 +1,4 @@
-import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
+import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/tables/queue.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import { fingerprintOf } from "../../failures/fingerprint.ts";
 import { backoffMs } from "./backoff.ts";

@@ -1,4 +1,4 @@
-import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
+import { emitMetric, TASK_STATE } from "#drizzle/tables/queue.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
 import type { WatchedClient } from "../watched-client.ts";

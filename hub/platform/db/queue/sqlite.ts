@@ -1,5 +1,5 @@
 import type Client from "better-sqlite3";
-import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
+import { emitMetric, TASK_STATE } from "#drizzle/tables/queue.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
 import { Deltas } from "./deltas.ts";

@@ -1,6 +1,6 @@
 import type { RecordMode } from "#shared/protocol/schema/record-mode.ts";
 import type { RecordingIndex } from "#shared/recording/index-of.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** Sessions that were no job's own, and what is recorded of runs. */
 export function defineSessionTables(c: ColumnKit) {

@@ -1,6 +1,6 @@
 import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { ListFilters } from "#shared/protocol/schema/saved-list.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 type JobIds = { job_id: AnyPgColumn };
 

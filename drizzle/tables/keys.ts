@@ -1,4 +1,4 @@
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** What is kept under a key of its own. */
 export function defineKeyTables(c: ColumnKit) {

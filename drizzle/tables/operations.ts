@@ -2,7 +2,7 @@ import type { AgentReport, DesiredInstance } from "#shared/protocol/schema/agent
 import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
 import type { DeployOutcome } from "#shared/protocol/schema/operations.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schema/supervisor.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /**
  * What the control plane keeps beside the queue: plugins, agents, logs and deploys (rules/pipeline-plugins#state,

@@ -1,5 +1,5 @@
 import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** Code of workloads that was written in the page, version by version (rules/pipeline-code#versions). Times epoch ms. */
 export function defineVersionTables(c: ColumnKit) {

@@ -1,5 +1,5 @@
 import type { Engine } from "#shared/protocol/schema/engine.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /**
  * Engines and what scripts are made of and leave behind (rules/engines#engine-record, rules/library#registry-calls,

@@ -1,5 +1,5 @@
 import type { Role } from "#shared/protocol/schema/token.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** Who may call: tokens with roles, and browsers that were let in. Secrets are stored as SHA-256 hashes. Times epoch ms. */
 export function defineAccessTables(c: ColumnKit) {

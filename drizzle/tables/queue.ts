@@ -7,7 +7,7 @@ import type {
   ExecutorType,
   RateLimit,
 } from "#shared/protocol/schema/workload.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** `tasks.state` as stored. On the wire `pending` is ready and delayed together (rules/pipeline-queue#states-of-a-task). */
 export const TASK_STATE = { ready: 0, claimed: 1, failed: 2, delayed: 3 } as const;

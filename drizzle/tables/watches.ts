@@ -1,6 +1,6 @@
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { ChangePart } from "#shared/protocol/schema/job-changes.ts";
-import type { ColumnKit } from "./kit.pg.ts";
+import type { ColumnKit } from "../kit.pg.ts";
 
 /** Pages that are captured again and again (rules/watches#watch-record). Times epoch ms. */
 export function defineWatchTables(c: ColumnKit) {
