@@ -6,10 +6,6 @@
 export const LONG_FILES: Readonly<Record<string, number>> = {};
 
 export const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
-  "drizzle/tables/find.ts defineFindTables": 72,
-  "drizzle/tables/operations.ts defineOperationsTables": 201,
-  "drizzle/tables/queue.ts defineQueueTables": 249,
-  "drizzle/tables.ts defineTables": 185,
   "hub/fleet/archive/har-records.ts createHarRecords": 78,
   "hub/fleet/jobs/offer.ts sendJob": 78,
   "hub/fleet/links/link-session.ts openLinkSession": 74,

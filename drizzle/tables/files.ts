@@ -1,9 +1,7 @@
-import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { StoredDocument } from "#shared/protocol/documents.ts";
 import type { AssetKind, ByteRange } from "#shared/protocol/schema/asset.ts";
 import type { ColumnKit } from "../kit.pg.ts";
-
-type JobIds = { job_id: AnyPgColumn };
+import type { JobIds } from "./jobs.ts";
 
 /** The files of jobs; the object store has what is in them. */
 export function defineFileTables(c: ColumnKit, jobs: JobIds) {

@@ -1,10 +1,7 @@
-import type { AnyPgColumn } from "drizzle-orm/pg-core";
-import type { ListFilters } from "#shared/protocol/schema/saved-list.ts";
 import type { ColumnKit } from "../kit.pg.ts";
+import type { JobIds } from "./jobs.ts";
 
-type JobIds = { job_id: AnyPgColumn };
-
-/** What jobs, tasks and runs are found by (rules/search#what-is-searched), and lists with a name. */
+/** What jobs, tasks and runs are found by (rules/search#what-is-searched). */
 export function defineFindTables(c: ColumnKit, jobs: JobIds) {
   /** A row for each label, so that lists of a label have an index; jobs without labels have none. */
   const job_labels = c.table(
@@ -60,20 +57,5 @@ export function defineFindTables(c: ColumnKit, jobs: JobIds) {
     ],
   );
 
-  /** A list with its filters, kept under a name for everybody (rules/saved-lists#what-a-saved-list-is). */
-  const saved_lists = c.table(
-    "saved_lists",
-    {
-      page: c.str("page").notNull(),
-      name: c.str("name").notNull(),
-      filters: c.json<ListFilters>("filters").notNull(),
-      /** Who saved it first, as the audit log calls them. */
-      saved_by: c.str("saved_by").notNull(),
-      created_at: c.time("created_at").notNull(),
-      updated_at: c.time("updated_at").notNull(),
-    },
-    (t) => [c.primaryKey({ columns: [t.page, t.name] })],
-  );
-
-  return { job_labels, job_texts, task_labels, saved_lists };
+  return { job_labels, job_texts, task_labels };
 }

@@ -1,3 +1,4 @@
+import type { ListFilters } from "#shared/protocol/schema/saved-list.ts";
 import type { ColumnKit } from "../kit.pg.ts";
 
 /** What is kept under a key of its own. */
@@ -38,5 +39,28 @@ export function defineKeyTables(c: ColumnKit) {
     },
     (t) => [c.primaryKey({ columns: [t.workload_id, t.pk] })],
   );
-  return { settings, idempotency_keys, once_keys };
+  /** A list with its filters, kept under a name for everybody (rules/saved-lists#what-a-saved-list-is). */
+  const saved_lists = c.table(
+    "saved_lists",
+    {
+      page: c.str("page").notNull(),
+      name: c.str("name").notNull(),
+      filters: c.json<ListFilters>("filters").notNull(),
+      /** Who saved it first, as the audit log calls them. */
+      saved_by: c.str("saved_by").notNull(),
+      created_at: c.time("created_at").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.page, t.name] })],
+  );
+
+  /** Where people put the nodes of the flow graph. */
+  const flow_positions = c.table("flow_positions", {
+    node_id: c.str("node_id").primaryKey(),
+    x: c.float("x").notNull(),
+    y: c.float("y").notNull(),
+    updated_at: c.time("updated_at").notNull(),
+  });
+
+  return { settings, idempotency_keys, once_keys, saved_lists, flow_positions };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { Claim, QueueOp, Report } from "#hub/platform/db/queue/queue-store.ts";
 import { type ModelRef, QueueModel } from "#test/support/models/queue-model.ts";
 import {

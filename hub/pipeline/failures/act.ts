@@ -1,4 +1,4 @@
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import type { FoundTask, TaskChange } from "#hub/platform/db/queue/queue-store.ts";
 import type { TaskFilter, TaskPlace } from "#hub/platform/db/triage/triage-repo.ts";
 import { UNKNOWN } from "#hub/platform/failures/fingerprint.ts";

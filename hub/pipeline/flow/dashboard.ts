@@ -1,4 +1,4 @@
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
 import type { PipelineContext } from "../context.ts";
 import { listTroubled } from "../supervisor/read-supervision.ts";

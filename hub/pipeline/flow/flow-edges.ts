@@ -1,4 +1,4 @@
-import { emitMetric, emitTarget } from "#drizzle/tables/queue.ts";
+import { emitMetric, emitTarget } from "#drizzle/tables/counters.ts";
 import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/rows.ts";
 import type { RatePoint } from "#hub/platform/db/view-types.ts";
 import type { FlowEdge } from "#shared/protocol/schema/flow.ts";

@@ -1,4 +1,4 @@
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { FoundRun, FoundTask } from "#hub/platform/db/search-types.ts";
 import { askSources, type Source } from "#hub/platform/search/ask-sources.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";

@@ -1,4 +1,4 @@
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { SupervisedChange } from "#hub/platform/db/pipeline-types.ts";
 import type { SupervisedRow } from "#hub/platform/db/rows.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schema/supervisor.ts";

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import type {
   QueueCounts as StoredCounts,
   QueueRow as StoredRow,

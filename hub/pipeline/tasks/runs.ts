@@ -1,4 +1,4 @@
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { RunRow } from "#hub/platform/db/rows.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";

@@ -1,5 +1,5 @@
 import { asc } from "drizzle-orm";
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type {
   AttemptRef,
   Claim,

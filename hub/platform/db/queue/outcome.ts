@@ -1,4 +1,5 @@
-import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import { fingerprintOf } from "../../failures/fingerprint.ts";
 import { backoffMs } from "./backoff.ts";

@@ -1,4 +1,4 @@
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import { errorCode } from "../postgres-errors.ts";
 import { counterOf } from "./outcome.ts";
 import { NOW } from "./postgres-statements.ts";

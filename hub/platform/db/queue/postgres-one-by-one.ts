@@ -1,4 +1,4 @@
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import { counterOf } from "./outcome.ts";
 import { CANCEL, PROMOTE } from "./postgres-statements.ts";
 import type { Tx } from "./postgres-tx.ts";

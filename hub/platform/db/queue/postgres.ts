@@ -1,4 +1,5 @@
-import { emitMetric, TASK_STATE } from "#drizzle/tables/queue.ts";
+import { emitMetric } from "#drizzle/tables/counters.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import type { Backoff } from "#shared/protocol/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
 import type { WatchedClient } from "../watched-client.ts";

@@ -1,4 +1,4 @@
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import { counterOf, outcomeCode } from "./outcome.ts";
 import type { Changed, FoundTask, TaskChange } from "./queue-store.ts";
 import { asFound } from "./sqlite-bulk-statements.ts";

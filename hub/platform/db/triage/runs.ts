@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, inArray, isNull, type SQL, sql } from "drizzle-orm";
-import { RUN_OUTCOMES } from "#drizzle/tables/queue.ts";
+import { RUN_OUTCOMES } from "#drizzle/tables/runs.ts";
 import type { Conn } from "../conn.ts";
 import { has } from "../like.ts";
 import { firstOfEach } from "./first-of-each.ts";

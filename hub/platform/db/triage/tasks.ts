@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
-import { TASK_STATE } from "#drizzle/tables/queue.ts";
+import { TASK_STATE } from "#drizzle/tables/tasks.ts";
 import type { Conn } from "../conn.ts";
 import { has } from "../like.ts";
 import type { TaskFilter, TaskPlace, TriageRepo } from "./triage-repo.ts";
