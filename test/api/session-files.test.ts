@@ -91,6 +91,27 @@ test("set_input_files as multipart: files go to the worker as they come, the cal
   );
 });
 
+test("a page is given the files of a form in their order, whichever is confirmed first (rules/session-actions#the-actions)", async () => {
+  const worker = await start();
+  const { session_id: sid } = await open();
+  const second = Promise.withResolvers<void>();
+  bridge.confirms = async ({ size }) => {
+    if (size === 2) second.resolve();
+    else await second.promise;
+  };
+  const form = new FormData();
+  form.append("selector", "#file");
+  form.append("files", new File(["1"], "first.txt"));
+  form.append("files", new File(["22"], "second.txt"));
+  const answer = await fetch(`${hub.url}/sessions/${sid}/set_input_files`, {
+    method: "POST",
+    body: form,
+  });
+  expect(answer.status).toBe(200);
+  const { files } = (await worker.calls.next()).args as { files: { name: string }[] };
+  expect(files.map(({ name }) => name)).toEqual(["first.txt", "second.txt"]);
+});
+
 test("a form names the frames of its field from outside in, as the web app writes it", async () => {
   const worker = await start();
   const { session_id: sid } = await open();

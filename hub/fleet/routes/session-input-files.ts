@@ -4,6 +4,7 @@ import { validationError } from "#hub/platform/http/new-app.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { InputFile } from "#shared/protocol/actions/arguments.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/actions/session-actions.ts";
+import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import { actOn } from "../sessions/act.ts";
 import type { HubSession } from "../sessions/hub-session.ts";
@@ -39,8 +40,10 @@ export async function setStreamedFiles(
     const fields = await readForm(c, limits, async ({ name, mime, body }) => {
       if (Buffer.byteLength(name) > 255)
         throw invalid(["body", "files"], "a file name is too long");
-      const upload_id = await putUpload(ctx, session, body, c.req.raw.signal);
+      const upload_id = newToken();
+      // In the order of the form: a page is given them like that, whichever the worker confirms first.
       files.push({ name, mime: mime.slice(0, 255), upload_id });
+      await putUpload(ctx, session, upload_id, body, c.req.raw.signal);
     });
     const given = { ...argumentsOf(fields), files };
     const args = SESSION_ACTIONS.set_input_files.args.safeParse(given);

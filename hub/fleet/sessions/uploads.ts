@@ -1,4 +1,3 @@
-import { newToken } from "#shared/protocol/ids.ts";
 import type { FleetContext } from "../context.ts";
 import { askBridge } from "./bridge.ts";
 import type { HubSession } from "./hub-session.ts";
@@ -7,16 +6,16 @@ const pathOf = (upload_id: string) => `uploads/${upload_id}`;
 
 /**
  * Streams a file for an `input type=file` to the session's worker, where it stays until the session ends.
- * @returns its upload id, for `set_input_files`.
+ * @param upload_id names it for `set_input_files`; no other upload has it.
  * @throws AppError relay_failed (502), or the error of the body itself.
  */
 export async function putUpload(
   ctx: Pick<FleetContext, "clock">,
   session: HubSession,
+  upload_id: string,
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
-): Promise<string> {
-  const upload_id = newToken();
+): Promise<void> {
   const response = await askBridge(ctx, session, pathOf(upload_id), {
     method: "PUT",
     headers: { "Content-Type": "application/octet-stream" },
@@ -24,7 +23,6 @@ export async function putUpload(
     signal,
   });
   await response.body?.cancel();
-  return upload_id;
 }
 
 /** Removes the uploads of a failed call; one that cannot be reached disappears with the session. */

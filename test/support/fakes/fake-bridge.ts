@@ -6,6 +6,8 @@ export interface FakeBridge {
   files: Map<string, { body: string; mime: string }>;
   /** Whole uploads by id; one that was cut off is not among them. */
   uploads: Map<string, { size: number; sha256: string }>;
+  /** What the answer to a whole upload waits for. */
+  confirms: (upload: { size: number }) => Promise<void>;
   /** What answers at a session's `webdriver`, by method and what follows that; absent: nobody. */
   webdriver: Map<string, (body: string) => Response | Promise<Response>>;
   /** Requests with their bearer, oldest first. */
@@ -28,6 +30,7 @@ export function startFakeBridge(lanes = 1): FakeBridge {
       size += chunk.length;
     }
     uploads.set(id, { size, sha256: hash.digest("hex") });
+    await bridge.confirms({ size });
     return new Response(null, { status: 204 });
   };
   const none = () => Response.json({ detail: "not found" }, { status: 404 });
@@ -64,7 +67,8 @@ export function startFakeBridge(lanes = 1): FakeBridge {
       }
     },
   });
-  return {
+  const bridge: FakeBridge = {
+    confirms: async () => {},
     lane_novnc_urls: Array.from({ length: lanes }, () => `http://127.0.0.1:${server.port}/`),
     blobs,
     files,
@@ -73,4 +77,5 @@ export function startFakeBridge(lanes = 1): FakeBridge {
     requests,
     stop: () => server.stop(true),
   };
+  return bridge;
 }
