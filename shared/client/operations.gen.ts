@@ -1702,7 +1702,7 @@ export interface Operations {
     params: { slug: string | number; key: string | number };
     body: CallBody;
     answer: z.output<typeof PluginBlob>;
-    refusals: Plain<400 | 409 | 413 | 422 | 503>;
+    refusals: Plain<400 | 409 | 413 | 422 | 503 | 504>;
   };
   /** Delete a blob of a plugin */
   "DELETE /api/v1/plugins/{slug}/blob/{key}": {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createBlobSweeper } from "#hub/pipeline/plugins/sweep.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { sha256 } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { streamOf } from "#test/support/servers/objects.ts";
@@ -241,6 +242,26 @@ test("the keys of state and blobs are listed in pages", async () => {
     expect((await api("GET", `/none/${kind}`)).body).toEqual({ [name]: [], next_cursor: null });
     for (const limit of ["0", "-1", "abc", "100000"])
       expect((await api("GET", `/listed/${kind}?limit=${limit}`)).status).toBe(422);
+  }
+});
+
+test("a blob that does not arrive within 120 s is 504, and what was there stays (rules/pipeline-plugins#blobs)", async () => {
+  const clock = createFakeClock();
+  const slow = await startTestHub({ clock, alone: true });
+  try {
+    const path = "/api/v1/plugins/p/blob/slow";
+    expect((await slow.call("PUT", path, undefined, { body: "whole" })).status).toBe(200);
+    const body = new ReadableStream({ start: (to) => to.enqueue(new Uint8Array(1_000)) });
+    const answer = slow.call("PUT", path, undefined, { body });
+    await clock.sleeperIn(120_000);
+    await clock.advance(120_000);
+    expect(await answer).toMatchObject({
+      status: 504,
+      body: { detail: "the blob did not arrive in time" },
+    });
+    expect((await slow.call("GET", path)).text).toBe("whole");
+  } finally {
+    await slow.close();
   }
 });
 

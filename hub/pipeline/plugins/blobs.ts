@@ -1,5 +1,5 @@
 import type { PluginBlobRow } from "#hub/platform/db/rows.ts";
-import { isoTime } from "#shared/kit/clock.ts";
+import { DeadlineError, isoTime } from "#shared/kit/clock.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import {
@@ -50,7 +50,7 @@ export interface BlobUpload {
  * Stores a body of at most 5 MB, counted as it arrives (rules/pipeline-plugins#blobs). The object is written under its
  * own name and then made current by one statement, so a reader that opened the blob before still gets all of the old
  * one.
- * @throws AppError too_large; the previous blob stays.
+ * @throws AppError too_large, or timed_out when the deadline of `signal` passes; the previous blob stays.
  */
 export async function putBlob(
   ctx: Pick<PipelineContext, "objects" | "clock" | "db">,
@@ -62,6 +62,8 @@ export async function putBlob(
   const stored = await ctx.objects.put(object_key, body, limits).catch((err: unknown) => {
     if (err instanceof AppError && err.kind === "too_large")
       throw new AppError("too_large", `a blob is at most ${MAX_BLOB_BYTES} bytes`);
+    if (err instanceof DeadlineError)
+      throw new AppError("timed_out", "the blob did not arrive in time", { cause: err });
     throw err;
   });
   const row = { slug, key, object_key, mime, ...stored, updated_at: ctx.clock.now() };

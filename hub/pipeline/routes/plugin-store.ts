@@ -144,7 +144,7 @@ const byKey = {
       ...request,
       body: { required: true, description: "The blob", content: { "*/*": binary } },
     },
-    responses: { ...ok(PluginBlob), ...fails(400, 409, 413, 422, 503) },
+    responses: { ...ok(PluginBlob), ...fails(400, 409, 413, 422, 503, 504) },
   }),
   removeBlob: createRoute({
     method: "delete",
