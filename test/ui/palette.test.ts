@@ -158,6 +158,22 @@ test("settings are found by name; what nobody wrote says so", async () => {
   await ui.judge();
 });
 
+test("what a busy hub has not searched yet is named, asked for again, and found (rules/web-app#ctrl-k)", async () => {
+  await using ui = await rig.open("/ui/home");
+  const { page } = ui;
+  await page.route("**/api/v1/search?*", async (route) => {
+    const q = new URL(route.request().url()).searchParams.get("q");
+    await route.fulfill({ json: { q, hits: [], incomplete: ["workload", "task"] } });
+    await page.unroute("**/api/v1/search?*");
+  });
+  await open(page);
+  await page.keyboard.type("okapi-work");
+  await entry(page, /^Still searching: Workloads, Tasks/).click();
+  await entry(page, /^okapi-work.*Workload/).waitFor();
+  await entry(page, /^Still searching/).waitFor({ state: "detached" });
+  await ui.judge();
+});
+
 test("on a phone it fills the window and is used by touch", async () => {
   await using ui = await rig.open("/ui/captures", { width: 390, height: 844 });
   const { page } = ui;

@@ -1,4 +1,4 @@
-import type { SearchHit } from "#shared/protocol/schema/search.ts";
+import type { HitKind, SearchHit } from "#shared/protocol/schema/search.ts";
 import type { WhoIAm } from "../lib/logins.ts";
 import { PAGES } from "../pages.tsx";
 import {
@@ -71,16 +71,30 @@ const actionEntries = (hit: SearchHit, verb: string | null, who: WhoIAm | null):
 
 interface Known {
   hits: readonly SearchHit[];
+  /** Kinds whose part of the search has not answered yet. */
+  incomplete: readonly HitKind[];
   settings: readonly KnownSetting[];
   recent: readonly Recent[];
   /** Who asks: what their role may not do is not offered. */
   who: WhoIAm | null;
 }
 
+/** That there may be more, and of what: a list that is cut off must not look whole. */
+const stillSearched = (kinds: readonly HitKind[]): Entry[] =>
+  kinds.length === 0
+    ? []
+    : [
+        {
+          id: "incomplete",
+          label: `Still searching: ${kinds.map((kind) => `${KIND_NAMES[kind]}s`).join(", ")}`,
+          description: "The hub is busy. What it finds appears here.",
+        },
+      ];
+
 /** What the palette lists for a text, best first. */
 export function entriesFor(
   { verb, kinds, words, text }: Wish,
-  { hits: all, settings, recent, who }: Known,
+  { hits: all, incomplete, settings, recent, who }: Known,
 ): Group[] {
   if (words === "" && verb === null)
     return [
@@ -94,11 +108,10 @@ export function entriesFor(
   const hits = ofKinds(all, kinds);
   const actions = hits.flatMap((hit) => actionEntries(hit, verb, who)).slice(0, MOST_ACTIONS);
   const found = hits.slice(0, MOST_HITS).map(hitEntry);
+  const missing = kinds === null ? incomplete : incomplete.filter((kind) => kinds.includes(kind));
+  const more = { group: "Not searched yet", entries: stillSearched(missing) };
   if (verb !== null && verb !== "open")
-    return [
-      { group: "Actions", entries: actions },
-      { group: "Found", entries: found },
-    ];
+    return [{ group: "Actions", entries: actions }, { group: "Found", entries: found }, more];
   const pages = pageEntries(given).slice(0, MOST_PAGES);
   const named = pages.filter(({ label }) => label.toLowerCase().startsWith(text.toLowerCase()));
   return [
@@ -107,5 +120,6 @@ export function entriesFor(
     { group: "Actions", entries: actions },
     { group: "More pages", entries: pages.filter((page) => !named.includes(page)) },
     { group: "Settings", entries: settingEntries(settings, given) },
+    more,
   ];
 }

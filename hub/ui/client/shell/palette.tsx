@@ -3,6 +3,7 @@ import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { IconBook, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
+import type { SearchResult } from "#shared/protocol/schema/search.ts";
 import { lookWho } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { whoAmI } from "../lib/logins.ts";
@@ -18,15 +19,28 @@ const TYPING_MS = 120;
 const MOST = 10;
 /** The most that a search answers: hits of other kinds are left out here. */
 const MOST_OF_ALL_KINDS = 50;
+/** How soon to ask for the part of a search that a busy hub has left out. */
+const AGAIN_MS = 2_000;
+
+/** Asks once more while an answer lacks something; a whole one stays as it is. */
+const againWhile = ({ state }: { state: { data?: SearchResult } }): number | false =>
+  state.data?.incomplete.length ? AGAIN_MS : false;
 
 /** Hits of both services; those of an earlier text are not shown, because Enter would open them. */
 function useHits(words: string, limit: number) {
   const [asked] = useDebouncedValue(words, TYPING_MS);
   const wanted = asked !== "" && words !== "";
   const given = { query: { q: asked.slice(0, 200), limit } };
-  const often = { refetchInterval: false as const, retry: false };
-  const fleet = useGet("/search", given, { ...often, enabled: wanted && info.fleet });
-  const pipeline = useGet("/api/v1/search", given, { ...often, enabled: wanted });
+  const fleet = useGet("/search", given, {
+    enabled: wanted && info.fleet,
+    refetchInterval: againWhile,
+    retry: false,
+  });
+  const pipeline = useGet("/api/v1/search", given, {
+    enabled: wanted,
+    refetchInterval: againWhile,
+    retry: false,
+  });
   const answers = [fleet.data, pipeline.data].filter((one) => one?.q === asked);
   return {
     hits: wanted && asked === words ? answers.flatMap((one) => one?.hits ?? []) : [],
@@ -83,7 +97,7 @@ export function Palette() {
     id: entry.id,
     label: entry.label,
     description: entry.description,
-    closeSpotlightOnTrigger: entry.action?.question === undefined,
+    closeSpotlightOnTrigger: entry.action ? !entry.action.question : entry.href !== undefined,
     onClick: () => {
       const { action, href } = entry;
       if (action?.question !== undefined) setStep(action);
@@ -94,7 +108,13 @@ export function Palette() {
       }
     },
   });
-  const groups = entriesFor(asked, { hits, settings, recent: opened ? recent() : [], who })
+  const groups = entriesFor(asked, {
+    hits,
+    incomplete,
+    settings,
+    recent: opened ? recent() : [],
+    who,
+  })
     .filter(({ entries }) => entries.length > 0)
     .map(({ group, entries }) => ({ group, actions: entries.map(toAction) }));
   const guide = "guide help documentation rules api".includes(query.trim().toLowerCase());
@@ -126,7 +146,7 @@ export function Palette() {
       maxHeight={phone ? "calc(100dvh - 60px)" : 440}
       fullScreen={phone}
       attributes={{ content: { "aria-label": "Find or do" } }}
-      nothingFound={nothingText({ pending, failed, incomplete: incomplete.length > 0 })}
+      nothingFound={nothingText({ pending, failed })}
       searchProps={{
         leftSection: <IconSearch size={18} />,
         placeholder: "Find or do",
@@ -136,10 +156,9 @@ export function Palette() {
   );
 }
 
-function nothingText(now: { pending: boolean; failed: boolean; incomplete: boolean }): string {
+function nothingText(now: { pending: boolean; failed: boolean }): string {
   if (now.pending) return "Searching";
   if (now.failed) return "The search did not work: the hub cannot be reached";
-  if (now.incomplete) return "Nothing was found so far; the hub is busy, try again";
   return "Nothing was found. Words of a title, an id, a key, a host or a label are.";
 }
 
