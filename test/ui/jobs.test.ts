@@ -184,7 +184,10 @@ test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cance
   expect(again.labels).toEqual(labels);
   await bar.waitFor({ state: "detached" });
 
+  // Every row is every row that is shown, and the new one comes live.
+  await page.locator(".row.body").nth(before.length).waitFor();
   await all.check();
+  await bar.getByText(`${before.length + 1} selected`).waitFor();
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete them" }).click();
   await until("their end", 60_000, async () => (await of()).length === 0);
