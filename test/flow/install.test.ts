@@ -97,6 +97,17 @@ test("install writes executable, unit and a private environment file, and may be
   expect(first.out + again.out).not.toContain("pa ss");
 });
 
+test("install sets the file of the key that hubs of one database share, for a hub and for a control plane", async () => {
+  const dir = newDir();
+  const env = { SVC_SECRET_KEY_FILE: "/var/lib/flotilla/secret.key" };
+  for (const role of ["hub", "control"]) {
+    await call(runInstall, [role], dir, { env });
+    expect(read(dir, `etc/flotilla/${role}.env`)).toContain(
+      "\nSVC_SECRET_KEY_FILE=/var/lib/flotilla/secret.key\n",
+    );
+  }
+});
+
 test("install gives every worker of a machine its own name, displays and ports", async () => {
   const dir = newDir();
   for (const name of ["a", "b", "c"]) await call(runInstall, ["worker", name], dir);

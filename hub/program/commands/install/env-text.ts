@@ -56,6 +56,14 @@ const CONTROL_REDIS = redis(
   "Redis of the hubs and control planes on this database; unset: they learn of each other's changes later.",
 );
 
+/** Hubs of one database need the same file, which therefore has to be named. */
+const KEY: Line = {
+  name: "SVC_SECRET_KEY_FILE",
+  about:
+    "Key that encrypts cookies and profiles, the same file on every hub; unset: secret.key in the state directory, which a hub on Postgres does not create.",
+  example: "/var/lib/flotilla/secret.key",
+};
+
 const BACKUPS: Line[] = [
   {
     name: "SVC_BACKUP_DIR",
@@ -98,6 +106,7 @@ const LINES: Record<Role, Line[]> = {
       example: "file:/srv/flotilla/objects",
     },
     ...KEYS,
+    KEY,
     {
       name: "SVC_ADVERTISE_URL",
       about: "Address at which the other hubs reach this one; unset: its first LAN address.",
@@ -127,6 +136,7 @@ const LINES: Record<Role, Line[]> = {
       example: "file:/srv/flotilla/objects",
     },
     ...KEYS,
+    KEY,
     {
       name: "SVC_ADMIN_PASSWORD",
       about:
