@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { toPutError } from "#hub/platform/stores/put-error.ts";
@@ -71,13 +72,34 @@ describe("all or nothing", () => {
     expect(await contentOf(other, "k")).toEqual(bytes("first second"));
   });
 
-  test("what an earlier process of the same pid left is swept (pid 1 in a container)", async () => {
-    const dir = join(base, "store-same-pid");
-    const left = join(dir, ".tmp", `${process.pid}-left`);
+  /** Half a body of a process, `PID-…@MACHINE`. */
+  const leave = (dir: string, name: string): string => {
+    const left = join(dir, ".tmp", name);
     mkdirSync(left, { recursive: true });
     writeFileSync(join(left, "1"), "half");
+    return left;
+  };
+  /** Above what Linux gives. */
+  const DEAD = 5_000_000;
+
+  test("what earlier processes of this machine left is swept, also of the same pid (pid 1 in a container)", async () => {
+    const dir = join(base, "store-earlier");
+    const left = [process.pid, DEAD].map((pid) => leave(dir, `${pid}-left@${hostname()}`));
     await open(dir);
-    expect(existsSync(left)).toBe(false);
+    expect(left.filter((path) => existsSync(path))).toEqual([]);
+  });
+
+  test("another machine's process keeps its directory, and loses what is too old to be on its way", async () => {
+    const dir = join(base, "store-shared");
+    // The second one is of a version that did not name its machine.
+    for (const name of [`${DEAD}-left@elsewhere`, `${DEAD}-left`, `${process.pid}-left`]) {
+      const left = leave(dir, name);
+      writeFileSync(join(left, "2"), "of last month");
+      const then = Date.now() / 1_000 - 30 * 86_400;
+      utimesSync(join(left, "2"), then, then);
+      await open(dir);
+      expect(readdirSync(left)).toEqual(["1"]);
+    }
   });
 });
 
