@@ -4,6 +4,7 @@ import { Glob } from "bun";
 import MarkdownIt from "markdown-it";
 import { readContents } from "#hub/guide/contents.ts";
 import { parsePage, sectionsOf } from "#hub/guide/markdown.ts";
+import { type CommandBlock, commandBlocks } from "./guide-commands.ts";
 
 /**
  * Every link and every citation leads somewhere, every command is run by somebody or says that nobody runs it, and nothing
@@ -24,12 +25,24 @@ const LEFT_OUT =
 const SERVED = /^\/($|guide($|[/#])|docs$|openapi\.json$|llms\.txt$|ui\/)/;
 
 /**
- * Pages with commands that name what has to be there first, marked `sh seeded`, and the test that makes it and runs each of
- * them. Blocks that are marked `sh` are run by whoever pastes the page (test/support/rigs/guide-reader.ts), and those marked
- * `sh no-run` by nobody.
+ * Headings with commands that name what has to be there first, marked `sh seeded`, and the test that makes it and runs each
+ * of them; a page without a heading stands for all of its own. Blocks that are marked `sh` are run by whoever pastes the page
+ * (test/support/rigs/guide-reader.ts), and those marked `sh no-run` by nobody.
  */
 const SEEDED_BY: Readonly<Record<string, string>> = {
-  [`${GUIDE}/reference/cli.md`]: "test/e2e/cli-examples.test.ts",
+  "how-to/backup.md#with-postgres": "test/ops/lan/several-machines.test.ts",
+  "how-to/backup.md#with-sqlite": "test/ops/lan/backup.test.ts",
+  "how-to/configuration.md#secrets-in-files": "test/ops/lan/credentials.test.ts",
+  "how-to/monitoring.md#logs": "test/ops/lan/journal.test.ts",
+  "how-to/several-machines.md#hubs": "test/ops/lan/several-machines.test.ts",
+  "how-to/several-machines.md#postgres-and-redis": "test/ops/lan/several-machines.test.ts",
+  "how-to/several-machines.md#the-router": "test/ops/lan/several-machines.test.ts",
+  "how-to/several-machines.md#workers": "test/ops/lan/several-machines.test.ts",
+  "how-to/signed-updates.md#verify-a-download": "test/ops/release.test.ts",
+  "how-to/upgrades.md#from-an-older-version": "test/ops/lan/upgrade-from.test.ts",
+  "how-to/upgrades.md#rollback": "test/ops/lan/install.test.ts",
+  "how-to/upgrades.md#upgrade": "test/ops/lan/install.test.ts",
+  "reference/cli.md": "test/e2e/cli-examples.test.ts",
 };
 
 /** Files by their path from the root. */
@@ -111,22 +124,38 @@ function judgePage([path, text]: [string, string]): string[] {
   return problems.map((problem) => `${path}: ${problem}`);
 }
 
-/** Marks that say nothing of who runs the commands, and commands that are left to a test which is not there. */
-function judgeCommands({ exists }: Look, [path, text]: [string, string]): string[] {
-  const test = SEEDED_BY[path];
-  const marked = parsePage(text)
-    .filter(({ type, info }) => type === "fence" && /^sh\s/.test(info))
-    .map(({ info, map }) => ({ mark: info.replace(/^sh\s+/, ""), line: (map?.[0] ?? 0) + 1 }));
-  const seeded = marked.filter(({ mark }) => mark === "seeded");
-  const problems = marked
-    .filter(({ mark }) => mark !== "seeded" && mark !== "no-run")
-    .map(({ mark, line }) => `nothing is known of the mark "${mark}" at line ${line}`);
-  if (test === undefined)
-    for (const { line } of seeded)
-      problems.push(`no test runs the seeded commands at line ${line}`);
-  else if (!exists(test)) problems.push(`${test}, which runs its seeded commands, is not there`);
-  else if (seeded.length === 0) problems.push(`it has no seeded commands for ${test}`);
-  return problems.map((problem) => `${path}: ${problem}`);
+/** The heading of {@link SEEDED_BY} that a block on `page` belongs to; undefined: there is none. */
+const seedOf = (page: string, { section }: CommandBlock): string | undefined =>
+  [`${page}#${section}`, page].find((heading) => SEEDED_BY[heading] !== undefined);
+
+/** What is wrong with the test that is to run the seeded commands below `heading`; null: nothing. */
+function judgeSeed({ texts, exists }: Look, heading: string, seeded: CommandBlock[]) {
+  const test = SEEDED_BY[heading] ?? "";
+  const [page = "", section] = heading.split("#");
+  const where = section === undefined ? "" : ` below #${section}`;
+  if (!seeded.some((block) => seedOf(page, block) === heading))
+    return `it has no seeded commands${where} for ${test}`;
+  if (!exists(test)) return `${test}, which runs its seeded commands${where}, is not there`;
+  return texts.get(test)?.includes(`"${heading}"`)
+    ? null
+    : `${test}, which runs its seeded commands${where}, does not name "${heading}"`;
+}
+
+/** Marks that say nothing of who runs the commands, and commands that are left to a test which does not run them. */
+function judgeCommands(look: Look, [path, text]: [string, string]): string[] {
+  const page = path.slice(GUIDE.length + 1);
+  const blocks = commandBlocks(text);
+  const seeded = blocks.filter(({ mark }) => mark === "seeded");
+  const headings = Object.keys(SEEDED_BY).filter((heading) => heading.split("#")[0] === page);
+  return [
+    ...blocks
+      .filter(({ mark }) => !["", "seeded", "no-run"].includes(mark))
+      .map(({ mark, line }) => `nothing is known of the mark "${mark}" at line ${line}`),
+    ...seeded
+      .filter((block) => seedOf(page, block) === undefined)
+      .map(({ line }) => `no test runs the seeded commands at line ${line}`),
+    ...headings.flatMap((heading) => judgeSeed(look, heading, seeded) ?? []),
+  ].map((problem) => `${path}: ${problem}`);
 }
 
 const CITATION = /(?<![\w./-])(rules\/[\w-]+)#([\w-]+)/g;

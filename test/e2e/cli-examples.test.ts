@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readGuide } from "#hub/guide/guide-files.ts";
-import { parsePage } from "#hub/guide/markdown.ts";
 import { TOPICS, type Topic } from "#hub/program/cli/topics.ts";
 import { ended, pagesToPaste, type Reader, startReader } from "#test/support/rigs/guide-reader.ts";
 import type { Program } from "#test/support/rigs/program.ts";
+import { commandBlocks } from "../../scripts/guide-commands.ts";
 
 /**
  * The examples of the command line, which `--help`, the reference and the manual page show, typed line by line by a reader
@@ -200,9 +200,9 @@ const BY_TOPIC: Partial<Record<Topic["name"], (type: Type) => Promise<void>>> = 
 const WITH_EXAMPLES = TOPICS.filter(({ examples }) => examples.length > 0);
 
 test("the reference shows the examples of every topic, and nothing else to paste", () => {
-  const shown = parsePage(readGuide().get("reference/cli.md") ?? "")
-    .filter(({ type, info }) => type === "fence" && /^sh\b/.test(info))
-    .flatMap(({ content }) => content.trimEnd().split("\n"));
+  const shown = commandBlocks(readGuide().get("reference/cli.md") ?? "").flatMap(({ commands }) =>
+    commands.trimEnd().split("\n"),
+  );
   expect(shown).toEqual(WITH_EXAMPLES.flatMap(({ examples }) => examples));
   expect(WITH_EXAMPLES.map(({ name }) => name)).toEqual(Object.keys(BY_TOPIC) as Topic["name"][]);
 });

@@ -98,18 +98,58 @@ test.each([
   expect(problems[0]).toContain(told);
 });
 
+const CLI = "test/e2e/cli-examples.test.ts";
+const INSTALL = "test/ops/lan/install.test.ts";
+/** A page that is listed, with one block of commands below each of its headings. */
+const commands = (path: string, marks: Record<string, string>) => ({
+  "hub/guide/index.md": `${WHOLE["hub/guide/index.md"]}- [C](${path}): c.\n`,
+  [`hub/guide/${path}`]: `# C\n\nc\n${Object.entries(marks)
+    .map(([heading, mark]) => `\n## ${heading}\n\n\`\`\`${mark}\nflotilla retry JOB\n\`\`\`\n`)
+    .join("")}`,
+});
+
 test("seeded commands of a page need the test that runs them, and that test needs them", () => {
-  const cli = (mark: string) => ({
-    "hub/guide/index.md": `${WHOLE["hub/guide/index.md"]}- [C](reference/cli.md): c.\n`,
-    "hub/guide/reference/cli.md": `# C\n\nc\n\n\`\`\`${mark}\nflotilla retry JOB\n\`\`\`\n`,
-  });
-  const runner = "test/e2e/cli-examples.test.ts";
-  expect(judge(cli("sh seeded"), ["p.png", runner])).toEqual([]);
+  const cli = (mark: string) => commands("reference/cli.md", { Retry: mark });
+  const runner = { [CLI]: 'seeded("reference/cli.md")' };
+  expect(judge({ ...cli("sh seeded"), ...runner })).toEqual([]);
   expect(judge(cli("sh seeded"))).toEqual([
-    `hub/guide/reference/cli.md: ${runner}, which runs its seeded commands, is not there`,
+    `hub/guide/reference/cli.md: ${CLI}, which runs its seeded commands, is not there`,
   ]);
-  expect(judge(cli("sh no-run"), ["p.png", runner])).toEqual([
-    `hub/guide/reference/cli.md: it has no seeded commands for ${runner}`,
+  expect(judge({ ...cli("sh seeded"), [CLI]: 'seeded("reference/cli")' })).toEqual([
+    `hub/guide/reference/cli.md: ${CLI}, which runs its seeded commands, does not name "reference/cli.md"`,
+  ]);
+  expect(judge({ ...cli("sh no-run"), ...runner })).toEqual([
+    `hub/guide/reference/cli.md: it has no seeded commands for ${CLI}`,
+  ]);
+});
+
+test("several tests may share a page: each heading with seeded commands needs its own", () => {
+  const path = "how-to/upgrades.md";
+  const older = "test/ops/lan/upgrade-from.test.ts";
+  const tests = {
+    [INSTALL]: `seeded("${path}#upgrade"); seeded("${path}#rollback")`,
+    [older]: `seeded("${path}#from-an-older-version")`,
+  };
+  const marks = {
+    Upgrade: "sh seeded",
+    Rollback: "sh seeded",
+    "From an older version": "sh seeded",
+    Others: "sh",
+  };
+  const told = (changed: Record<string, string>, others: Record<string, string> = tests) =>
+    judge({ ...commands(path, { ...marks, ...changed }), ...others });
+  expect(told({})).toEqual([]);
+  expect(told({ Others: "sh seeded" })).toEqual([
+    `hub/guide/${path}: no test runs the seeded commands at line 25`,
+  ]);
+  expect(told({ Rollback: "sh no-run" })).toEqual([
+    `hub/guide/${path}: it has no seeded commands below #rollback for ${INSTALL}`,
+  ]);
+  expect(told({}, { [INSTALL]: tests[INSTALL] ?? "" })).toEqual([
+    `hub/guide/${path}: ${older}, which runs its seeded commands below #from-an-older-version, is not there`,
+  ]);
+  expect(told({}, { ...tests, [INSTALL]: `seeded("${path}#upgrade")` })).toEqual([
+    `hub/guide/${path}: ${INSTALL}, which runs its seeded commands below #rollback, does not name "${path}#rollback"`,
   ]);
 });
 

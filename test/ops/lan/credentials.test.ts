@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { Check } from "#hub/program/commands/doctor/check.ts";
 import type { VariableLine } from "#hub/program/variables/describe.ts";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -10,7 +10,6 @@ import {
   SLOW_MS,
   tryIn,
 } from "#test/support/servers/lan-machines.ts";
-import { ROOT } from "../../../scripts/build.ts";
 
 /** Secrets that systemd hands to the units (`LoadCredential=`), in a machine with systemd. */
 
@@ -55,9 +54,8 @@ test(
   async () => {
     expect(await install("hub")).toContain("flotilla-hub.service is started");
     expect(await statusOf("/jobs")).toBe("200");
-    const page = await Bun.file(join(ROOT, "hub/guide/how-to/configuration.md")).text();
-    const block = /```sh no-run\n([^`]*LoadCredential=SVC_API_TOKEN[^`]*)```/.exec(page)?.[1];
-    await inMachine(block ?? "false");
+    const [drop_in = ""] = seededBlocks("how-to/configuration.md#secrets-in-files", 1);
+    await inMachine(drop_in);
     expect(await statusOf("/jobs")).toBe("401");
     expect(await statusOf("/jobs", `-H 'authorization: Bearer ${TOKEN}'`)).toBe("200");
     expect(await inMachine("cat /etc/flotilla/hub.env")).not.toContain(TOKEN);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -26,14 +27,18 @@ let version: string;
 
 function writeOtherVersions(): void {
   const program = readFileSync(join(SHARED, "flotilla")).toString("latin1");
-  writeFileSync(join(SHARED, "other"), Buffer.from(program.replaceAll(version, OTHER), "latin1"));
+  mkdirSync(join(SHARED, "other"));
+  writeFileSync(
+    join(SHARED, "other/flotilla"),
+    Buffer.from(program.replaceAll(version, OTHER), "latin1"),
+  );
   const crashes = `#!/bin/sh
 [ "$1" = --version ] && echo flotilla cccccccccccc && exit
 echo "flotilla: a bug reached the top" >&2
 exit 70
 `;
   writeFileSync(join(SHARED, "crashes"), crashes);
-  for (const name of ["other", "crashes"]) chmodSync(join(SHARED, name), 0o755);
+  for (const name of ["other/flotilla", "crashes"]) chmodSync(join(SHARED, name), 0o755);
 }
 
 beforeAll(async () => {
@@ -130,17 +135,25 @@ test("a version that crashes is no success; rollback puts the last healthy one b
   expect((await health()).version).toBe(version);
 }, 600_000);
 
-test("rollback goes from one healthy version to the other, and back", async () => {
-  const { code, said } = await install("hub --binary /srv/flotilla/other --now");
-  expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining(OTHER) });
+test("the guide's commands go to the next version and back, and rollback once more", async () => {
+  const [upgrade = ""] = seededBlocks("how-to/upgrades.md#upgrade", 1);
+  const [rollback = ""] = seededBlocks("how-to/upgrades.md#rollback", 1);
+  const db = "SVC_DB_URL=file:/var/lib/flotilla/flotilla.db ";
+  const up = await inMachine(`cd /srv/flotilla/other\n${upgrade.replace("SVC_DB_URL=… ", db)}`);
+  expect(up).toContain("SQLite is up to date");
+  expect(up).toContain(`flotilla-hub.service is restarted, version ${OTHER}`);
   expect((await health()).version).toBe(OTHER);
-  for (const expected of [version, OTHER]) {
-    const back = await attempt(`${FLOTILLA} rollback --timeout 400`);
+  expect(await inMachine("find /var/lib/flotilla ! -user flotilla")).toBe("");
+  for (const [commands, expected] of [
+    [rollback, version],
+    [`${FLOTILLA} rollback --timeout 400`, OTHER],
+  ]) {
+    const back = await attempt(commands ?? "");
     expect({ code: back.code, said: back.said }).toEqual({
       code: 0,
       said: expect.stringContaining(`flotilla-hub.service was restarted with version ${expected}`),
     });
-    expect((await health()).version).toBe(expected);
+    expect((await health()).version).toBe(expected ?? "");
   }
 }, 600_000);
 

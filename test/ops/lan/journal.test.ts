@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -62,4 +63,28 @@ test("systemctl reload makes a hub read its configuration file again, and does n
   const [before, line = "", after] = said.trim().split("\n");
   expect(JSON.parse(line)).toMatchObject({ changed: ["SVC_LOG_LEVEL: info → debug"] });
   expect(after).toBe(before as string);
+}, 600_000);
+
+test("the guide's commands show what went wrong, and the lines as they are written", async () => {
+  const [block = ""] = seededBlocks("how-to/monitoring.md#logs", 1);
+  const [wrong = "", follow = "", more] = block.trimEnd().split("\n");
+  expect(more).toBeUndefined();
+  // Somebody who follows the log has to be ended, so that a unit does it.
+  const said = await inMachine(`
+    refused() { curl -s http://127.0.0.1:8000/jobs -H 'content-type: application/json' -d '{"url": "http://site.test/"}' >/dev/null; }
+    seen() { grep -c '"path":"/jobs","status":503' /tmp/followed; }
+    ${FLOTILLA} install hub --generate-secret --set SVC_SUBMIT_WAIT_S=0 --now >/dev/null
+    refused
+    cat > /tmp/follow <<'LINE'
+${follow}
+LINE
+    systemd-run -q --unit=follow -p StandardOutput=file:/tmp/followed sh /tmp/follow
+    until [ "$(seen)" = 1 ]; do sleep 0.2; done
+    refused
+    until [ "$(seen)" = 2 ]; do sleep 0.2; done
+    systemctl stop follow
+    ${wrong}
+  `);
+  expect(said).toContain('"path":"/jobs","status":503');
+  expect(said).not.toContain('"message":"hub started"');
 }, 600_000);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -10,7 +11,6 @@ import {
   SLOW_MS,
   tryIn,
 } from "#test/support/servers/lan-machines.ts";
-import { ROOT } from "../../../scripts/build.ts";
 
 /**
  * From another version's units to this one's and back, by the commands of the guide. FLOTILLA_UPGRADE_FROM is the executable
@@ -29,12 +29,10 @@ const versionOf = async (program: string) =>
 const hubVersion = async () => JSON.parse(await inMachine(`curl -sf ${HUB}/health`)).version;
 const untilIn = (condition: string) => inMachine(`until ${condition}; do sleep 1; done`);
 
-/** The blocks of commands of the guide below "From an older version", for this machine. */
-async function blocks(): Promise<string[][]> {
-  const page = await Bun.file(join(ROOT, "hub/guide/how-to/upgrades.md")).text();
-  const section = page.split("\n## From an older version")[1]?.split("\n## ")[0] ?? "";
+/** The lines of the guide that lead to the newer version, and those that lead back, for this machine. */
+function blocks(): string[][] {
   const client = `SVC_HUB=${HUB} ${FLOTILLA} fleet`;
-  return [...section.matchAll(/^```sh no-run\n(.*?)^```$/gms)].map(([, block = ""]) =>
+  return seededBlocks("how-to/upgrades.md#from-an-older-version", 2).map((block) =>
     block
       .replaceAll("./flotilla fleet", client)
       .replaceAll("./flotilla", FLOTILLA)
@@ -94,7 +92,7 @@ const tests = (other: string) => {
     "the guide's commands take hub and worker from the other version's units to this one's",
     async () => {
       expect(await hubVersion()).toBe(await versionOf(OLD));
-      const [there = []] = await blocks();
+      const [there = []] = blocks();
       await move(there, await versionOf(FLOTILLA));
       const type = await inMachine("systemctl show -p Type --value flotilla-hub");
       expect(type.trim()).toBe("notify");
@@ -125,7 +123,7 @@ const tests = (other: string) => {
   test(
     "and back, with the units of that version",
     async () => {
-      const [, back = []] = await blocks();
+      const [, back = []] = blocks();
       await move(back, await versionOf(OLD));
       expect(await inMachine("cat /etc/systemd/system/flotilla-hub.service")).toBe(
         await inMachine(
