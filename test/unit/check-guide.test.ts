@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { judgeGuide } from "../../scripts/check-guide.ts";
 
 /** The check of the guide's links and citations, on a small guide that is whole and on one fault at a time. */
@@ -151,6 +152,15 @@ test("several tests may share a page: each heading with seeded commands needs it
   expect(told({}, { ...tests, [INSTALL]: `seeded("${path}#upgrade")` })).toEqual([
     `hub/guide/${path}: ${INSTALL}, which runs its seeded commands below #rollback, does not name "${path}#rollback"`,
   ]);
+});
+
+test("a test reads the seeded commands of its heading, and fails when there are others than it knows", () => {
+  const [commands = ""] = seededBlocks("how-to/backup.md#with-sqlite", 1);
+  expect(commands).toContain("flotilla restore ");
+  expect(() => seededBlocks("how-to/backup.md#with-sqlite", 2)).toThrow(
+    "how-to/backup.md#with-sqlite has 1 seeded blocks, and this test knows 2",
+  );
+  expect(() => seededBlocks("how-to/backup.md#nothing", 1)).toThrow("has 0 seeded blocks");
 });
 
 test("lines that cite other texts are told; RFCs and the guide's own chapters are none", () => {
