@@ -32,7 +32,7 @@ test("doctor --installed looks as the unit's service, beside the one that runs, 
   expect(well.of("service")?.found).toContain("flotilla-hub.service as flotilla: active");
   expect(well.of("database")?.found).toContain("a trial write works");
   expect(well.of("health")?.found).toContain("nothing is degraded");
-  expect(well.of("port")?.found).toContain("held by a hub that answers");
+  expect(well.of("port")?.found).toContain("used by a hub that answers");
   expect(well.of("disk")?.found).toContain("/var/lib/flotilla");
 
   const shown = await on("flotilla", "doctor", "hub");
