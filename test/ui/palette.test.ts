@@ -161,14 +161,16 @@ test("settings are found by name; what nobody wrote says so", async () => {
 test("what a busy hub has not searched yet is named, asked for again, and found (rules/web-app#ctrl-k)", async () => {
   await using ui = await rig.open("/ui/home");
   const { page } = ui;
+  let busy = true;
   await page.route("**/api/v1/search?*", async (route) => {
     const q = new URL(route.request().url()).searchParams.get("q");
-    await route.fulfill({ json: { q, hits: [], incomplete: ["workload", "task"] } });
-    await page.unroute("**/api/v1/search?*");
+    if (busy) await route.fulfill({ json: { q, hits: [], incomplete: ["workload", "task"] } });
+    else await route.continue();
   });
   await open(page);
-  await page.keyboard.type("okapi-work");
+  await box(page).fill("okapi-work");
   await entry(page, /^Still searching: Workloads, Tasks/).click();
+  busy = false;
   await entry(page, /^okapi-work.*Workload/).waitFor();
   await entry(page, /^Still searching/).waitFor({ state: "detached" });
   await ui.judge();
