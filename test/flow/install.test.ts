@@ -97,14 +97,16 @@ test("install writes executable, unit and a private environment file, and may be
   expect(first.out + again.out).not.toContain("pa ss");
 });
 
-test("install sets the file of the key that hubs of one database share, for a hub and for a control plane", async () => {
+test("install takes the files that hubs of one database share from the environment, for a hub and for a control plane", async () => {
   const dir = newDir();
-  const env = { SVC_SECRET_KEY_FILE: "/var/lib/flotilla/secret.key" };
+  const env = {
+    SVC_SECRET_KEY_FILE: "/var/lib/flotilla/secret.key",
+    SVC_PLUGINS_DIR: "/srv/flotilla/plugins",
+  };
   for (const role of ["hub", "control"]) {
     await call(runInstall, [role], dir, { env });
-    expect(read(dir, `etc/flotilla/${role}.env`)).toContain(
-      "\nSVC_SECRET_KEY_FILE=/var/lib/flotilla/secret.key\n",
-    );
+    for (const [name, value] of Object.entries(env))
+      expect(read(dir, `etc/flotilla/${role}.env`)).toContain(`\n${name}=${value}\n`);
   }
 });
 

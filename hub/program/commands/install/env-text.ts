@@ -56,13 +56,20 @@ const CONTROL_REDIS = redis(
   "Redis of the hubs and control planes on this database; unset: they learn of each other's changes later.",
 );
 
-/** Hubs of one database need the same file, which therefore has to be named. */
-const KEY: Line = {
-  name: "SVC_SECRET_KEY_FILE",
-  about:
-    "Key that encrypts cookies and profiles, the same file on every hub; unset: secret.key in the state directory, which a hub on Postgres does not create.",
-  example: "/var/lib/flotilla/secret.key",
-};
+/** Files that are the same for all hubs and control planes of one database. */
+const ALIKE: Line[] = [
+  {
+    name: "SVC_SECRET_KEY_FILE",
+    about:
+      "Key that encrypts cookies and profiles, the same file on every hub; unset: secret.key in the state directory, which a hub on Postgres does not create.",
+    example: "/var/lib/flotilla/secret.key",
+  },
+  {
+    name: "SVC_PLUGINS_DIR",
+    about: "Folder of the pipeline's plugins; unset: plugins/ in the state directory.",
+    example: "/srv/flotilla/plugins",
+  },
+];
 
 const BACKUPS: Line[] = [
   {
@@ -106,7 +113,7 @@ const LINES: Record<Role, Line[]> = {
       example: "file:/srv/flotilla/objects",
     },
     ...KEYS,
-    KEY,
+    ...ALIKE,
     {
       name: "SVC_ADVERTISE_URL",
       about: "Address at which the other hubs reach this one; unset: its first LAN address.",
@@ -136,7 +143,7 @@ const LINES: Record<Role, Line[]> = {
       example: "file:/srv/flotilla/objects",
     },
     ...KEYS,
-    KEY,
+    ...ALIKE,
     {
       name: "SVC_ADMIN_PASSWORD",
       about:
