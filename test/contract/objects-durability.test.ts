@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
@@ -100,6 +100,15 @@ describe("all or nothing", () => {
       await open(dir);
       expect(readdirSync(left)).toEqual(["1"]);
     }
+  });
+
+  test("a scratch directory that somebody has removed is back with the next probe", async () => {
+    const { store, dir } = await open(join(base, "store-without-scratch"));
+    rmSync(join(dir, ".tmp"), { recursive: true });
+    expect(await errorOf(store.put("k", bytes("lost")))).toMatchObject({ code: "ENOENT" });
+    await store.probe();
+    await store.put("k", bytes("kept"));
+    expect(await contentOf(store, "k")).toEqual(bytes("kept"));
   });
 });
 

@@ -20,6 +20,8 @@ const ABANDONED_MS = 7 * 86_400_000;
 export interface TempDir {
   /** A path that nothing else uses. */
   path(): string;
+  /** Makes it again where somebody has removed it: without it no body can be stored. */
+  ensure(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function openTempDir(root: string, log: Log): Promise<TempDir> {
       count += 1;
       return join(dir, String(count));
     },
+    ensure: async () => void (await mkdir(dir, { recursive: true })),
     close: async () => {
       await rm(dir, { recursive: true, force: true });
       ours.delete(dir);

@@ -127,6 +127,8 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
     probe: async () => {
       const path = temp.path();
       try {
+        // A hub of an older version, on another machine, removes it as a leftover when it starts.
+        await temp.ensure();
         await writeBody(path, new Uint8Array(PROBE_BYTES), {});
         await rm(path, { force: true });
       } catch (err) {
