@@ -334,12 +334,21 @@ async function viewOf(page: Page): Promise<string> {
   ]);
 }
 
+/**
+ * What axe looks for. Without what passed, and without the search for text outside of landmarks, which is never serious, it
+ * takes two thirds of its time: of 15 pages 13 s instead of 21.
+ */
+const AXE_OPTIONS: Parameters<AxeBuilder["options"]>[0] = {
+  resultTypes: ["violations"],
+  rules: { region: { enabled: false } },
+};
+
 /** axe takes about a second on two cores: each view is judged once in a process. */
 async function judgeAccess(page: Page, kind: string): Promise<void> {
   const view = `${kind} ${await viewOf(page)}`;
   if (judged.has(view)) return;
   // Without legacy mode it opens a page of its own each time, for frames of other origins, which there are none of.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).exclude("iframe");
+  const axe = new AxeBuilder({ page }).setLegacyMode(true).exclude("iframe").options(AXE_OPTIONS);
   const { violations } = await axe.analyze();
   const serious = violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
