@@ -5,6 +5,7 @@ import {
   type HitAction,
   hitActions,
   hitHref,
+  isOfKinds,
   KIND_NAMES,
   ofKinds,
   type Wish,
@@ -108,7 +109,7 @@ export function entriesFor(
   const hits = ofKinds(all, kinds);
   const actions = hits.flatMap((hit) => actionEntries(hit, verb, who)).slice(0, MOST_ACTIONS);
   const found = hits.slice(0, MOST_HITS).map(hitEntry);
-  const missing = kinds === null ? incomplete : incomplete.filter((kind) => kinds.includes(kind));
+  const missing = incomplete.filter((kind) => isOfKinds(kind, kinds));
   const more = { group: "Not searched yet", entries: stillSearched(missing) };
   if (verb !== null && verb !== "open")
     return [{ group: "Actions", entries: actions }, { group: "Found", entries: found }, more];

@@ -217,9 +217,13 @@ const ACTIONS: Partial<Record<SearchHit["kind"], (hit: SearchHit) => HitAction[]
 export const hitActions = (hit: SearchHit, who: WhoIAm | null): HitAction[] =>
   (ACTIONS[hit.kind]?.(hit) ?? []).filter(({ needs }) => mayDo(who, needs));
 
+/** Whether somebody who named `kinds` means it, too. */
+export const isOfKinds = (kind: SearchHit["kind"], kinds: Wish["kinds"]): boolean =>
+  kinds === null || kinds.includes(kind);
+
 /** The hits of the kinds that somebody named; null for all. */
 export const ofKinds = (hits: readonly SearchHit[], kinds: Wish["kinds"]): readonly SearchHit[] =>
-  kinds === null ? hits : hits.filter(({ kind }) => kinds.includes(kind));
+  hits.filter(({ kind }) => isOfKinds(kind, kinds));
 
 const VERBS = ["cancel", "end", "drain", "activate", "pause", "resume", "retry", "open"];
 
