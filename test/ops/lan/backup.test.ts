@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
+  createWorkload,
   FLOTILLA,
   machinesDown,
   machinesUp,
@@ -19,20 +20,14 @@ beforeAll(async () => {
 }, SLOW_MS);
 afterAll(() => machinesDown(), SLOW_MS);
 
-const create = (slug: string) =>
-  inMachine(
-    `printf '%s\\n' 'slug: ${slug}' 'executor_type: bun_module' 'executor_config:' '  code: "export const run = () => 2"' > /tmp/${slug}.yaml
-     flotilla workloads create -f /tmp/${slug}.yaml`,
-  );
-
 test(
   "the guide's commands bring an installed hub back to what it was when it was backed up",
   async () => {
     const [block = ""] = seededBlocks("how-to/backup.md#with-sqlite", 1);
     const [backup = "", ...restore] = block.replace("…", "*").trimEnd().split("\n");
-    await create("kept");
+    await createWorkload(HOST, "kept");
     await inMachine(backup);
-    await create("lost");
+    await createWorkload(HOST, "lost");
     await inMachine(restore.join("\n"));
     const listed = await inMachine("flotilla workloads");
     expect(listed).toContain("kept");

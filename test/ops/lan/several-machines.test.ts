@@ -6,6 +6,7 @@ import type { Check } from "#hub/program/commands/doctor/check.ts";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
+  createWorkload,
   machinesDown,
   machinesUp,
   runIn,
@@ -174,11 +175,7 @@ test(
         await runIn("worker1", `curl -sf http://${hub}.lan:8000/jobs/${job_id}/page.html`),
       ).toContain("A page of the LAN");
 
-    await runIn(
-      "worker1",
-      `printf '%s\\n' 'slug: sums' 'executor_type: bun_module' 'executor_config:' '  code: "export const run = () => 2"' > /tmp/sums.yaml`,
-    );
-    await client("workloads create -f /tmp/sums.yaml");
+    await createWorkload("worker1", "sums", ROUTER);
     await client("submit sums one two --wait");
   },
   SLOW_MS,

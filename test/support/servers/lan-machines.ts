@@ -38,3 +38,11 @@ export const tryIn = (host: string, script: string) => lan("run", host, "sh", "-
 
 /** Runs `script` there as root; its standard output. @throws Error when a command of it failed. */
 export const runIn = (host: string, script: string) => lanOrThrow("run", host, "sh", "-ec", script);
+
+/** Creates a workload whose tasks succeed, by the command line there; `hub` is the address of the fleet. */
+export const createWorkload = (host: string, slug: string, hub = "http://localhost:8000") =>
+  runIn(
+    host,
+    `printf '%s\\n' 'slug: ${slug}' 'executor_type: bun_module' 'executor_config:' '  code: "export const run = () => 2"' > /tmp/${slug}.yaml
+     SVC_HUB=${hub} flotilla workloads create -f /tmp/${slug}.yaml`,
+  );
