@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import type { Figures } from "#shared/protocol/schema/figures.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { PROGRAM, startProgram } from "#test/support/rigs/program.ts";
@@ -162,6 +163,10 @@ test("a control plane's Home has the pipeline alone (rules/web-app#home)", async
   }
 });
 
+interface Opened {
+  sessions: { session_id: string }[];
+}
+
 /** Development mode as somebody starts it for the first time. */
 async function startFresh() {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-first-"));
@@ -178,6 +183,10 @@ async function startFresh() {
   return {
     url,
     [Symbol.asyncDispose]: async () => {
+      // It would be waited for.
+      const { sessions } = (await (await fetch(`${url}/sessions`)).json()) as Opened;
+      for (const { session_id } of sessions)
+        await fetch(`${url}/sessions/${session_id}`, { method: "DELETE" });
       dev.kill("SIGTERM");
       await dev.exited;
       rmSync(dir, { recursive: true, force: true });
@@ -265,11 +274,15 @@ test("a step stays open with what came of it, also when its own answer is late (
     await page.getByRole("textbox", { name: "Endpoint" }).fill("http://127.0.0.1:9/v1");
     await page.getByRole("textbox", { name: "Model" }).fill("late");
     await page.getByRole("button", { name: "Test and add" }).click();
-    // The engine is there, and the page learns it from the figures first: a new job has them read again.
+    // The engine is there, and the page learns it from the figures first: a window that is looked at again reads them.
     const read = Promise.withResolvers<void>();
     await page.route("**/engines/late", async (route) => {
       const response = await route.fetch();
-      await empty.call("POST", "/jobs", { url: "http://127.0.0.1:9/" });
+      await until("figures with the engine", 60_000, async () => {
+        const { begun } = (await (await fetch(`${empty.url}/figures`)).json()) as Figures;
+        return begun.engine;
+      });
+      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
       await read.promise;
       await route.fulfill({ response });
     });

@@ -71,6 +71,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
   const [job_id, setJob] = useState("");
   const [sid, setSid] = useState("");
   const [round, setRound] = useState("");
+  const [engine, setEngine] = useState("");
   const capture = useCapture(job_id);
   // What was done here is known before the server's figures say it.
   const done = {
@@ -78,6 +79,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
     capture: known.capture || (capture.data !== undefined && hasEnded(capture.data)),
     session: known.session || sid !== "",
     tasks: known.tasks || round !== "",
+    engine: known.engine || engine !== "",
   };
   const isOver = (step: Step) => done[step] === true || run.skipped.includes(step);
   const next = steps.find((step) => !isOver(step));
@@ -93,7 +95,7 @@ export function FirstRunPath({ run, change, done: known, lanes, onEnd }: PathPro
     capture: () => <CaptureStep job={job} onJob={setJob} />,
     session: () => <SessionStep sid={sid} address={job?.url ?? ""} onSession={setSid} />,
     tasks: () => <TasksStep round={round} onRound={setRound} />,
-    engine: () => <EngineStep />,
+    engine: () => <EngineStep onEngine={setEngine} />,
   };
   const following = steps.find((step) => step !== open && !isOver(step));
   return (

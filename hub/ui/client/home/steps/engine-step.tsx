@@ -20,11 +20,19 @@ const trimmed = ({ endpoint, model, api_key_env }: Values): Values => ({
   api_key_env: api_key_env.trim(),
 });
 
+interface EngineStepProps {
+  onEngine: (slug: string) => void;
+}
+
 /** Asks an engine for one word, and keeps it when it answers. */
-export function EngineStep() {
+export function EngineStep({ onEngine }: EngineStepProps) {
   const [values, setValues] = useState(NEW);
   const [asked, setAsked] = useState(false);
-  const add = useChange(store, { failed: "The engine was not added", quiet: true });
+  const add = useChange(store, {
+    failed: "The engine was not added",
+    quiet: true,
+    onDone: ({ slug }) => onEngine(slug),
+  });
   const test = useChange(
     ({ endpoint, model, api_key_env }: Values) =>
       testEngine({ url: endpoint, model, ...(api_key_env ? { api_key_env } : {}) }),
