@@ -2,18 +2,11 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
-import {
-  type Browser,
-  type BrowserContext,
-  type ConsoleMessage,
-  chromium,
-  type Page,
-  type Request,
-} from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { OTHER_MACHINE_FLAG } from "../servers/plain-proxy.ts";
 import { lanePorts } from "../servers/ports.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
+import { judgeAccess } from "./accessible.ts";
+import { CHROMIUM_FLAGS, headlessChromiumPath } from "./chromium.ts";
 import { processesOf, until } from "./fleet-process.ts";
 import { PROGRAM, startProgram } from "./program.ts";
 
@@ -79,6 +72,8 @@ const NOT_RECORDED = /status of 404 .*\/recording$/;
 /** The live screen of a job that ended while it was being connected. */
 const SCREEN_GONE =
   /404 .*\/sessions\/[^/]+\/(novnc\/|state)|Connection closed \(code: 4(404|502)|Error decoding rect/;
+/** What tests listen to: the next test of the same page hears nothing of it. */
+const WATCHED = ["console", "dialog", "pageerror", "request", "response", "websocket"];
 /** Anything of a page that takes longer hangs. */
 const PAGE_MS = 60_000;
 /** Dev mode bundles the app and starts its lanes beside whatever else the machine does. */
@@ -87,17 +82,20 @@ const START_MS = 100_000;
 const kept = globalThis as {
   flotillaUi?: Promise<UiRig>;
   flotillaUiContexts?: Map<string, Promise<BrowserContext>>;
-  flotillaUiJudged?: Set<string>;
   flotillaUiIdle?: Map<BrowserContext, Page[]>;
   flotillaKept?: (command: string) => boolean;
   flotillaAtEnd?: () => unknown;
 };
 
 kept.flotillaUiContexts ??= new Map();
-kept.flotillaUiJudged ??= new Set();
 kept.flotillaUiIdle ??= new Map();
 const contexts = kept.flotillaUiContexts;
-const judged = kept.flotillaUiJudged;
+/**
+ * Playwright keeps the requests of a page, about a hundred for each time the app is loaded, until that is closed. Of more than
+ * 10,000 it forgets the oldest while it still tells of them: "Cannot find parent object request@… to create response@…".
+ */
+const MOST_USES = 20;
+const uses = new WeakMap<Page, number>();
 /** Pages that nobody uses: a new one costs a process and reads every script anew. */
 const idle = kept.flotillaUiIdle;
 
@@ -191,7 +189,7 @@ async function start(screens: boolean): Promise<UiRig> {
     START_MS,
     () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0],
   );
-  const browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
+  const browser = await chromium.launch({ executablePath: headlessChromiumPath(), args: FLAGS });
   const before = kept.flotillaAtEnd;
   kept.flotillaAtEnd = async () => {
     await browser.close();
@@ -270,16 +268,12 @@ async function openPage(
   const look = (at: string) => {
     if (/^(https?|wss?):/.test(at) && new URL(at).host !== new URL(url).host) foreign.push(at);
   };
-  const onConsole = (message: ConsoleMessage) => {
+  page.on("console", (message) => {
     if (message.type() === "error") errors.push(`${message.text()} ${message.location().url}`);
-  };
-  const onError = (err: Error) => void errors.push(err.stack ?? err.message);
-  const onRequest = (request: Request) => look(request.url());
-  const onSocket = (socket: { url(): string }) => look(socket.url());
-  page.on("console", onConsole);
-  page.on("pageerror", onError);
-  page.on("request", onRequest);
-  page.on("websocket", onSocket);
+  });
+  page.on("pageerror", (err) => errors.push(err.stack ?? err.message));
+  page.on("request", (request) => look(request.url()));
+  page.on("websocket", (socket) => look(socket.url()));
   await page.goto(url + path);
   // Keys pressed before the app has begun are nobody's.
   await page.locator("main :is(h1, h2, [role=alert])").first().waitFor();
@@ -301,62 +295,16 @@ async function openPage(
       expect(complaints(allowed)).toEqual([]);
     },
     [Symbol.asyncDispose]: async () => {
-      page.off("console", onConsole);
-      page.off("pageerror", onError);
-      page.off("request", onRequest);
-      page.off("websocket", onSocket);
+      for (const event of WATCHED) page.removeAllListeners(event);
       await page.unrouteAll();
       await page.evaluate("localStorage.clear()").catch(() => {});
       await context.clearCookies();
       // Nothing of it goes on: a page that asks the server before it is left would be asked for.
-      const left = await page.goto("about:blank").catch(() => null);
-      if (left === null && page.url() !== "about:blank") await page.close();
+      await page.goto("about:blank").catch(() => {});
+      const used = (uses.get(page) ?? 0) + 1;
+      uses.set(page, used);
+      if (page.url() !== "about:blank" || used >= MOST_USES) await page.close();
       else idle.set(context, [...(idle.get(context) ?? []), page]);
     },
   };
-}
-
-/** What is shown, whichever record it is of: the page, its tab and the dialogs that are open. */
-async function viewOf(page: Page): Promise<string> {
-  const { pathname, searchParams } = new URL(page.url());
-  const [, ui, name, id] = pathname.split("/");
-  const names = [...searchParams.keys()].filter((key) => key !== "tab").sort();
-  const dialogs = await page.getByRole("dialog").getByRole("heading").allTextContents();
-  const title = await page.getByRole("heading", { level: 2 }).allTextContents();
-  return JSON.stringify([
-    ui,
-    name,
-    id !== undefined,
-    searchParams.get("tab"),
-    names,
-    dialogs,
-    title,
-  ]);
-}
-
-/**
- * What axe looks for. Without what passed, and without the search for text outside of landmarks, which is never serious, it
- * takes two thirds of its time: of 15 pages 13 s instead of 21.
- */
-const AXE_OPTIONS: Parameters<AxeBuilder["options"]>[0] = {
-  resultTypes: ["violations"],
-  rules: { region: { enabled: false } },
-};
-
-/** axe takes about a second on two cores: each view is judged once in a process. */
-async function judgeAccess(page: Page, kind: string): Promise<void> {
-  const view = `${kind} ${await viewOf(page)}`;
-  if (judged.has(view)) return;
-  // Without legacy mode it opens a page of its own each time, for frames of other origins, which there are none of.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).exclude("iframe").options(AXE_OPTIONS);
-  const { violations } = await axe.analyze();
-  const serious = violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, help, nodes }) => ({
-      id,
-      help,
-      nodes: nodes.map((node) => node.html).slice(0, 5),
-    }));
-  expect({ at: page.url(), serious }).toEqual({ at: page.url(), serious: [] });
-  judged.add(view);
 }
