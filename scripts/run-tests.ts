@@ -118,7 +118,6 @@ const GROUPS: readonly Group[] = [
   ...PROGRAMS,
   ...E2E,
   ...E2E_DEADLINES,
-  ...UI_BUTTONS,
   OPS,
   OPS_UPDATES,
   UI_PAGES,
@@ -136,7 +135,7 @@ const OPS_PACKAGES: Group = {
   silent_s: 3_600,
 };
 /** What has to be asked for. */
-const ASKED_FOR = [OPS_LAN, OPS_PACKAGES];
+const ASKED_FOR = [OPS_LAN, OPS_PACKAGES, ...UI_BUTTONS];
 /** Outside of the groups. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */
@@ -203,7 +202,9 @@ async function runGroups(groups: readonly Group[], scratch: string): Promise<Tal
 
 /** A group by its name, and its parts: `e2e` stands for `e2e-2` and `e2e-deadlines` as well. */
 function withItsParts(name: string): readonly string[] {
-  const parts = GROUPS.filter((group) => group.name === name || group.name.startsWith(`${name}-`));
+  const parts = [...GROUPS, ...UI_BUTTONS].filter(
+    (group) => group.name === name || group.name.startsWith(`${name}-`),
+  );
   return parts.length > 0 ? parts.map((group) => group.name) : [name];
 }
 
