@@ -34,6 +34,9 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/backup.md#with-sqlite": "test/ops/lan/backup.test.ts",
   "how-to/configuration.md#secrets-in-files": "test/ops/lan/credentials.test.ts",
   "how-to/monitoring.md#logs": "test/ops/lan/journal.test.ts",
+  "how-to/releases.md#debian-and-ubuntu": "test/ops/lan/releases.test.ts",
+  "how-to/releases.md#one-line": "test/ops/lan/releases.test.ts",
+  "how-to/releases.md#upgrade-one-machine": "test/ops/lan/releases.test.ts",
   "how-to/several-machines.md#hubs": "test/ops/lan/several-machines.test.ts",
   "how-to/several-machines.md#postgres-and-redis": "test/ops/lan/several-machines.test.ts",
   "how-to/several-machines.md#the-router": "test/ops/lan/several-machines.test.ts",
@@ -43,6 +46,7 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/upgrades.md#rollback": "test/ops/lan/install.test.ts",
   "how-to/upgrades.md#upgrade": "test/ops/lan/install.test.ts",
   "reference/cli.md": "test/e2e/cli-examples.test.ts",
+  "start/install.md#one-command": "test/ops/quickstart.test.ts",
 };
 
 /** Files by their path from the root. */

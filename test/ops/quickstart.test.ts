@@ -6,6 +6,7 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
 import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { lanePorts } from "#test/support/servers/ports.ts";
 
 /**
@@ -61,20 +62,16 @@ test(
     const cloned = await runProgram(["git", "clone", "--quiet", ROOT, clone]);
     expect(cloned).toMatchObject({ code: 0 });
     expect(existsSync(join(clone, "node_modules"))).toBe(false);
-    program = startProgram(
-      [
-        join(clone, "scripts/quickstart"),
-        ...["--port", "0", "--data-dir", join(dir, "data"), "--lanes", "1", "--headless-lanes"],
-      ],
-      {
-        cwd: dir,
-        env: {
-          PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-          FLOTILLA_TEST: dir,
-          ...lanePorts(),
-        },
+    const [command = ""] = seededBlocks("start/install.md#one-command", 1);
+    const flags = `--port 0 --data-dir ${join(dir, "data")} --lanes 1 --headless-lanes`;
+    program = startProgram(["sh", "-c", `exec ${command.trim()} ${flags}`], {
+      cwd: clone,
+      env: {
+        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        FLOTILLA_TEST: dir,
+        ...lanePorts(),
       },
-    );
+    });
     const { says } = program;
     await says("http://127.0.0.1:", FIRST_MS);
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(program.stdout)?.[0] ?? "";
