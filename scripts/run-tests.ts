@@ -63,12 +63,12 @@ const E2E = inParts(
   { except: [BINARY_TESTS, ...[...PROGRAMS, ...E2E_DEADLINES].flatMap(({ files }) => files)] },
 );
 
-/** Every page of the admin UI, in one Chromium against one dev mode. */
-const UI_PAGES: Group = {
-  name: "ui",
-  files: ["test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts"],
-};
-/** Every button. The first file of the last part, `walks`, needs an installation that is new. */
+/** Every page of the admin UI, and every button of each: each part in one Chromium against one dev mode. */
+const UI_PAGES = inParts("ui", [
+  "test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts",
+  "test/ui/every-button.test.ts",
+]);
+/** What each button does. The first file of the last part, `walks`, needs an installation that is new. */
 const UI_BUTTONS = inParts(
   "ui-buttons",
   [
@@ -78,7 +78,7 @@ const UI_BUTTONS = inParts(
     "test/ui/[s-v]*.test.ts",
     "test/ui/[w-z]*.test.ts",
   ],
-  { except: UI_PAGES.files },
+  { except: UI_PAGES.flatMap(({ files }) => files) },
 );
 
 /** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
@@ -120,7 +120,7 @@ const GROUPS: readonly Group[] = [
   ...E2E_DEADLINES,
   OPS,
   OPS_UPDATES,
-  UI_PAGES,
+  ...UI_PAGES,
   ATTACK,
   CLIENTS,
   OF_THE_BINARY,
