@@ -64,10 +64,12 @@ const E2E = inParts(
 );
 
 /** Every page of the admin UI, and every button of each: each part in one Chromium against one dev mode. */
-const UI_PAGES = inParts("ui", [
-  "test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts",
-  "test/ui/every-button.test.ts",
-]);
+const UI_PAGES = inParts(
+  "ui",
+  ["test/ui/{guide,honest,keyboard,login,pages,shell}.test.ts", "test/ui/every-button.test.ts"],
+  // One test presses every button of several pages.
+  { silent_s: 700 },
+);
 /** What each button does. The first file of the last part, `walks`, needs an installation that is new. */
 const UI_BUTTONS = inParts(
   "ui-buttons",
