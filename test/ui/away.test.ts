@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { CHANGED, changeEverything } from "#test/support/rigs/changed-while-away.ts";
 import { type EveryPage, everyPage } from "#test/support/rigs/every-page.ts";
 import { type KillableFleet, killableFleet } from "#test/support/rigs/killable-fleet.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { logIn, settled, type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /**
  * Every page of the web app, open while its hub is killed, started again, and replaced by another version
@@ -37,20 +37,12 @@ async function openTogether(addresses: [name: string, address: string][], apart:
   for (const [i, [name, address]] of addresses.entries()) {
     const ui = await rig.open(i === 0 ? "/ui/captures/new" : address, { url: fleet.url, apart });
     open.set(name, ui);
-    if (i === 0) await logIn(ui.page, address);
+    if (i === 0) {
+      await logIn(ui.page, fleet.url, fleet.admin_password);
+      await ui.page.goto(fleet.url + address);
+    }
     await settled(ui.page);
   }
-}
-
-async function logIn(page: Page, address: string): Promise<void> {
-  const data = { password: fleet.admin_password };
-  expect((await page.request.post(`${fleet.url}/ui/login`, { data })).status()).toBe(204);
-  await page.goto(fleet.url + address);
-}
-
-async function settled(page: Page): Promise<void> {
-  await page.locator("main h1").first().waitFor();
-  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
 }
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type EveryPage, everyPage } from "#test/support/rigs/every-page.ts";
 import { pressButtons, type Sweep } from "#test/support/rigs/ui-buttons.ts";
-import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { logIn, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /**
  * Every button of every page is pressed once, with those of its menus, dialogs and tabs (rules/web-app#every-page): the mouse
@@ -31,9 +31,7 @@ afterAll(() => rig.api("DELETE", `/sessions/${every.session_id}`).catch(() => {}
 async function sweepPages(addresses: string[], apart: number, sweep: Sweep): Promise<void> {
   await using ui = await rig.open("/ui/captures", { apart });
   const { page } = ui;
-  // Some pages ask for the administrator before they show anything.
-  const data = { password: rig.admin_password };
-  expect((await page.request.post(`${rig.url}/ui/login`, { data })).status()).toBe(204);
+  await logIn(page, rig.url, rig.admin_password);
   await page.route(
     (url) => url.origin === rig.url,
     (route) =>

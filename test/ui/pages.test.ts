@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type EveryPage, everyPage } from "#test/support/rigs/every-page.ts";
 import { layoutFaults, WINDOWS } from "#test/support/rigs/ui-layout.ts";
-import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { logIn, settled, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /**
  * Every page of the admin UI (rules/web-app#every-page) shows its heading, axe finds nothing serious, the console stays
@@ -32,13 +32,10 @@ for (const { name, judged, window, colors } of [
     expect(Object.keys(addresses).length).toBeGreaterThan(30);
     const faults: Record<string, string[]> = {};
     await using ui = await rig.open("/ui/captures", { ...window, colors });
-    // Some pages ask for the administrator before they show anything.
-    const data = { password: rig.admin_password };
-    expect((await ui.page.request.post(`${rig.url}/ui/login`, { data })).status()).toBe(204);
+    await logIn(ui.page, rig.url, rig.admin_password);
     for (const address of Object.values(addresses)) {
       await ui.page.goto(rig.url + address);
-      await ui.page.locator("main h1").first().waitFor();
-      await ui.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      await settled(ui.page);
       expect(await ui.page.getByRole("heading", { name: "There is no such page" }).count()).toBe(0);
       const found = await layoutFaults(ui.page);
       if (found.length > 0) faults[address] = found;

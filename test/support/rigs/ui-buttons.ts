@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { settled } from "./ui-rig.ts";
 
 const LOOK = readFileSync(join(import.meta.dir, "ui-buttons.page.js"), "utf8");
 /** A button that cannot be reached with the mouse by then is covered, or moves. */
@@ -50,8 +51,7 @@ interface Place {
 
 async function begin({ page, address }: Place): Promise<void> {
   await page.goto(address);
-  await page.locator("main h1").first().waitFor();
-  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+  await settled(page);
 }
 
 /** Brings `key` forth, from what is shown or else from the beginning. @returns what is there then */

@@ -308,3 +308,15 @@ async function openPage(
     },
   };
 }
+
+/** Some pages ask for the administrator before they show anything. */
+export async function logIn(page: Page, url: string, password: string): Promise<void> {
+  const answer = await page.request.post(`${url}/ui/login`, { data: { password } });
+  expect(answer.status()).toBe(204);
+}
+
+/** The page has its heading, and nothing on it is being loaded. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("main h1").first().waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+}
