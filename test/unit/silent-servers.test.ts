@@ -118,7 +118,10 @@ test("the archive of a plugin that never ends is given up, and its folder is not
         throw new Error("there is no code");
       });
     });
-    expect(err).toMatchObject({ message: "plugin demo timed out after 120000 ms" });
+    // On a busy machine the time may be over before the answer's head has been read, which names the call as well.
+    expect(err).toMatchObject({
+      message: expect.stringMatching(/plugin demo timed out after 120000 ms$/),
+    });
     expect(await readdir(join(dir, "plugins"))).toEqual([]);
   } finally {
     await close();
