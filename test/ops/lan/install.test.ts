@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeOtherVersion } from "#test/support/fakes/released.ts";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
   FLOTILLA,
@@ -21,24 +22,18 @@ const attempt = (script: string) => tryIn(HOST, script);
 /** A busy machine starts a service in minutes, which is not what is tested here. */
 const install = (words: string) => attempt(`${FLOTILLA} install ${words} --timeout 400`);
 
-/** Another version that works: the same program under another name. */
 const OTHER = "eeeeeeeeeeee";
 let version: string;
 
 function writeOtherVersions(): void {
-  const program = readFileSync(join(SHARED, "flotilla")).toString("latin1");
   mkdirSync(join(SHARED, "other"));
-  writeFileSync(
-    join(SHARED, "other/flotilla"),
-    Buffer.from(program.replaceAll(version, OTHER), "latin1"),
-  );
+  writeOtherVersion(join(SHARED, "other/flotilla"), join(SHARED, "flotilla"), version, OTHER);
   const crashes = `#!/bin/sh
 [ "$1" = --version ] && echo flotilla cccccccccccc && exit
 echo "flotilla: a bug reached the top" >&2
 exit 70
 `;
-  writeFileSync(join(SHARED, "crashes"), crashes);
-  for (const name of ["other/flotilla", "crashes"]) chmodSync(join(SHARED, name), 0o755);
+  writeFileSync(join(SHARED, "crashes"), crashes, { mode: 0o755 });
 }
 
 beforeAll(async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeOtherVersion } from "#test/support/fakes/released.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -39,8 +40,7 @@ beforeAll(async () => {
   version = (await inMachine(`${FLOTILLA} --version`)).trim().replace("flotilla ", "");
   const program = join(SHARED, "flotilla");
   const other = join(SHARED, "other.bin");
-  const bytes = readFileSync(program).toString("latin1").replaceAll(version, OTHER);
-  writeFileSync(other, Buffer.from(bytes, "latin1"));
+  writeOtherVersion(other, program, version, OTHER);
   await makeDeb("9.1.0", program);
   await makeDeb("9.2.0", other);
 }, SLOW_MS);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newReleaseKey, writeRelease } from "#test/support/fakes/released.ts";
+import { newReleaseKey, writeOtherVersion, writeRelease } from "#test/support/fakes/released.ts";
 import { runProgram } from "#test/support/rigs/program.ts";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import {
@@ -33,15 +33,14 @@ const pasted = (heading: string): string => {
 const health = async (host: string) =>
   JSON.parse(await runIn(host, "curl -sf http://127.0.0.1:8000/health")) as { version: string };
 
-/** A release of another version that works: the same program under another name, signed with the same key. */
+/** A release of another version that works, signed with the same key. */
 async function writeOther(dir: string, other: string, private_pem: string): Promise<void> {
   const executable = join(SHARED, `${other}.bin`);
   const archive = join(SHARED, "released/flotilla-9.1.0-linux-x64.tar.gz");
   const unpacked = await runProgram(["tar", "-xzf", archive, "-C", SHARED]);
   expect(unpacked).toMatchObject({ code: 0 });
-  const program = readFileSync(join(SHARED, "flotilla-9.1.0-linux-x64/flotilla"));
-  const text = program.toString("latin1").replaceAll(version, other);
-  writeFileSync(executable, Buffer.from(text, "latin1"), { mode: 0o755 });
+  const program = join(SHARED, "flotilla-9.1.0-linux-x64/flotilla");
+  writeOtherVersion(executable, program, version, other);
   const released_at = new Date().toISOString();
   await writeRelease(dir, { name: "9.2.0", version: other, released_at, private_pem, executable });
 }

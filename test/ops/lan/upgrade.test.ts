@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newReleaseKey, writeRelease } from "#test/support/fakes/released.ts";
+import { newReleaseKey, writeOtherVersion, writeRelease } from "#test/support/fakes/released.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -44,9 +44,8 @@ async function release(name: string, version: string, executable: string): Promi
 beforeAll(async () => {
   await machinesUp(`${HOST}=10.0.0.76`);
   version = (await inMachine(`${FLOTILLA} --version`)).trim().replace("flotilla ", "");
-  const program = readFileSync(join(SHARED, "flotilla")).toString("latin1");
   const other = join(SHARED, "other.bin");
-  writeFileSync(other, Buffer.from(program.replaceAll(version, OTHER), "latin1"));
+  writeOtherVersion(other, join(SHARED, "flotilla"), version, OTHER);
   await release("later", OTHER, other);
   const broken = join(SHARED, "broken.bin");
   writeFileSync(

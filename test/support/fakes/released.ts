@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aboutText } from "#shared/protocol/release-files.ts";
@@ -29,6 +29,17 @@ export interface StandIn {
 /** An executable that says what `--version` says of a build, and keeps what else it was asked. */
 export function writeStandIn(file: string, version: string): void {
   writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && echo "flotilla ${version}"\n`);
+  chmodSync(file, 0o755);
+}
+
+/**
+ * Writes another version that works: `program`, the executable of version `from`, with the version `to` in its place.
+ * @throws Error when the versions differ in length: the executable finds what it holds by its offsets.
+ */
+export function writeOtherVersion(file: string, program: string, from: string, to: string): void {
+  if (from.length !== to.length) throw new Error(`${to} is not as long as ${from}`);
+  const text = readFileSync(program, "latin1").replaceAll(from, to);
+  writeFileSync(file, text, { encoding: "latin1" });
   chmodSync(file, 0o755);
 }
 
