@@ -13,6 +13,7 @@ import {
   type FakeWorkerOptions,
 } from "../fakes/fake-worker.ts";
 import { createSignals, type Signals } from "../models/signals.ts";
+import { writeMigratedFile } from "../servers/migrated-file.ts";
 import { objectsEnv } from "../servers/s3.ts";
 import { until } from "./fleet-process.ts";
 import type { TestHubOptions } from "./hub-options.ts";
@@ -113,6 +114,8 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     await maker?.close();
     await rm(root, { recursive: true, force: true });
   };
+  if (!fleet && options.env?.SVC_DB_URL === undefined)
+    await writeMigratedFile(join(data_dir, "flotilla.db"));
   let running = await start().catch(async (err) => {
     await removeRoot();
     throw err;
