@@ -30,6 +30,8 @@ const SERVED = /^\/($|guide($|[/#])|docs$|openapi\.json$|llms\.txt$|ui\/)/;
  * (test/support/rigs/guide-reader.ts), and those marked `sh no-run` by nobody.
  */
 const SEEDED_BY: Readonly<Record<string, string>> = {
+  "design/benchmarks.md#measuring-an-engine": "test/long/benchmarks-page.test.ts",
+  "design/benchmarks.md#the-long-tests": "test/long/benchmarks-page.test.ts",
   "how-to/backup.md#with-postgres": "test/ops/lan/several-machines.test.ts",
   "how-to/backup.md#with-sqlite": "test/ops/lan/backup.test.ts",
   "how-to/configuration.md#secrets-in-files": "test/ops/lan/credentials.test.ts",

@@ -136,8 +136,10 @@ const OPS_PACKAGES: Group = {
   files: ["test/ops/packages/*.test.ts"],
   silent_s: 3_600,
 };
+/** What the guide has its reader run that takes longer than every run may. */
+const LONG: Group = { name: "long", files: ["test/long/*.test.ts"], silent_s: 3_600 };
 /** What has to be asked for. */
-const ASKED_FOR = [OPS_LAN, OPS_PACKAGES, ...UI_BUTTONS];
+const ASKED_FOR = [OPS_LAN, OPS_PACKAGES, LONG, ...UI_BUTTONS];
 /** Outside of the groups. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */
