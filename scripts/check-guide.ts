@@ -36,6 +36,8 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/backup.md#with-sqlite": "test/ops/lan/backup.test.ts",
   "how-to/configuration.md#secrets-in-files": "test/ops/lan/credentials.test.ts",
   "how-to/monitoring.md#logs": "test/ops/lan/journal.test.ts",
+  "how-to/recordings.md#open-what-a-script-did-in-playwrights-trace-viewer":
+    "test/e2e/playwright-trace.test.ts",
   "how-to/releases.md#debian-and-ubuntu": "test/ops/lan/releases.test.ts",
   "how-to/releases.md#one-line": "test/ops/lan/releases.test.ts",
   "how-to/releases.md#upgrade-one-machine": "test/ops/lan/releases.test.ts",

@@ -3,10 +3,13 @@ import { secretForms } from "#shared/kit/secret-forms.ts";
 import { filesOfTrace, shownActions } from "#test/support/clients/trace-file.ts";
 import { type CodegenRig, startCodegenRig } from "#test/support/rigs/codegen-rig.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { COOKIE, serveEchoForm } from "#test/support/servers/site/echo-form.ts";
 
 /** Playwright traces of scripts and sessions, in a real Chromium (rules/traces). */
 
+/** Where the guide has a reader start the viewer. */
+const VIEWER = "how-to/recordings.md#open-what-a-script-did-in-playwrights-trace-viewer";
 const SECRET = `s3c&t "/w<`;
 const TYPED_BY_HAND = "typed-by-hand-7";
 const LONG = 180_000;
@@ -57,7 +60,7 @@ const eventsOf = (files: Map<string, Buffer>, name = "trace.trace"): any[] =>
 
 describe("a script's trace (rules/traces#secrets-in-traces)", () => {
   test(
-    "shows its actions in Playwright's own viewer, and no secret in any of its files",
+    "shows its actions in Playwright's own viewer, started as the guide says, and no secret in any of its files",
     async () => {
       const options = { mode: "rerun", code: SCRIPT, trace: true, headless: true };
       const { body } = await rig.call("POST", "/jobs", { url: page, options });
@@ -87,7 +90,8 @@ describe("a script's trace (rules/traces#secrets-in-traces)", () => {
       for (const text of said) expect(text.replace("you typed ", "").length).toBeLessThanOrEqual(3);
       expect([...files.keys()].filter((name) => name.endsWith(".stacks"))).toEqual([]);
       expect([...files.keys()].some((name) => name.endsWith(".jpeg"))).toBeTrue();
-      expect(await shownActions(zip)).toEqual(
+      const [viewer = ""] = seededBlocks(VIEWER, 1);
+      expect(await shownActions(zip, viewer)).toEqual(
         expect.arrayContaining([expect.stringMatching(/Fill/)]),
       );
     },
