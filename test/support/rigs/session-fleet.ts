@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Session } from "#shared/protocol/schema/session.ts";
+import type { Role } from "#shared/protocol/schema/token.ts";
 import { type SiteServer, startServer } from "../servers/site/server.ts";
 import { type FleetOptions, startFleet } from "./fleet-process.ts";
 
@@ -10,6 +11,8 @@ export interface SessionFleet {
   /** Where both keep everything, and what names their processes. */
   readonly dir: string;
   open(body?: Record<string, unknown>): Promise<HttpSession>;
+  /** Makes a token of this role for `use`. Meanwhile the hub asks everybody for one, and calls from here show another. */
+  withToken(role: Role, use: (token: string) => Promise<void>): Promise<void>;
   /** Ends both; nothing of theirs may be left. */
   stop(): Promise<void>;
 }
@@ -32,6 +35,11 @@ interface Answer {
   body: any;
 }
 
+interface MadeToken {
+  token: string;
+  token_id: string;
+}
+
 const CALL_MS = 70_000;
 
 export async function startSessionFleet(options: FleetOptions = {}): Promise<SessionFleet> {
@@ -42,17 +50,27 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
     env: { SVC_DRAIN_TIMEOUT_S: "1", ...options.env },
   });
   await fleet.lanesWarm();
+  let admin: MadeToken | null = null;
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const answer = await fetch(fleet.url + path, {
       method,
       signal: AbortSignal.timeout(CALL_MS),
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(admin && { authorization: `Bearer ${admin.token}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
   };
+  const makeToken = async (role: Role): Promise<MadeToken> => {
+    const made = await call("POST", "/tokens", { name: `a test's ${role}`, role });
+    expect(made).toMatchObject({ status: 201 });
+    return made.body;
+  };
+  const revoke = async ({ token_id }: MadeToken) =>
+    expect(await call("DELETE", `/tokens/${token_id}`)).toMatchObject({ status: 204 });
   return {
     url: fleet.url,
     dir: fleet.dir,
@@ -75,6 +93,18 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
           await fleet.lanesWarm();
         },
       };
+    },
+    withToken: async (role, use) => {
+      // The first token is an administrator's, and is revoked last.
+      admin = await makeToken("admin");
+      const made = await makeToken(role);
+      try {
+        await use(made.token);
+      } finally {
+        await revoke(made);
+        await revoke(admin);
+        admin = null;
+      }
     },
     stop: async () => expect(await fleet.stop()).toEqual([]),
   };
