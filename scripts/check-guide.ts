@@ -36,6 +36,7 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/backup.md#with-sqlite": "test/ops/lan/backup.test.ts",
   "how-to/configuration.md#secrets-in-files": "test/ops/lan/credentials.test.ts",
   "how-to/mcp.md#browser-servers-of-other-makers": "test/e2e/browser-servers.test.ts",
+  "how-to/mcp.md#claude-code": "test/ops/packages/claude-code.test.ts",
   "how-to/monitoring.md#logs": "test/ops/lan/journal.test.ts",
   "how-to/recordings.md#open-what-a-script-did-in-playwrights-trace-viewer":
     "test/e2e/playwright-trace.test.ts",

@@ -130,7 +130,10 @@ const GROUPS: readonly Group[] = [
 const SIDE_BY_SIDE = 4;
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
 const OPS_LAN: Group = { name: "ops-lan", files: ["test/ops/lan/*.test.ts"], silent_s: 900 };
-/** A whole release for every machine, and its packages on a Debian of their own: root's, with Debian's mirror, minutes long. */
+/**
+ * A whole release for every machine, its packages on a Debian of their own, and programs of others that the guide has a reader
+ * install and that are too large for every run: root's, with Debian's mirror and the npm registry, minutes long.
+ */
 const OPS_PACKAGES: Group = {
   name: "ops-packages",
   files: ["test/ops/packages/*.test.ts"],
