@@ -51,6 +51,7 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/upgrades.md#from-an-older-version": "test/ops/lan/upgrade-from.test.ts",
   "how-to/upgrades.md#rollback": "test/ops/lan/install.test.ts",
   "how-to/upgrades.md#upgrade": "test/ops/lan/install.test.ts",
+  "how-to/video.md#videos": "test/ops/packages/guide.test.ts",
   "reference/cli.md": "test/e2e/cli-examples.test.ts",
   "start/install.md#one-command": "test/ops/quickstart.test.ts",
 };
