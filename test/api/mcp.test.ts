@@ -310,6 +310,25 @@ describe("flotilla mcp (rules/mcp#over-standard-input-and-output)", () => {
     expect(await agent.refused("job_list")).toContain("the hub does not answer");
   });
 
+  test("it says on standard error that the hub refuses its token, and how another is made", async () => {
+    await start({ alone: true, env: { SVC_API_TOKEN: "a-token-of-the-test" } });
+    const argv = [...PROGRAM, "mcp", "--hub", hub.url];
+    const served = Bun.spawn(argv, {
+      env: cleanEnv({ SVC_API_TOKEN: "flt_wrong" }),
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+    served.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(list)}\n`);
+    await served.stdin.end();
+    expect(await served.exited).toBe(0);
+    const said = await new Response(served.stderr).text();
+    expect(said).toMatch(/^flotilla: .*token/);
+    expect(said).toContain("flotilla tokens create");
+    expect(said).not.toContain("not reachable");
+  });
+
   test("it ends with its input, and fails where a message has no end or nobody reads the answers", async () => {
     await start({ alone: true });
     const run = () => {

@@ -44,15 +44,25 @@ const whyNot = (hub: string, cause: unknown): string => {
 };
 
 /** The message for a person about a call without an answer. */
-export function awayText(hub: string, err: Error): string {
+function awayText(hub: string, err: Error): string {
   const cause = err.cause ?? err;
   return `hub ${hub} is not reachable: ${tlsTrouble(cause) ?? whyNot(hub, cause)}`;
 }
 
 /** The line after an error: what to type next. */
-export function tellNext(terminal: Pick<Terminal, "err">, err: FlotillaError): void {
+function tellNext(
+  terminal: Pick<Terminal, "err">,
+  err: Pick<FlotillaError, "status" | "message">,
+): void {
   const next = nextStep(err);
   if (next !== null) terminal.err(`try: ${next}\n`);
+}
+
+/** Prints why the hub at `hub` did not answer a call, or refused it, and what to type next. */
+export function tellFailure(terminal: Pick<Terminal, "err">, hub: string, err: Error): void {
+  const refusal = err instanceof FlotillaError && !isAway(err) ? err : null;
+  terminal.err(`flotilla: ${printable(refusal?.message ?? awayText(hub, err))}\n`);
+  tellNext(terminal, refusal ?? { status: 0, message: err.message });
 }
 
 /**

@@ -6,7 +6,7 @@ import { type FlagValues, flagOverrides } from "./args.ts";
 import type { ClientCommand } from "./commands.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { DEFAULT_HUB } from "./flags.ts";
-import { awayText, createHubClient, isAway, readsUntil, tellNext } from "./hub-client.ts";
+import { createHubClient, isAway, readsUntil, tellFailure } from "./hub-client.ts";
 import { printable, type Terminal } from "./print.ts";
 import { RUN } from "./run-client.ts";
 
@@ -38,9 +38,7 @@ export async function runClientCommand(
     if (err.status === 400 || err.status === 422) throw new UsageError(printable(err.message));
     // Ctrl-C ended the call; that says nothing about the hub.
     if (isAway(err) && signal.aborted) return EXIT.interrupted;
-    const why = isAway(err) ? awayText(client.base_url, err) : err.message;
-    terminal.err(`flotilla: ${printable(why)}\n`);
-    tellNext(terminal, err);
+    tellFailure(terminal, client.base_url, err);
     return isAway(err) ? EXIT.hub_unreachable : EXIT.failed;
   }
 }

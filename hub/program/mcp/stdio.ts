@@ -1,6 +1,6 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CancelledNotificationSchema, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
-import type { Http } from "#shared/client/http.ts";
+import { failureOf, type Http } from "#shared/client/http.ts";
 import { callWithin } from "#shared/kit/call-within.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
@@ -9,7 +9,7 @@ import type { Role } from "#shared/protocol/schema/token.ts";
 import { ROLES } from "#shared/protocol/token-roles.ts";
 import { EXIT } from "../cli/exit.ts";
 import { DEFAULT_HUB } from "../cli/flags.ts";
-import { awayText, createHubClient } from "../cli/hub-client.ts";
+import { createHubClient, tellFailure } from "../cli/hub-client.ts";
 import type { Terminal } from "../cli/print.ts";
 import { createMcpServer, type Offer } from "./server.ts";
 import type { ToolAccess } from "./tool.ts";
@@ -36,7 +36,8 @@ async function askRole({ base_url, socket }: Http, signal: AbortSignal): Promise
   const limit = { what: "the question for the role", ms: ASK_MS, signal };
   return callWithin(systemClock, limit, async (over) => {
     const response = await fetch(`${base_url}/ui/caller`, { ...socket, signal: over });
-    if (!response.ok) throw new Error(`the hub answered ${response.status}`);
+    if (!response.ok)
+      throw failureOf(response.status, await response.json().catch(() => null), response.headers);
     const { role } = (await response.json()) as { role: Role | null };
     return role;
   });
@@ -109,7 +110,7 @@ export async function startMcp({
   const until = AbortSignal.any([signal, over.signal]);
   const offer = () =>
     askOffer(http, until).catch((err: Error) => {
-      terminal.err(`flotilla: ${awayText(http.base_url, err)}\n`);
+      tellFailure(terminal, http.base_url, err);
       return UNKNOWN;
     });
   const mcp = createMcpServer({ http, clock: systemClock, version, offer });
