@@ -41,7 +41,9 @@ const SEEDED_BY: Readonly<Record<string, string>> = {
   "how-to/recordings.md#open-what-a-script-did-in-playwrights-trace-viewer":
     "test/e2e/playwright-trace.test.ts",
   "how-to/releases.md#debian-and-ubuntu": "test/ops/lan/releases.test.ts",
+  "how-to/releases.md#in-a-container": "test/ops/packages/release.test.ts",
   "how-to/releases.md#one-line": "test/ops/lan/releases.test.ts",
+  "how-to/releases.md#publish-a-release": "test/ops/packages/release.test.ts",
   "how-to/releases.md#upgrade-one-machine": "test/ops/lan/releases.test.ts",
   "how-to/several-machines.md#hubs": "test/ops/lan/several-machines.test.ts",
   "how-to/several-machines.md#postgres-and-redis": "test/ops/lan/several-machines.test.ts",

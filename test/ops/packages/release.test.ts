@@ -4,53 +4,63 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newReleaseKey } from "#test/support/fakes/released.ts";
+import { listPids, readProc, readStat } from "#shared/kit/proc.ts";
+import { ABOUT_FILE, readAbout } from "#shared/protocol/release-files.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { runProgram } from "#test/support/rigs/program.ts";
+import { commitVersion, paste } from "#test/support/rigs/published-release.ts";
+import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { type DebianRoot, makeDebianRoot } from "#test/support/servers/debian-root.ts";
+import { type Podman, startPodman } from "#test/support/servers/podman.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { packDeb } from "../../../scripts/packaging/deb.ts";
 import { demandValid } from "../../../scripts/packaging/sbom.ts";
-import { TARGETS } from "../../../scripts/packaging/targets.ts";
-import { makeRelease } from "../../../scripts/release.ts";
 
 /** A whole release for every machine, and Debian's package where it goes: on a Debian that has nothing else (rules/releases). */
 
 const MINUTES = 60_000;
-const NAME = "9.1.0";
+/** As the page calls it. */
+const NAME = "0.2.0";
 const LATER = "9.2.0";
 const maintainer = "Somebody <somebody@example.org>";
 const released_at = "2026-11-26T08:00:00.000Z";
+/** Where the page says ADDRESS. */
+const ADDRESS = "https://releases.example/latest/download";
+const BASE = "debian:bookworm-slim";
 let root: string;
 let dir: string;
 let version: string;
 let debian: DebianRoot;
+let podman: Podman;
 
 const shows = (field: string): string => `dpkg-query --show --showformat '\${${field}}' flotilla`;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "flotilla-whole-release-"));
-  dir = join(root, "release");
-  const key_file = join(root, "release.key");
-  writeFileSync(key_file, newReleaseKey(), { mode: 0o600 });
-  const order = {
-    key_file,
-    to: dir,
-    name: NAME,
-    released_at,
-    targets: TARGETS,
-    url: null,
-    maintainer,
-  };
-  ({ version } = await makeRelease(order));
   debian = await makeDebianRoot();
+  // Before anything is installed there.
+  podman = await startPodman(debian.dir, BASE);
+  const checkout = join(root, "checkout");
+  dir = join(checkout, "dist/release");
+  await commitVersion(checkout, NAME);
+  const blocks = seededBlocks("how-to/releases.md#publish-a-release", 2);
+  await paste(
+    blocks.map((block) => block.replaceAll("ADDRESS", ADDRESS)),
+    checkout,
+  );
+  const about = readAbout(readFileSync(join(dir, ABOUT_FILE), "utf8"));
+  expect(about?.name).toBe(NAME);
+  version = about?.version ?? "";
   cpSync(dir, join(debian.dir, "srv/release"), { recursive: true });
 }, 60 * MINUTES);
-afterAll(() => {
+afterAll(async () => {
+  await podman?.remove();
   debian?.remove();
   rmSync(root, { recursive: true, force: true });
 }, 5 * MINUTES);
@@ -194,4 +204,75 @@ test(
     expect(await debian.demand("getent passwd flotilla flotilla-worker | wc -l")).toBe("2");
   },
   20 * MINUTES,
+);
+
+const SECRET = "the same text for the hub and the worker";
+
+/** What the hub in its container answers; null: nothing, or a failure. */
+async function ask<T>(url: string, body?: object): Promise<T | null> {
+  const sent = { method: "POST", body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json" };
+  const signal = AbortSignal.timeout(60_000);
+  const init = { headers, signal, ...(body === undefined ? {} : sent) };
+  const answer = await fetch(url, init).catch(() => null);
+  return answer?.ok ? ((await answer.json()) as T) : null;
+}
+
+const isBelow = (pid: number, ancestor: number): boolean =>
+  pid === ancestor || (pid > 1 && isBelow(readStat(pid)?.ppid ?? 0, ancestor));
+
+/** Whether the container shows a page, and does so in a sandbox: its renderers have namespaces of their own for users. */
+async function isSandboxed(container: string): Promise<boolean> {
+  const main = Number(await podman.run("inspect", "--format", "{{.State.Pid}}", container));
+  const users = (pid: number) => readlinkSync(`/proc/${pid}/ns/user`);
+  const renderers = listPids().filter(
+    (pid) => readProc(pid, "cmdline")?.includes("--type=renderer") && isBelow(pid, main),
+  );
+  return renderers.length > 0 && renderers.every((pid) => users(pid) !== users(main));
+}
+
+test(
+  "a hub and a worker in containers of the image run a job in a sandboxed browser, and the volume outlives the hub's container",
+  async () => {
+    const port = freePort();
+    const [block = ""] = seededBlocks("how-to/releases.md#in-a-container", 1);
+    const pasted = block
+      .replaceAll("8000:8000", `${port}:8000`)
+      .replaceAll("HUB:8000", `${podman.gateway}:${port}`)
+      .replaceAll("WORKER_SECRET=…", `WORKER_SECRET="${SECRET}"`);
+    const hub = `http://127.0.0.1:${port}`;
+    await using site = Bun.serve({
+      hostname: "0.0.0.0",
+      port: 0,
+      fetch: () =>
+        new Response("<title>Seen from a container</title>", {
+          headers: { "content-type": "text/html" },
+        }),
+    });
+    await paste([pasted], dir, podman.env);
+    await until("the hub", 2 * MINUTES, () => ask(`${hub}/ready`));
+    const job = { url: `http://${podman.gateway}:${site.port}/`, keep_session: true };
+    // Until the worker has joined and its lanes are warm there is nobody to run it.
+    const { job_id } = await until("a lane", 5 * MINUTES, () =>
+      ask<{ job_id: string }>(`${hub}/jobs`, job),
+    );
+    const read = () => ask<{ status: string; title: string | null }>(`${hub}/jobs/${job_id}`);
+    const done = await until("the job's end", 5 * MINUTES, async () => {
+      const record = await read();
+      return record !== null && !["queued", "running"].includes(record.status) && record;
+    });
+    expect(done).toMatchObject({ status: "completed", title: "Seen from a container" });
+    expect(await isSandboxed("flotilla-worker")).toBe(true);
+
+    const [, again = ""] = pasted.split("\n");
+    await podman.run("rm", "--force", "flotilla-hub");
+    await paste([again], dir, podman.env);
+    await until("the hub with its volume", 2 * MINUTES, () => ask(`${hub}/ready`));
+    expect(await read()).toMatchObject({ status: "completed", title: "Seen from a container" });
+    await until("the worker's return", 5 * MINUTES, async () => {
+      const listed = await ask<{ workers: { version: string }[] }>(`${hub}/workers`);
+      return listed?.workers.some((worker) => worker.version === version);
+    });
+  },
+  60 * MINUTES,
 );
