@@ -221,14 +221,23 @@ async function ask<T>(url: string, body?: object): Promise<T | null> {
 const isBelow = (pid: number, ancestor: number): boolean =>
   pid === ancestor || (pid > 1 && isBelow(readStat(pid)?.ppid ?? 0, ancestor));
 
+/** Null: the process has ended. */
+function userNamespace(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/user`);
+  } catch {
+    return null;
+  }
+}
+
 /** Whether the container shows a page, and does so in a sandbox: its renderers have namespaces of their own for users. */
 async function isSandboxed(container: string): Promise<boolean> {
   const main = Number(await podman.run("inspect", "--format", "{{.State.Pid}}", container));
-  const users = (pid: number) => readlinkSync(`/proc/${pid}/ns/user`);
   const renderers = listPids().filter(
     (pid) => readProc(pid, "cmdline")?.includes("--type=renderer") && isBelow(pid, main),
   );
-  return renderers.length > 0 && renderers.every((pid) => users(pid) !== users(main));
+  const spaces = renderers.map(userNamespace).filter((space) => space !== null);
+  return spaces.length > 0 && !spaces.includes(userNamespace(main) ?? "");
 }
 
 test(

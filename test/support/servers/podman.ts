@@ -87,11 +87,6 @@ ${on_overlay ? `[storage.options.overlay]\nmount_program = "${FUSE_OVERLAY}"\n` 
 export async function startPodman(base: string, name: string): Promise<Podman> {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-podman-"));
   const on_overlay = statfsSync(dir).type === OVERLAYFS;
-  const remove = async () => {
-    await command(["podman", "rm", "--all", "--force", "--time", "5"]);
-    await command(["podman", "system", "reset", "--force"]);
-    rmSync(dir, { recursive: true, force: true });
-  };
   const env = {
     CONTAINERS_CONF: join(dir, "containers.conf"),
     CONTAINERS_STORAGE_CONF: join(dir, "storage.conf"),
@@ -103,6 +98,12 @@ export async function startPodman(base: string, name: string): Promise<Podman> {
     if (code !== 0) throw new Error(`${argv.join(" ")}: ${code}\n${stdout}\n${stderr}`);
     return stdout.trim();
   };
+  const remove = async () => {
+    await command(["podman", "rm", "--all", "--force", "--time", "5"]);
+    // It takes its mounts away too, which nothing below them could be deleted with.
+    await command(["podman", "system", "reset", "--force"]);
+    rmSync(dir, { recursive: true, force: true });
+  };
   for (const each of ["networks", "run", "store", "tmp"]) mkdirSync(join(dir, each));
   writeFileSync(env.CONTAINERS_CONF, engine(dir));
   writeFileSync(env.CONTAINERS_STORAGE_CONF, storage(dir, on_overlay));
@@ -113,7 +114,7 @@ export async function startPodman(base: string, name: string): Promise<Podman> {
     demandPackages(on_overlay ? { ...NEEDED, "fuse-overlayfs": FUSE_OVERLAY } : NEEDED);
     await command(["sh", "-ec", 'tar -C "$1" -c . | podman import - "$2"', "sh", base, name]);
   } catch (err) {
-    rmSync(dir, { recursive: true, force: true });
+    await remove().catch(() => rmSync(dir, { recursive: true, force: true }));
     throw err;
   }
   return { env, gateway: GATEWAY, run: (...words) => command(["podman", ...words]), remove };
