@@ -208,14 +208,12 @@ test(
 
 const SECRET = "the same text for the hub and the worker";
 
-/** What the hub in its container answers; null: nothing, or a failure. */
-async function ask<T>(url: string, body?: object): Promise<T | null> {
-  const sent = { method: "POST", body: JSON.stringify(body) };
-  const headers = { "content-type": "application/json" };
-  const signal = AbortSignal.timeout(60_000);
-  const init = { headers, signal, ...(body === undefined ? {} : sent) };
-  const answer = await fetch(url, init).catch(() => null);
-  return answer?.ok ? ((await answer.json()) as T) : null;
+/** What the hub in its container answers; null: nothing yet. @throws Error when it refuses the call */
+async function ask<T>(url: string): Promise<T | null> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(60_000) }).catch(() => null);
+  if (answer === null || answer.status === 503) return null;
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
 }
 
 const isBelow = (pid: number, ancestor: number): boolean =>
@@ -260,11 +258,20 @@ test(
     });
     await paste([pasted], dir, podman.env);
     await until("the hub", 2 * MINUTES, () => ask(`${hub}/ready`));
-    const job = { url: `http://${podman.gateway}:${site.port}/`, keep_session: true };
-    // Until the worker has joined and its lanes are warm there is nobody to run it.
-    const { job_id } = await until("a lane", 5 * MINUTES, () =>
-      ask<{ job_id: string }>(`${hub}/jobs`, job),
-    );
+    const joined = async () => {
+      const listed = await ask<{ workers: { alive: boolean; version: string }[] }>(
+        `${hub}/workers`,
+      );
+      return listed?.workers.some((worker) => worker.alive && worker.version === version);
+    };
+    await until("the worker", 5 * MINUTES, joined);
+    const submitted = await fetch(`${hub}/jobs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ url: `http://${podman.gateway}:${site.port}/` }),
+      signal: AbortSignal.timeout(MINUTES),
+    });
+    const { job_id } = (await submitted.json()) as { job_id: string };
     const read = () => ask<{ status: string; title: string | null }>(`${hub}/jobs/${job_id}`);
     const done = await until("the job's end", 5 * MINUTES, async () => {
       const record = await read();
@@ -278,10 +285,7 @@ test(
     await paste([again], dir, podman.env);
     await until("the hub with its volume", 2 * MINUTES, () => ask(`${hub}/ready`));
     expect(await read()).toMatchObject({ status: "completed", title: "Seen from a container" });
-    await until("the worker's return", 5 * MINUTES, async () => {
-      const listed = await ask<{ workers: { version: string }[] }>(`${hub}/workers`);
-      return listed?.workers.some((worker) => worker.version === version);
-    });
+    await until("the worker's return", 5 * MINUTES, joined);
   },
   60 * MINUTES,
 );
