@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { runProgram } from "./program.ts";
 
@@ -45,12 +45,13 @@ export async function commitVersion(dir: string, version: string): Promise<void>
   const names = [...new Set(listed.split("\0"))].filter(
     (name) => name !== "" && existsSync(join(ROOT, name)),
   );
-  const list = join(dirname(dir), "files");
+  const list = `${dir}.files`;
   writeFileSync(list, names.join("\0"));
-  await demand('tar --null --files-from "$1" -c | tar -x -C "$2"', {
+  await demand('tar --null --files-from "$1" -cf "$2.tar" && tar -xf "$2.tar" -C "$2"', {
     cwd: ROOT,
     words: [list, dir],
   });
+  for (const used of [list, `${dir}.tar`]) rmSync(used);
   const edit = (file: string, edited: (text: string, version: string) => string) =>
     writeFileSync(join(dir, file), edited(readFileSync(join(dir, file), "utf8"), version));
   edit("package.json", withVersion);

@@ -85,8 +85,9 @@ ${on_overlay ? `[storage.options.overlay]\nmount_program = "${FUSE_OVERLAY}"\n` 
  * @throws Error when a package is missing
  */
 export async function startPodman(base: string, name: string): Promise<Podman> {
+  const on_overlay = statfsSync(tmpdir()).type === OVERLAYFS;
+  demandPackages(on_overlay ? { ...NEEDED, "fuse-overlayfs": FUSE_OVERLAY } : NEEDED);
   const dir = mkdtempSync(join(tmpdir(), "flotilla-podman-"));
-  const on_overlay = statfsSync(dir).type === OVERLAYFS;
   const env = {
     CONTAINERS_CONF: join(dir, "containers.conf"),
     CONTAINERS_STORAGE_CONF: join(dir, "storage.conf"),
@@ -111,10 +112,13 @@ export async function startPodman(base: string, name: string): Promise<Podman> {
   writeFileSync(env.CONTAINERS_REGISTRIES_CONF, "");
   writeFileSync(join(dir, "networks", `${NETWORK}.json`), network());
   try {
-    demandPackages(on_overlay ? { ...NEEDED, "fuse-overlayfs": FUSE_OVERLAY } : NEEDED);
-    await command(["sh", "-ec", 'tar -C "$1" -c . | podman import - "$2"', "sh", base, name]);
+    const archive = join(dir, "base.tar");
+    await command(["tar", "--directory", base, "--create", "--file", archive, "."]);
+    await command(["podman", "import", archive, name]);
+    rmSync(archive);
   } catch (err) {
-    await remove().catch(() => rmSync(dir, { recursive: true, force: true }));
+    // Why there is no image says more than what was left.
+    await remove().catch(() => {});
     throw err;
   }
   return { env, gateway: GATEWAY, run: (...words) => command(["podman", ...words]), remove };
