@@ -7,8 +7,8 @@ import { parsePage, sectionsOf } from "#hub/guide/markdown.ts";
 import { type CommandBlock, commandBlocks } from "./guide-commands.ts";
 
 /**
- * Every link and every citation leads somewhere, every command is run by somebody or says that nobody runs it, and nothing
- * cites a text that is not in the repository.
+ * Every link and every citation leads somewhere, every command is run by a test, and nothing cites a text that is not in the
+ * repository.
  */
 
 const ROOT = join(import.meta.dir, "..");
@@ -27,7 +27,7 @@ const SERVED = /^\/($|guide($|[/#])|docs$|openapi\.json$|llms\.txt$|ui\/)/;
 /**
  * Headings with commands that name what has to be there first, marked `sh seeded`, and the test that makes it and runs each
  * of them; a page without a heading stands for all of its own. Blocks that are marked `sh` are run by whoever pastes the page
- * (test/support/rigs/guide-reader.ts), and those marked `sh no-run` by nobody.
+ * (test/support/rigs/guide-reader.ts). There are no others: what nobody runs is no command of the guide.
  */
 const SEEDED_BY: Readonly<Record<string, string>> = {
   "design/benchmarks.md#measuring-an-engine": "test/long/benchmarks-page.test.ts",
@@ -162,7 +162,7 @@ function judgeCommands(look: Look, [path, text]: [string, string]): string[] {
   const headings = Object.keys(SEEDED_BY).filter((heading) => heading.split("#")[0] === page);
   return [
     ...blocks
-      .filter(({ mark }) => !["", "seeded", "no-run"].includes(mark))
+      .filter(({ mark }) => !["", "seeded"].includes(mark))
       .map(({ mark, line }) => `nothing is known of the mark "${mark}" at line ${line}`),
     ...seeded
       .filter((block) => seedOf(page, block) === undefined)
@@ -195,10 +195,14 @@ function judgeCitations({ texts, anchors }: Look): string[] {
 const FOREIGN =
   /(?<!RFC \d+,? )§|\b(fleet|pipeline) spec\b|\(R\d+\)|\bresearch(\s+§|\/|\))|(?<![\w./-])design\/[\w-]+\.md/i;
 
+/** In code: a page of the guide's chapter about the design, with a heading, as a test names what it runs. */
+const OF_DESIGN = /"design\/[\w-]+\.md#/g;
+
 /** Lines that cite what is not in the repository. In Markdown `design/` is a chapter of the guide. */
 const judgeForeign = ({ texts }: Look): string[] =>
   [...texts].flatMap(([path, text]) =>
-    (path.endsWith(".md") ? text.replaceAll("design/", "") : text)
+    text
+      .replaceAll(path.endsWith(".md") ? "design/" : OF_DESIGN, "")
       .split("\n")
       .flatMap((line, i) =>
         FOREIGN.test(line)

@@ -2,7 +2,7 @@ import { parsePage } from "#hub/guide/markdown.ts";
 
 /** A block of shell commands of a page. */
 export interface CommandBlock {
-  /** Who runs it: empty for whoever pastes the page, `seeded`, `no-run`. */
+  /** Who runs it: empty for whoever pastes the page, `seeded` for the test of its heading. */
   mark: string;
   /** The anchor of the heading that it stands below. */
   section: string;

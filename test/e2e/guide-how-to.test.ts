@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { pagesToPaste, type Reader, startReader } from "#test/support/rigs/guide-reader.ts";
 
-/** Every command of the guide's how-tos that is not marked `no-run`, pasted by a reader who has installed the program. */
+/** Every command of the guide's how-tos that is marked `sh`, pasted by a reader who has installed the program. */
 
 setDefaultTimeout(300_000);
 

@@ -119,8 +119,14 @@ test("seeded commands of a page need the test that runs them, and that test need
   expect(judge({ ...cli("sh seeded"), [CLI]: 'seeded("reference/cli")' })).toEqual([
     `hub/guide/reference/cli.md: ${CLI}, which runs its seeded commands, does not name "reference/cli.md"`,
   ]);
-  expect(judge({ ...cli("sh no-run"), ...runner })).toEqual([
+  expect(judge({ ...cli("sh"), ...runner })).toEqual([
     `hub/guide/reference/cli.md: it has no seeded commands for ${CLI}`,
+  ]);
+});
+
+test("a page has no commands that nobody runs", () => {
+  expect(judge(commands("how-to/c.md", { Own: "sh", Idle: "sh no-run" }))).toEqual([
+    'hub/guide/how-to/c.md: nothing is known of the mark "no-run" at line 13',
   ]);
 });
 
@@ -143,7 +149,7 @@ test("several tests may share a page: each heading with seeded commands needs it
   expect(told({ Others: "sh seeded" })).toEqual([
     `hub/guide/${path}: no test runs the seeded commands at line 25`,
   ]);
-  expect(told({ Rollback: "sh no-run" })).toEqual([
+  expect(told({ Rollback: "sh" })).toEqual([
     `hub/guide/${path}: it has no seeded commands below #rollback for ${INSTALL}`,
   ]);
   expect(told({}, { [INSTALL]: tests[INSTALL] ?? "" })).toEqual([

@@ -87,7 +87,7 @@ describe("a page", () => {
   });
 
   test("code keeps its text, whatever is in it", () => {
-    const html = renderPage('```sh no-run\necho "<b>" && true\n```\n', "a.md");
+    const html = renderPage('```sh seeded\necho "<b>" && true\n```\n', "a.md");
     expect(html).toContain('data-language="sh"');
     expect(html).toContain("echo &quot;&lt;b&gt;&quot; &amp;&amp; true");
   });
