@@ -19,7 +19,8 @@ export async function startStdioMcp(
   const dir = await mkdtemp(join(tmpdir(), "flotilla-mcp-"));
   const program = Bun.spawn(command, {
     cwd: dir,
-    env: { ...process.env, ...env },
+    // Such servers leave files there when they are ended.
+    env: { ...process.env, TMPDIR: dir, ...env },
     stdin: "pipe",
     stdout: "pipe",
     stderr: "inherit",
