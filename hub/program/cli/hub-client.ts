@@ -49,20 +49,21 @@ function awayText(hub: string, err: Error): string {
   return `hub ${hub} is not reachable: ${tlsTrouble(cause) ?? whyNot(hub, cause)}`;
 }
 
-/** The line after an error: what to type next. */
-function tellNext(
+/** Prints why a call went wrong, and on a line of its own what to type next. */
+function tellWhy(
   terminal: Pick<Terminal, "err">,
-  err: Pick<FlotillaError, "status" | "message">,
+  why: string,
+  failed: Parameters<typeof nextStep>[0],
 ): void {
-  const next = nextStep(err);
+  terminal.err(`flotilla: ${printable(why)}\n`);
+  const next = nextStep(failed);
   if (next !== null) terminal.err(`try: ${next}\n`);
 }
 
 /** Prints why the hub at `hub` did not answer a call, or refused it, and what to type next. */
 export function tellFailure(terminal: Pick<Terminal, "err">, hub: string, err: Error): void {
-  const refusal = err instanceof FlotillaError && !isAway(err) ? err : null;
-  terminal.err(`flotilla: ${printable(refusal?.message ?? awayText(hub, err))}\n`);
-  tellNext(terminal, refusal ?? { status: 0, message: err.message });
+  if (err instanceof FlotillaError && !isAway(err)) tellWhy(terminal, err.message, err);
+  else tellWhy(terminal, awayText(hub, err), { status: 0, message: err.message });
 }
 
 /**
@@ -72,8 +73,7 @@ export function tellFailure(terminal: Pick<Terminal, "err">, hub: string, err: E
  */
 export function tellRefusal(terminal: Terminal, err: unknown): number {
   if (!(err instanceof FlotillaError) || isAway(err)) throw err;
-  terminal.err(`flotilla: ${printable(err.message)}\n`);
-  tellNext(terminal, err);
+  tellWhy(terminal, err.message, err);
   return err.status === 400 || err.status === 422 ? EXIT.usage : EXIT.failed;
 }
 
