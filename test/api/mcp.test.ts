@@ -31,6 +31,7 @@ const INITIALIZE = {
     clientInfo: { name: "test", version: "1" },
   },
 };
+const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 const BOTH = { accept: "application/json, text/event-stream" };
 
 let hub: TestHub;
@@ -262,15 +263,14 @@ describe("POST /mcp (rules/mcp#over-http)", () => {
       status: 200,
       text: expect.stringContaining('"name":"flotilla"'),
     });
-    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
     const session = { "mcp-session-id": id };
-    expect((await send(list, { ...other, ...session })).status).toBe(404);
-    expect((await send(list, { ...one, ...session })).text).toContain("session_open");
+    expect((await send(LIST, { ...other, ...session })).status).toBe(404);
+    expect((await send(LIST, { ...one, ...session })).text).toContain("session_open");
     const end = (headers: Record<string, string>) =>
       hub.call("DELETE", "/mcp", undefined, { headers: { ...headers, ...session } });
     expect((await end(other)).status).toBe(404);
     expect((await end(one)).status).toBe(200);
-    expect((await send(list, { ...one, ...session })).status).toBe(404);
+    expect((await send(LIST, { ...one, ...session })).status).toBe(404);
   });
 
   test("a hub that stops ends what agents wait for", async () => {
@@ -293,6 +293,14 @@ describe("POST /mcp (rules/mcp#over-http)", () => {
 });
 
 describe("flotilla mcp (rules/mcp#over-standard-input-and-output)", () => {
+  const run = (variables: Record<string, string> = {}) =>
+    Bun.spawn([...PROGRAM, "mcp", "--hub", hub.url], {
+      env: cleanEnv(variables),
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+
   test("before a control plane it offers the tools of the pipeline alone", async () => {
     await start({ mode: "control", alone: true });
     const agent = await connect("stdio");
@@ -312,15 +320,8 @@ describe("flotilla mcp (rules/mcp#over-standard-input-and-output)", () => {
 
   test("it says on standard error that the hub refuses its token, and how another is made", async () => {
     await start({ alone: true, env: { SVC_API_TOKEN: "a-token-of-the-test" } });
-    const argv = [...PROGRAM, "mcp", "--hub", hub.url];
-    const served = Bun.spawn(argv, {
-      env: cleanEnv({ SVC_API_TOKEN: "flt_wrong" }),
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
-    served.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(list)}\n`);
+    const served = run({ SVC_API_TOKEN: "flt_wrong" });
+    served.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(LIST)}\n`);
     await served.stdin.end();
     expect(await served.exited).toBe(0);
     const said = await new Response(served.stderr).text();
@@ -331,10 +332,6 @@ describe("flotilla mcp (rules/mcp#over-standard-input-and-output)", () => {
 
   test("it ends with its input, and fails where a message has no end or nobody reads the answers", async () => {
     await start({ alone: true });
-    const run = () => {
-      const argv = [...PROGRAM, "mcp", "--hub", hub.url];
-      return Bun.spawn(argv, { env: cleanEnv(), stdin: "pipe", stdout: "pipe", stderr: "pipe" });
-    };
     const say = async ({ stdin }: ReturnType<typeof run>, text: string) => {
       stdin.write(text);
       await stdin.flush();
@@ -351,8 +348,7 @@ describe("flotilla mcp (rules/mcp#over-standard-input-and-output)", () => {
 
     // Of somebody who pipes questions into it and is gone.
     const piped = run();
-    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
-    piped.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(list)}\n`);
+    piped.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(LIST)}\n`);
     await piped.stdin.end();
     const answers = (await new Response(piped.stdout).text()).trim().split("\n");
     expect(answers.map((line) => JSON.parse(line).id)).toEqual([1, 2]);
