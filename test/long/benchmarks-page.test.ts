@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { runProgram } from "#test/support/rigs/program.ts";
+import { join } from "node:path";
+import { PATH_WITH_BUN, runProgram } from "#test/support/rigs/program.ts";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { startLlmServer } from "#test/support/servers/llm-server.ts";
 import { freePort } from "#test/support/servers/ports.ts";
@@ -23,7 +23,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const paste = (commands: string) =>
   runProgram(["bash", "-ec", commands], {
     cwd: ROOT,
-    env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
+    env: { PATH: PATH_WITH_BUN },
   });
 
 test(

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Job } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
-import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import {
+  PATH_WITH_BUN,
+  type Program,
+  runProgram,
+  startProgram,
+} from "#test/support/rigs/program.ts";
 import { seededBlocks } from "#test/support/rigs/seeded-blocks.ts";
 import { lanePorts } from "#test/support/servers/ports.ts";
 
@@ -67,7 +72,7 @@ test(
     program = startProgram(["sh", "-c", `exec ${command.trim()} ${flags}`], {
       cwd: clone,
       env: {
-        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        PATH: PATH_WITH_BUN,
         FLOTILLA_TEST: dir,
         ...lanePorts(),
       },

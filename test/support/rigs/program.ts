@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /**
  * The command that starts the program: the executable that the run of all tests has built, which starts with half the CPU
@@ -9,6 +9,9 @@ import { join } from "node:path";
 export const PROGRAM: readonly string[] = process.env.FLOTILLA_TEST_PROGRAM
   ? [process.env.FLOTILLA_TEST_PROGRAM]
   : [process.execPath, join(import.meta.dir, "../../../hub/main.ts")];
+
+/** Where commands of the guide are pasted: with the Bun of this process, also where only the tests were started with it. */
+export const PATH_WITH_BUN = `${dirname(process.execPath)}:${process.env.PATH}`;
 
 /** The program as a user starts it: its output kept, its end waited for. */
 export interface Program {

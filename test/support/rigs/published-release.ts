@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { runProgram } from "./program.ts";
+import { join } from "node:path";
+import { PATH_WITH_BUN, runProgram } from "./program.ts";
 
 /** A release as a reader of the guide makes it: with the commands of the page, in a checkout of its own. */
 
@@ -16,9 +16,10 @@ interface Shell {
 
 async function demand(script: string, { cwd, words = [], env }: Shell): Promise<string> {
   const argv = ["timeout", `${RELEASE_S}`, "sh", "-ec", script, "sh", ...words];
-  // The same Bun, also where only the test was started with it.
-  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
-  const { code, stdout, stderr } = await runProgram(argv, { cwd, env: { PATH, ...env } });
+  const { code, stdout, stderr } = await runProgram(argv, {
+    cwd,
+    env: { PATH: PATH_WITH_BUN, ...env },
+  });
   if (code !== 0) throw new Error(`${script}: ${code}\n${stdout}\n${stderr}`);
   return stdout;
 }
