@@ -28,17 +28,23 @@ beforeAll(async () => {
 // Nobody drives it, so that it may have ended by itself.
 afterAll(() => rig.api("DELETE", `/sessions/${every.session_id}`).catch(() => {}), 180_000);
 
+/** In the page, because a route of Playwright's would have every file of the app sent again at each press that loads one. */
+function refuseWrites(): void {
+  const send = globalThis.fetch;
+  const sendReads = async (...request: Parameters<typeof send>) => {
+    const [address, { method = "GET" } = {}] = request;
+    return method === "GET"
+      ? send(...request)
+      : Response.json({ detail: `${address}: refused by the test` }, { status: 409 });
+  };
+  globalThis.fetch = Object.assign(sendReads, { preconnect: send.preconnect });
+}
+
 async function sweepPages(addresses: string[], apart: number, sweep: Sweep): Promise<void> {
   await using ui = await rig.open("/ui/captures", { apart });
   const { page } = ui;
   await logIn(page, rig.url, rig.admin_password);
-  await page.route(
-    (url) => url.origin === rig.url,
-    (route) =>
-      route.request().method() === "GET"
-        ? route.fallback()
-        : route.fulfill({ status: 409, json: { detail: "refused by the test" } }),
-  );
+  await using _refusing = await page.addInitScript(refuseWrites);
   // A form that was changed asks before it is left.
   page.on("dialog", (dialog) => dialog.accept());
   page.on("popup", (popup) => popup.close());
