@@ -18,6 +18,7 @@ export interface HubConfig {
   readonly host: string;
   readonly port: number;
   readonly db_url: string;
+  readonly db_pool_size: number | undefined;
   readonly objects_url: string;
   /** Keys of a bucket; null when none are set. Never logged or answered. */
   readonly object_keys: S3Keys | null;
@@ -269,6 +270,7 @@ function storesOf(e: Parsed, given: EnvSource) {
     data_dir,
     disk_reserve_bytes: e.SVC_DISK_RESERVE_BYTES ?? null,
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
+    db_pool_size: e.SVC_DB_POOL_SIZE,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     object_keys: objectKeys(e, given),
     direct_uploads: e.SVC_DIRECT_UPLOADS,

@@ -136,6 +136,9 @@ export const HubEnv = z.object({
   SVC_DB_URL: secretUrl().describe(
     "Database: sqlite:PATH or postgres://…; default flotilla.db in the data directory",
   ),
+  SVC_DB_POOL_SIZE: optionalInteger(2, 200).describe(
+    "Most connections of this process to Postgres, 10 by default; its queue has two more",
+  ),
   SVC_OBJECTS_URL: optionalText().describe(
     "Where asset bodies go: file:PATH, or s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&virtual_hosted=1; default objects/ in the data directory",
   ),

@@ -35,7 +35,11 @@ import { running, serve } from "./serving.ts";
 
 export async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
-  const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const db = scope.add(
+    "db",
+    await openDb(config.db_url, { log, pool_size: config.db_pool_size }),
+    (d) => d.close(),
+  );
   const operations = await openOperations({ ...deps, db }, scope);
   const audit = openAudit(deps, db, newToken().slice(0, 12), scope);
   const shared = await openSharedOf(deps, scope);

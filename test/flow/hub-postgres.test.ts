@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import postgres from "postgres";
 import { redriveOnce } from "#hub/fleet/jobs/passes.ts";
 import { LOST } from "#test/support/models/lost.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
@@ -103,6 +104,23 @@ test("many at once: every job is claimed by exactly one lane, all end", async ()
   }
   expect(given.length).toBe(60);
   expect(new Set(given).size).toBe(60);
+});
+
+test("SVC_DB_POOL_SIZE bounds a hub's connections, however much it is asked at once (rules/storage#postgres)", async () => {
+  const url = await server.createDatabase();
+  const env = { SVC_DB_URL: url, SVC_DB_POOL_SIZE: "2" };
+  const small = await startTestHub({ env });
+  const sql = postgres(url, { max: 1 });
+  try {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => small.call("GET", "/jobs")));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const [taken] = await sql`select count(*)::int as connections from pg_stat_activity
+      where datname = current_database() and application_name = 'flotilla'`;
+    expect(taken).toEqual({ connections: 2 });
+  } finally {
+    await sql.end({ timeout: 1 });
+    await small.close();
+  }
 });
 
 test("text no database takes as it is never makes a 500", async () => {

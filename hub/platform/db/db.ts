@@ -49,6 +49,8 @@ import { workloadsRepo } from "./workloads.ts";
 
 export interface OpenDbOptions {
   log: Log;
+  /** The most connections to Postgres. */
+  pool_size?: number | undefined;
   /** Refuse a Postgres database that another hub uses. A SQLite file always has one owner. */
   as_hub?: boolean;
   /** How long a hub that is closing may still use the database. */
@@ -70,11 +72,12 @@ export const isPostgres = (url: string): boolean => /^postgres(ql)?:\/\//i.test(
 
 async function openConn(
   url: string,
-  { log, as_hub = false, lock_wait_ms = 3_000, look }: OpenDbOptions,
+  { log, pool_size, as_hub = false, lock_wait_ms = 3_000, look }: OpenDbOptions,
 ): Promise<Conn> {
   if (isPostgres(url))
     return openPostgres(url, {
       log,
+      pool_size,
       hub_lock_wait_ms: as_hub ? lock_wait_ms : undefined,
       look,
     });

@@ -32,6 +32,7 @@ const MAX_PREPARED_PARAMS = 256;
 
 export interface PostgresOptions {
   log: Log;
+  pool_size?: number | undefined;
   /** How long a call may take in all before it is given up. */
   call_deadline_ms?: number;
   migrations?: readonly Migration[];
@@ -43,6 +44,7 @@ export interface PostgresOptions {
 /** Connects to the server of `url` and brings the database up to date. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Conn> {
   const { log, call_deadline_ms = CALL_DEADLINE_MS, migrations = pgMigrations } = options;
+  const { pool_size = POOL_SIZE } = options;
   let unlock = async () => {};
   try {
     // Before the migrations: a hub that may not run changes nothing under the one that does.
@@ -55,15 +57,15 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     const Kind = toUnavailable(err) === null ? ConfigError : UnavailableError;
     throw new Kind(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
   }
-  const open = () => openPool(url);
+  const open = () => openPool(url, pool_size);
   const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);
   return toConn({ call_deadline_ms, unlock, open, openHot });
 }
 
 /** The repositories' connections. */
-function openPool(url: string): Sql {
+function openPool(url: string, max: number): Sql {
   const client = connect(url, {
-    max: POOL_SIZE,
+    max,
     idle_timeout: IDLE_TIMEOUT_S,
     connection: {
       application_name: "flotilla",

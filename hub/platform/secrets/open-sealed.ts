@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
+import type { HubConfig } from "../config.ts";
 import { openDb } from "../db/db.ts";
 import type { Db } from "../db/storage.ts";
 import { sealedHosts } from "./cookies.ts";
@@ -18,7 +19,7 @@ export interface SealedDb {
 }
 
 interface Options {
-  config: { db_url: string; secret_key_file: string; makes_secret_key: boolean };
+  config: Pick<HubConfig, "db_url" | "db_pool_size" | "secret_key_file" | "makes_secret_key">;
   log: Log;
   clock: Clock;
   /** As of `openDb`. */
@@ -36,6 +37,7 @@ export async function openSealedDb({ config, log, clock, as_hub }: Options): Pro
   let loaded: Awaited<ReturnType<typeof loadKeys>> | undefined;
   const stored = await openDb(config.db_url, {
     log,
+    pool_size: config.db_pool_size,
     as_hub,
     look: async (setting) => {
       loaded = await loadKeys({ path, makes }, () => setting(KEY_CHECK), clock);

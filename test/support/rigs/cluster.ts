@@ -96,6 +96,7 @@ export async function startCluster({
         clock,
         env: {
           SVC_DB_URL: db_url,
+          SVC_DB_POOL_SIZE: "3",
           SVC_OBJECTS_URL: `file:${objects}`,
           WORKER_SECRET: "cluster-secret",
           ...env,

@@ -120,6 +120,8 @@ export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSet
         SVC_OBJECTS_URL: `file:${join(data_dir, "objects")}`,
         SVC_PLUGINS_DIR: join(data_dir, "plugins"),
         SVC_SECRET_KEY_FILE: join(data_dir, "secret.key"),
+        // A connection costs the server a process: ten of each hub are an eighth of a whole run.
+        SVC_DB_POOL_SIZE: "3",
         ...env,
         SVC_DB_URL: db_url,
         ...(in_memory ? {} : { SVC_REDIS_URL: redis.url, SVC_REDIS_PREFIX: prefix }),

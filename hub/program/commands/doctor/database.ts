@@ -74,7 +74,8 @@ function adviceOnPostgres(err: unknown): string {
   if (code === "42501")
     return "the role in SVC_DB_URL must own the database: alter database … owner to …";
   if (code === "25006") return "this server is a standby: SVC_DB_URL must name the primary";
-  if (code === "53300") return "the server has no free connection: raise its max_connections";
+  if (code === "53300")
+    return "the server has no free connection: raise its max_connections, or lower SVC_DB_POOL_SIZE of the hubs";
   if (code === "53100") return "the database server's disk is full: free up space there";
   if (/^57P/.test(code)) return "the server is starting or stopping: try again, and see its log";
   if (code === "ECONNREFUSED")
