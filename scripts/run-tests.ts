@@ -29,16 +29,37 @@ const inParts = (
 const UNIT: Group = { name: "unit", files: ["test/unit/**/*.test.ts"] };
 const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"] };
 const API: Group = { name: "api", files: ["test/api/**/*.test.ts"] };
-/** The whole API once more: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
-const FLEET_API = inParts("fleet-api", ["test/api/[a-j]*.test.ts", "test/api/[k-z]*.test.ts"], {
+/** The API of three hubs on Postgres, Redis and S3 behind one address, that of HAProxy: what one of them answers for another. */
+const OF_SEVERAL_HUBS =
+  "test/api/{agents,cdp-connection,fleet-settings,hosts,job-*,jobs,past-sessions,pipeline-idempotency,plugins,profiles,pull,restart,saved-lists,server,session*,settings,submit-at-once,upload-batch,viewer,watches,webdriver,workers,workloads,workload-tasks}.test.ts";
+const ON_THREE_HUBS = {
+  FLOTILLA_TEST_FLEET: "1",
+  FLOTILLA_TEST_OBJECTS: "s3",
   // What a hub makes of hostile input `api` finds out.
-  env: { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3", HOSTILE_RUNS: "6" },
-});
+  HOSTILE_RUNS: "6",
+};
+const FLEET_API: Group = {
+  name: "fleet-api",
+  files: [OF_SEVERAL_HUBS],
+  // What is in one body, whoever answers.
+  except: ["test/api/job-{import,screenshot,wacz,warc,zip}*.test.ts"],
+  env: ON_THREE_HUBS,
+};
+/** The rest of the API on three hubs, where it makes no difference which of them is asked. */
+const FLEET_API_REST: Group = {
+  name: "fleet-api-rest",
+  files: ["test/api/*.test.ts"],
+  except: [OF_SEVERAL_HUBS],
+  env: ON_THREE_HUBS,
+};
 /** Several parts of the program at once. */
 const FLOW = inParts("flow", ["test/flow/[a-o]*.test.ts", "test/flow/[p-z]*.test.ts"]);
 /** Others' linters, and the packages of the clients. */
 const CLIENTS: Group = { name: "clients", files: ["test/programs/*.test.ts"] };
-const CHAOS: Group = { name: "chaos", files: ["test/chaos/**/*.test.ts"] };
+/** What goes on for a time while nothing is killed, or one thing. */
+const SOAK_TESTS = "test/chaos/{recordings,sessions,soak}.test.ts";
+const CHAOS: Group = { name: "chaos", files: ["test/chaos/*.test.ts"], except: [SOAK_TESTS] };
+const SOAKS: Group = { name: "soaks", files: [SOAK_TESTS] };
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 /** Whole programs, scripts, recipes, and disks that fail. */
@@ -100,7 +121,8 @@ const ATTACK_LANES: Group = {
 };
 
 /** Judge what the build made: that it works, and that it can be operated. */
-const UPDATE_TESTS = "test/ops/{updates,upgrade}.test.ts";
+/** Hubs and workers under load go from one build to another and back; an upgrade from a release is in `ops`. */
+const UPDATE_TESTS = "test/ops/updates.test.ts";
 const OPS_UPDATES: Group = { name: "ops-updates", files: [UPDATE_TESTS] };
 const OF_THE_BINARY: Group = { name: "binary", files: [BINARY_TESTS] };
 const OPS: Group = { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] };
@@ -116,12 +138,11 @@ const GROUPS: readonly Group[] = [
   CHAOS,
   ...FLOW,
   ATTACK_LANES,
-  ...FLEET_API,
+  FLEET_API,
   ...PROGRAMS,
   ...E2E,
   ...E2E_DEADLINES,
   OPS,
-  OPS_UPDATES,
   ...UI_PAGES,
   ATTACK,
   CLIENTS,
@@ -142,7 +163,7 @@ const OPS_PACKAGES: Group = {
 /** What the guide has its reader run that takes longer than every run may. */
 const LONG: Group = { name: "long", files: ["test/long/*.test.ts"], silent_s: 3_600 };
 /** What has to be asked for. */
-const ASKED_FOR = [OPS_LAN, OPS_PACKAGES, LONG, ...UI_BUTTONS];
+const ASKED_FOR = [FLEET_API_REST, SOAKS, OPS_UPDATES, OPS_LAN, OPS_PACKAGES, LONG, ...UI_BUTTONS];
 /** Outside of the groups. `bench-all` has to be asked for too. */
 const STEPS = ["check", "build", "bench", "bench-all"];
 /** What needs the build. */

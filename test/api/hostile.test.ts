@@ -33,7 +33,7 @@ let operations: Operation[] = [];
 let job_id = "";
 let session_id = "";
 
-const RUNS = Number(Bun.env.HOSTILE_RUNS ?? 60);
+const RUNS = Number(Bun.env.HOSTILE_RUNS ?? 30);
 
 const startHub = async (env: EnvSource = {}) => {
   hub = await startTestHub({ env: { SVC_SUBMIT_WAIT_S: "0", SVC_LOG_LEVEL: "error", ...env } });

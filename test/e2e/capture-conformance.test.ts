@@ -33,8 +33,8 @@ describe("the conformance page", () => {
       const visit = lane.run({
         url: round === BY_RECIPE ? `${site.origins.third}/not-here` : site.url,
         headless,
-        // A busy machine may need longer than a minute for it.
-        options: { idle_seconds: 4, max_wait_seconds: 240 },
+        // A busy machine may need longer than a minute for it, and stop the page for seconds.
+        options: { idle_seconds: 10, max_wait_seconds: 240 },
         extras:
           round === BY_RECIPE
             ? { recipe: { actions: [{ kind: "navigate", url: site.url }], timeout_s: 60 } }

@@ -10,7 +10,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 
 /** A crawl by the program: hub, lanes with real Chromium, and a pull worker that is killed with -9 twice. */
 
-const PAGES = 30;
+const PAGES = 18;
 const SLOW_MS = 300_000;
 let rig: CrawlRig;
 
