@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { createServer, type Server, type Socket } from "node:net";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 const PASSWORD = "correct horse battery";
 const KEY = "sk-0123456789-never-shown";
@@ -179,10 +180,7 @@ describe("POST /settings/llm/test (rules/pipeline-operations#engine-test)", () =
   });
 
   test("a refused connection, an unknown name and a silent engine are told apart", async () => {
-    const gone = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
-    const closed = address(gone);
-    await new Promise((resolve) => gone.close(resolve));
+    const closed = `http://127.0.0.1:${freePort()}/v1`;
     expect((await llmTest({ url: closed })).body.error_kind).toBe("refused");
     expect((await llmTest({ url: "http://nowhere.invalid/v1" })).body.error_kind).toBe("dns");
     await set("llm_timeout_s", 0.1);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { ask, client, GREETING, request } from "#test/support/clients/socks-client.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { type Gate, openGate } from "#worker/egress/gate.ts";
 import { createJudge, type JudgeSettings, type Resolve } from "#worker/egress/judge.ts";
 import { socks5 } from "#worker/egress/socks.ts";
@@ -102,11 +103,7 @@ describe("an egress gate", () => {
   });
 
   test("tells why a connection was not made", async () => {
-    const closed = createServer();
-    await new Promise<void>((done) => closed.listen(0, "127.0.0.1", done));
-    const at = closed.address();
-    const closed_port = at && typeof at === "object" ? at.port : 0;
-    await new Promise((done) => closed.close(done));
+    const closed_port = freePort();
     const gate = gateOf(
       {},
       { "meta.test": ["169.254.169.254"], "both.test": ["::1", "127.0.0.1"] },

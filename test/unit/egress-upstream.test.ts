@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, connect as dial, type Server } from "node:net";
 import { ProxyOption } from "#shared/protocol/proxy.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import {
   startHttpUpstream,
   startSocksUpstream,
@@ -18,7 +19,7 @@ const NAMES = { "far.test": "127.0.0.1" };
 
 let site: Server;
 let port = 0;
-let closed_port = 0;
+const closed_port = freePort();
 const gates: Gate[] = [];
 const proxies: UpstreamProxy[] = [];
 
@@ -29,15 +30,9 @@ beforeAll(async () => {
     socket.write("hello ");
     socket.on("data", (chunk) => socket.write(chunk));
   });
-  const portOf = async (server: Server) => {
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    const at = server.address();
-    return at && typeof at === "object" ? at.port : 0;
-  };
-  port = await portOf(site);
-  const closed = createServer();
-  closed_port = await portOf(closed);
-  await new Promise((done) => closed.close(done));
+  await new Promise<void>((done) => site.listen(0, "127.0.0.1", done));
+  const at = site.address();
+  port = at && typeof at === "object" ? at.port : 0;
 });
 afterAll(async () => {
   for (const gate of gates) gate.close();
