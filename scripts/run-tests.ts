@@ -31,26 +31,16 @@ const CONTRACT: Group = { name: "contract", files: ["test/contract/**/*.test.ts"
 const API: Group = { name: "api", files: ["test/api/**/*.test.ts"] };
 /** The API of three hubs on Postgres, Redis and S3 behind one address, that of HAProxy: what one of them answers for another. */
 const OF_SEVERAL_HUBS =
-  "test/api/{agents,cdp-connection,fleet-settings,hosts,job-*,jobs,past-sessions,pipeline-idempotency,plugins,profiles,pull,restart,saved-lists,server,session*,settings,submit-at-once,upload-batch,viewer,watches,webdriver,workers,workloads,workload-tasks}.test.ts";
-const ON_THREE_HUBS = {
-  FLOTILLA_TEST_FLEET: "1",
-  FLOTILLA_TEST_OBJECTS: "s3",
-  // What a hub makes of hostile input `api` finds out.
-  HOSTILE_RUNS: "6",
-};
-const FLEET_API: Group = {
-  name: "fleet-api",
-  files: [OF_SEVERAL_HUBS],
-  // What is in one body, whoever answers.
-  except: ["test/api/job-{import,screenshot,wacz,warc,zip}*.test.ts"],
-  env: ON_THREE_HUBS,
-};
+  "test/api/{agents,cdp-connection,fleet-settings,hosts,job-{by-path,events,failures,files,final-state,idempotency,profiles,uploads},jobs,past-sessions,pipeline-idempotency,plugins,profiles,pull,restart,saved-lists,server,session*,settings,submit-at-once,upload-batch,viewer,watches,webdriver,workers,workloads,workload-tasks}.test.ts";
+const ON_THREE_HUBS = { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3" };
+const FLEET_API: Group = { name: "fleet-api", files: [OF_SEVERAL_HUBS], env: ON_THREE_HUBS };
 /** The rest of the API on three hubs, where it makes no difference which of them is asked. */
 const FLEET_API_REST: Group = {
   name: "fleet-api-rest",
   files: ["test/api/*.test.ts"],
   except: [OF_SEVERAL_HUBS],
-  env: ON_THREE_HUBS,
+  // What a hub makes of hostile input `api` finds out.
+  env: { ...ON_THREE_HUBS, HOSTILE_RUNS: "6" },
 };
 /** Several parts of the program at once. */
 const FLOW = inParts("flow", ["test/flow/[a-o]*.test.ts", "test/flow/[p-z]*.test.ts"]);
@@ -120,10 +110,10 @@ const ATTACK_LANES: Group = {
   silent_s: 700,
 };
 
-/** Judge what the build made: that it works, and that it can be operated. */
 /** Hubs and workers under load go from one build to another and back; an upgrade from a release is in `ops`. */
 const UPDATE_TESTS = "test/ops/updates.test.ts";
 const OPS_UPDATES: Group = { name: "ops-updates", files: [UPDATE_TESTS] };
+/** Judge what the build made: that it works, and that it can be operated. */
 const OF_THE_BINARY: Group = { name: "binary", files: [BINARY_TESTS] };
 const OPS: Group = { name: "ops", files: ["test/ops/*.test.ts"], except: [UPDATE_TESTS] };
 
