@@ -162,7 +162,7 @@ export default async ({ pk }, ctx) => {
         timeout_ms: DEADLINE_MS,
       });
       expect(outcomesOf(ends)).toMatchObject([
-        { outcome: "timeout", error: "the task did not finish within 0.234 s" },
+        { outcome: "timeout", error: "the task did not finish within the timeout of 0.234 s" },
         { outcome: "timeout" },
         { kind: "done", output: 1 },
       ]);

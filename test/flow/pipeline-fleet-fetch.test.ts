@@ -147,7 +147,7 @@ test("at its deadline the task fails as timeout and its job is cancelled", async
   due.resolve();
   const [run] = await runsOf(1);
   expect(run).toMatchObject({ success: false, outcome: "timeout" });
-  expect(run.error).toContain(`job ${job.job_id} did not finish within 0.234 s`);
+  expect(run.error).toContain(`job ${job.job_id} did not finish within the timeout of 0.234 s`);
   expect((await hub.call("GET", `/jobs/${job.job_id}`)).body.status).toBe("cancelled");
 });
 

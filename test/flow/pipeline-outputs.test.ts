@@ -80,7 +80,7 @@ export default async ({ pk }, ctx) => {
       const tasks = [task("late"), task("next")];
       const ends = await slow.run(executor, tasks, { timeout_ms: DEADLINE_MS });
       expect(outcomesOf(ends)).toMatchObject([
-        { outcome: "timeout", error: "the task did not finish within 0.234 s" },
+        { outcome: "timeout", error: "the task did not finish within the timeout of 0.234 s" },
         { kind: "done", output: "made it" },
       ]);
     }

@@ -271,7 +271,10 @@ def run(pk):
   ]);
   expect(body.runs[0]).toMatchObject({
     stdout: "begun hang\n",
-    error: "the task did not finish within 0.234 s",
+    error: "the task did not finish within the timeout of 0.234 s",
   });
+  // rules/failures#groups: a search for the word finds it.
+  const found = await api("GET", `/failures?workload=${slug}&text=timeout`);
+  expect(found.body.items).toMatchObject([{ count: 1, example: { pk: "hang" } }]);
   expect(timed).toBe(3);
 }, 180_000);

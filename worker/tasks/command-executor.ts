@@ -11,6 +11,7 @@ import {
   CANCELLED,
   type Executor,
   failed,
+  overTime,
   type RunOptions,
   type TaskEnd,
   type TaskInput,
@@ -129,7 +130,7 @@ async function runOne(
   if (timeout_ms !== null)
     void clock.sleep(timeout_ms, over.signal).then(() => {
       if (over.signal.aborted) return;
-      return end(failed("timeout", `the task did not finish within ${timeout_ms / 1_000} s`));
+      return end(overTime("the task", timeout_ms));
     });
   const { pid } = child;
   if (pid !== undefined) offerToOomKiller(pid);

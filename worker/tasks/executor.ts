@@ -92,6 +92,10 @@ export const failed = (
   no_retry: more.no_retry ?? false,
 });
 
+/** `what` took longer than its workload's `timeout_s`. The word is in the error, so that a search for it finds them all. */
+export const overTime = (what: string, timeout_ms: number): FailedOutcome =>
+  failed("timeout", `${what} did not finish within the timeout of ${timeout_ms / 1_000} s`);
+
 /** The end of a task that was never begun. `broken`: because the code of its workload does not load here. */
 export const notRun = (task: TaskInput, reason: string, broken = false): TaskEnd => ({
   task,

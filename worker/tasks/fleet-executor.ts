@@ -15,6 +15,7 @@ import {
   CANCELLED,
   type Executor,
   failed,
+  overTime,
   type RunOptions,
   type TaskEnd,
   type TaskInput,
@@ -127,7 +128,7 @@ async function follow(
     });
     if (job !== null) return outcomeOfJob(client, job);
     return late && timeout_ms !== null
-      ? failed("timeout", `job ${job_id} did not finish within ${timeout_ms / 1_000} s`)
+      ? overTime(`job ${job_id}`, timeout_ms)
       : failed("error", CANCELLED);
   } finally {
     over.abort();

@@ -3,6 +3,7 @@ import {
   CANCELLED,
   type FailedOutcome,
   failed,
+  overTime,
   type RunOptions,
   type TaskEnd,
   type TaskOutcome,
@@ -117,7 +118,7 @@ function stopWhenDue(
   if (timeout_ms !== null)
     void clock.sleep(timeout_ms, over).then(() => {
       if (over.aborted) return;
-      return stop(failed("timeout", `the task did not finish within ${timeout_ms / 1_000} s`));
+      return stop(overTime("the task", timeout_ms));
     });
   const cancelled = () => void stop(failed("error", CANCELLED));
   if (signal.aborted) cancelled();
