@@ -11,12 +11,14 @@ import { isMadeName } from "../code/code-plugin.ts";
 import { readManifest } from "./manifest.ts";
 import type { PluginFile, PluginFolder } from "./plugin-folder.ts";
 
+type Files = PluginFolder["files"];
+
 const isLeftOut = (name: string): boolean =>
   name.startsWith(".") || name === "__pycache__" || name.endsWith(".pyc");
 
 /**
  * The plugins in `dir`, by slug; none when there is no such directory. Files that have not changed since `before` are
- * not read again.
+ * not read again, and a plugin without errors none of whose files has changed is the one of `before`.
  */
 export async function scanPlugins(
   dir: string,
@@ -52,6 +54,7 @@ async function scanFolder(
     errors.push("names that begin with code-of- or code-draft- are kept for code of workloads");
   try {
     await walk(path, "", before?.files, found);
+    if (before?.sha256 && errors.length === 0 && areSame(files, before.files)) return before;
     manifest = await readManifest(join(path, "plugin.json"), slug, files, errors);
   } catch (err) {
     errors.push(err instanceof Error ? err.message : String(err));
@@ -60,10 +63,14 @@ async function scanFolder(
   return { slug, path, manifest, errors, files, sha256 };
 }
 
+/** A file that has not changed is the one of the last scan. */
+const areSame = (files: Files, before: Files): boolean =>
+  files.size === before.size && [...files].every(([path, file]) => before.get(path) === file);
+
 async function walk(
   root: string,
   below: string,
-  known: ReadonlyMap<string, PluginFile> | undefined,
+  known: Files | undefined,
   found: { files: Map<string, PluginFile>; errors: string[]; bytes: number },
 ): Promise<void> {
   const entries = await readdir(join(root, below), { withFileTypes: true });
