@@ -157,6 +157,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     prepared.run(...params);
     return [];
   };
+  const together = client.transaction((statements: readonly Statement[]) => statements.map(run));
   const call: Conn["call"] = async (work) => {
     try {
       return await group.call(work);
@@ -169,8 +170,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     // The builder calls are the same in both dialects; the contract suite runs every repository on a real Postgres too.
     q: db as unknown as Conn["q"],
     t: defineTables(sqliteKit),
-    atomic: async (statements) =>
-      group.within(() => client.transaction(() => statements.map(run)).immediate()),
+    atomic: async (statements) => group.within(() => together.immediate(statements)),
     lockRows: (select) => select,
     isConflict: (err) => codeOf(err).startsWith("SQLITE_CONSTRAINT_PRIMARYKEY"),
     call,

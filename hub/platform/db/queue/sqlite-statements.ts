@@ -122,6 +122,9 @@ const heldStatements = (prepare: Prepare) => ({
 
 /** Statements for tasks that wait or have failed: bringing them back, and showing them. */
 const operatorStatements = (prepare: Prepare) => ({
+  due: prepare<[number], { task_id: number }>(
+    `select task_id from tasks where state = 3 and run_at <= ? limit 1`,
+  ),
   promote: prepare<[number, number], { workload_id: number }>(
     `update tasks set state = 0 where task_id in
          (select task_id from tasks where state = 3 and run_at <= ? order by run_at limit ?) returning workload_id`,
