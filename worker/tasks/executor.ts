@@ -92,7 +92,7 @@ export const failed = (
   no_retry: more.no_retry ?? false,
 });
 
-/** `what` took longer than its workload's `timeout_s`. The word is in the error, so that a search for it finds them all. */
+/** `what` took longer than its workload's `timeout_s`. Its error has the word that is searched for (rules/failures#groups). */
 export const overTime = (what: string, timeout_ms: number): FailedOutcome =>
   failed("timeout", `${what} did not finish within the timeout of ${timeout_ms / 1_000} s`);
 
